@@ -25,12 +25,12 @@ def fed(noise: ResidualNoise, residuals: Array, rows: Array = NONE, covariance: 
 
 def test_few_samples_do_not_set_the_noise() -> None:
     """A second of which a drive has three samples, small by chance, says nothing of its noise; the others do."""
-    noise = ResidualNoise(np.array([1.0, 1.0]))
+    noise = ResidualNoise(np.array([1.0, 1.0]), 1.0)
     random = np.random.default_rng(0)
     for step in range(102):
         residual = np.array([1e-3 * (step < 3), 0.5]) * random.normal(size=2)
         noise.add(step * STEP, residual, np.zeros(2), NONE, np.array([step < 3, True]), lambda: np.eye(1))
-    assert noise.variance[0] == 1.0 and noise.weight_variance(0.2)[0] >= 5.0
+    assert noise.variance[0] == 1.0 and noise.weight_variance[0] >= 4.0
     assert noise.variance[1] == pytest.approx(0.25, rel=0.5)
     assert not noise.is_known.any()
 
@@ -41,9 +41,9 @@ def test_slow_errors_count_as_what_they_are() -> None:
     for seed in range(10):
         random = np.random.default_rng(seed)
         residuals = random.normal(size=(20, SAMPLES, 2)) * WHITE + SLOW * random.normal(size=(20, 1, 2))
-        noise = fed(ResidualNoise(np.full(2, 1e4)), residuals.reshape(-1, 2))
+        noise = fed(ResidualNoise(np.full(2, 1e4), 1.0), residuals.reshape(-1, 2))
         assert noise.is_known.all()
-        found.append([noise.variance, noise.weight_variance(1.0) / (1.0 + 3.0 / 20.0)])
+        found.append([noise.variance, noise.weight_variance / (1.0 + 3.0 / 20.0)])
     expected = [WHITE**2 + SLOW**2, WHITE**2 + SAMPLES * SLOW**2]
     np.testing.assert_allclose(np.mean(found, axis=0), expected, rtol=0.4)
 
@@ -52,28 +52,40 @@ def test_slow_errors_count_as_what_they_are() -> None:
 def test_residuals_by_unknown_parameters_are_no_noise(unknown: bool) -> None:
     """Ten blocks with an error of 20 that the parameter's deviation explains, or not; then ten without."""
     random = np.random.default_rng(2)
-    rows, noise = np.ones((2, 1)), ResidualNoise(np.full(2, 1e4))
+    rows, noise = np.ones((2, 1)), ResidualNoise(np.full(2, 1e4), 1.0)
     white = random.normal(size=(10 * SAMPLES, 2))
     fed(noise, 20.0 + white, rows, 400.0 if unknown else 0.0)
     for step, residual in enumerate(white):
         noise.add((10 * SAMPLES + step) * STEP, residual, np.zeros(2), rows, ALL, lambda: 1e-4 * np.eye(1))
     if unknown:
-        assert (noise.variance < 1.3).all() and (noise.weight_variance(1.0) < 3.0).all()
+        assert (noise.variance < 1.3).all() and (noise.weight_variance < 3.0).all()
     else:
-        assert (noise.variance > 100.0).all() and (noise.weight_variance(1.0) > 1e4).all()
+        assert (noise.variance > 100.0).all() and (noise.weight_variance > 1e4).all()
 
 
 def test_noise_that_was_taken_for_too_small_is_corrected() -> None:
     """Parameters seem unknown beside it, and nothing would be learned of the noise any more: the filter diverged."""
-    noise = ResidualNoise(np.full(2, 1e4))
-    noise.know(np.full(2, 1e-6), np.full(2, 1e-6), np.full(2, 5.0))
+    noise = ResidualNoise(np.full(2, 1e4), 1.0)
+    for level in noise.levels:
+        level.know(np.full(2, 1e-6), np.full(2, 1e-6), np.full(2, 5.0))
     fed(noise, np.random.default_rng(3).normal(size=(10 * SAMPLES, 2)), np.ones((2, 1)), 0.1)
     assert (noise.variance > 0.3).all() and (noise.variance < 1.5).all()
 
 
+def test_noise_that_cancels_within_a_window_counts_as_little() -> None:
+    """Accelerations are differences: their noise is large, and small as soon as some samples are taken together."""
+    random = np.random.default_rng(5)
+    white = random.normal(size=(20 * SAMPLES + 2, 2))
+    residuals = white[2:] - 2.0 * white[1:-1] + white[:-2]
+    noise = fed(ResidualNoise(np.full(2, 1e4), 0.2), residuals)
+    np.testing.assert_allclose(noise.variance, 6.0, rtol=0.1)
+    # of 21 samples the mean has that of four single ones at their ends
+    assert (noise.weight_variance < 0.5).all() and (noise.weight_variance > 4.0 / 21.0).all()
+
+
 def test_a_copy_goes_on_by_itself_with_a_new_block() -> None:
     """What the old block has is not taken along: after a change of the load its residuals mean something else."""
-    noise = fed(ResidualNoise(np.ones(2)), 100.0 * np.ones((50, 2)))
+    noise = fed(ResidualNoise(np.ones(2), 1.0), 100.0 * np.ones((50, 2)))
     copied = fed(noise.copy(), 0.1 * np.random.default_rng(4).normal(size=(SAMPLES, 2)))
     assert (copied.variance < 0.02).all() and (noise.variance == 1.0).all()
 
@@ -89,7 +101,7 @@ def test_the_first_seconds_are_weighed_by_their_noise() -> None:
         random = np.random.default_rng(seed)
         true = spread * random.normal(size=parameters)
         first = FirstSeconds(spread**2 * np.eye(parameters), np.full(drives, 1e3))
-        noise = ResidualNoise(np.full(drives, 1e3))
+        noise = ResidualNoise(np.full(drives, 1e3), 0.2)
         information = np.eye(parameters) / spread**2
         for block in range(blocks):
             slow = SLOW * random.normal(size=drives)
@@ -101,8 +113,9 @@ def test_the_first_seconds_are_weighed_by_their_noise() -> None:
                 information += (matrix.T / (WHITE**2 + SAMPLES * SLOW**2)) @ matrix
                 stamp = (block * SAMPLES + step) * STEP
                 ended = noise.add(stamp, target, np.zeros(drives), matrix, ALL, lambda: spread**2 * np.eye(5))
-                if ended is not None:
-                    found, covariance = first.estimate(ended, noise, 1.0)
+                first.take(ended)
+                if ended[-1] is not None:
+                    found, covariance = first.estimate(noise)
         error = found - true
         squared.append(error @ np.linalg.solve(covariance, error))
         ratios.append(np.sqrt(np.trace(covariance) / np.trace(np.linalg.inv(information))))

@@ -1,4 +1,4 @@
-"""Residuals of a second, drive by drive."""
+"""Residuals of a short time, drive by drive."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-#: s, length of a block
-LENGTH = 1.0
 #: part of the samples of a block that must be a drive's own
 FULL = 0.5
 #: samples between two looks at what errors of the parameters make of a residual
@@ -40,15 +38,16 @@ class BlockEnd(NamedTuple):
 
 
 class Block:
-    """Sums over a second; a drive that has few samples in it goes on: near to each other, they may be alike by chance.
+    """Sums over a time; a drive that has few samples in it goes on: near to each other, they may be alike by chance.
 
     Parameters
     ----------
+    length : s
     drives, parameters : numbers A and B
     """
 
-    def __init__(self, drives: int, parameters: int) -> None:
-        self._since, self._samples = 0, 0
+    def __init__(self, length: float, drives: int, parameters: int) -> None:
+        self._length, self._since, self._samples = round(length * 1e9), 0, 0
         self._covariance = np.zeros((parameters, parameters))
         # number, forces, residuals, their squares; looks, and at each what parameters make of these squares
         self._sums = np.zeros((6, drives))
@@ -68,7 +67,7 @@ class Block:
             spread = np.einsum('ab,bc,ac->a', matrix, self._covariance, matrix)
             self._sums[4:, used] += np.stack([np.ones_like(spread), spread])[:, used]
         self._samples += 1
-        return None if stamp - self._since < LENGTH * 1e9 else self._end()
+        return None if stamp - self._since < self._length else self._end()
 
     def _end(self) -> BlockEnd | None:
         drives = np.flatnonzero((self._sums[0] >= FULL * self._samples) & (self._sums[4] > 0.0))

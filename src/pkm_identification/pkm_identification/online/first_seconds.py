@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
@@ -10,7 +12,7 @@ from pkm_identification.online.block import BlockEnd
 from pkm_identification.online.residual_noise import ResidualNoise
 
 #: steps of an estimate towards the likeliest noise; the next one goes on from there
-STEPS = 10
+STEPS = 8
 
 
 class FirstSeconds:
@@ -32,8 +34,8 @@ class FirstSeconds:
         self._prior = np.linalg.inv(covariance / np.outer(self._size, self._size))
         self._matrix, self._right = np.zeros((drives, count, count)), np.zeros((drives, count))
         self._squares, self._samples = np.zeros(drives), np.zeros(drives)
-        self._blocks: list[BlockEnd] = []
-        self._noise = np.stack([begin, begin])
+        self._single = begin
+        self._levels: list[_Blocks] = []
 
     def add(self, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take the rows (A, B) of a sample and their forces (A,); drives that are not ``used`` (A,) are left out."""
@@ -44,15 +46,25 @@ class FirstSeconds:
         self._squares += target**2
         self._samples += used
 
-    def estimate(self, ended: BlockEnd, noise: ResidualNoise, noise_share: float) -> tuple[Array, Array]:
-        """Parameters (B,) and covariance (B, B) when a block has ended; ``noise`` learns its size, too."""
-        self._blocks.append(ended)
+    def take(self, ended: Sequence[BlockEnd | None]) -> None:
+        """Take blocks of each level of the noise that have ended with the last sample."""
+        self._levels = self._levels or [_Blocks(self._size, self._single) for _ in ended]
+        for level, block in zip(self._levels, ended, strict=True):
+            if block is not None:
+                level.add(block)
+
+    def estimate(self, noise: ResidualNoise) -> tuple[Array, Array]:
+        """Parameters (B,) and covariance (B, B) by all that was taken; ``noise`` learns its size, too."""
         for _ in range(STEPS):
-            single, mean = self._noise
-            found = self._noise_about(*self._weighed(np.maximum(single / noise_share, mean)))
-            self._noise = np.stack(found[:2])
-        noise.know(*found)
-        parameters, covariance = self._weighed(noise.weight_variance(noise_share))
+            parameters, covariance = self._weighed(np.maximum(*(level.mean for level in self._levels)))
+            for level in self._levels:
+                level.judge(parameters, covariance)
+        expected = np.outer(parameters, parameters) + covariance
+        squares = self._squares - 2.0 * self._right @ parameters + np.tensordot(self._matrix, expected, 2)
+        self._single = np.where(self._samples > 0, squares / np.maximum(self._samples, 1.0), self._single)
+        for level, own in zip(self._levels, noise.levels, strict=True):
+            own.know(self._single, level.mean, level.effective)
+        parameters, covariance = self._weighed(noise.weight_variance)
         return self._size * parameters, covariance * np.outer(self._size, self._size)
 
     def _weighed(self, variances: Array) -> tuple[Array, Array]:
@@ -61,17 +73,35 @@ class FirstSeconds:
         covariance = 0.5 * (covariance + covariance.T)
         return covariance @ (self._right.T @ (1.0 / variances)), covariance
 
-    def _noise_about(self, parameters: Array, covariance: Array) -> tuple[Array, Array, Array]:
-        """Variances (A,) of single residuals and of means of blocks, and how many blocks tell the latter."""
-        expected = np.outer(parameters, parameters) + covariance
-        squares = self._squares - 2.0 * self._right @ parameters + np.tensordot(self._matrix, expected, 2)
-        total, blocks, open_blocks = np.zeros((3, len(squares)))
-        for block in self._blocks:
-            rows = block.rows * self._size
-            spread = block.samples * np.einsum('ab,bc,ac->a', rows, covariance, rows)
-            total[block.drives] += block.samples * (block.targets - rows @ parameters) ** 2 + spread
-            blocks[block.drives] += 1.0
-            open_blocks[block.drives] += spread
-        variance = np.where(self._samples > 0, squares / np.maximum(self._samples, 1.0), self._noise[0])
-        mean = np.where(blocks > 0, total / np.maximum(blocks, 1.0), self._noise[1])
-        return variance, mean, np.maximum(blocks - open_blocks / mean, 0.0) + 1e-6
+
+class _Blocks:
+    """Blocks of one length, and what their means say of the noise.
+
+    Parameters
+    ----------
+    size : (B,) of the parameters
+    begin : (A,) variance before there are blocks
+    """
+
+    def __init__(self, size: Array, begin: Array) -> None:
+        self.mean, self.effective = begin, np.zeros(len(begin))
+        self._size = size
+        self._drives: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._samples, self._targets, self._rows = np.zeros(0), np.zeros(0), np.zeros((0, len(size)))
+
+    def add(self, block: BlockEnd) -> None:
+        """Take one."""
+        self._drives = np.concatenate([self._drives, block.drives])
+        self._samples = np.concatenate([self._samples, block.samples])
+        self._targets = np.concatenate([self._targets, block.targets])
+        self._rows = np.concatenate([self._rows, block.rows * self._size])
+
+    def judge(self, parameters: Array, covariance: Array) -> None:
+        """Variances by residuals about the estimate, and by what it leaves open of them."""
+        left_open = self._samples * np.einsum('ib,ib->i', self._rows @ covariance, self._rows)
+        squares = self._samples * (self._targets - self._rows @ parameters) ** 2 + left_open
+        count, total, left = (
+            np.bincount(self._drives, weights, len(self.mean)) for weights in (None, squares, left_open)
+        )
+        self.mean = np.where(count > 0, total / np.maximum(count, 1), self.mean)
+        self.effective = np.maximum(count - left / self.mean, 1e-6)

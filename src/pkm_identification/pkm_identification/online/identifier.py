@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,24 +11,17 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
-from pkm_identification.online.block import BlockEnd
-from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
-from pkm_identification.online.first_seconds import FirstSeconds
+from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.friction_watch import Drift
-from pkm_identification.online.load_change import Kept, LoadChange
+from pkm_identification.online.load_change import LoadChange
 from pkm_identification.online.model_watch import Lack
 from pkm_identification.online.observation import OnlineObservation, Rows
 from pkm_identification.online.payload import Payload
 from pkm_identification.online.payload_watch import STEP, PayloadWatch
-from pkm_identification.online.residual_noise import ResidualNoise
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 from pkm_identification.online.watches import Watches
 
-#: states that are kept, to go back to before a change of the load
-KEPT = 16
-#: part of themselves by which friction and offsets may change with the load
-JUMP = 0.5
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
 #: s within which a second change that was none shows that something else has changed
@@ -38,8 +31,6 @@ SET_BACK = 1.0
 #: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
 #: velocity below which a drive may as well rest
 BEGINNING, RESTING = 0.1, 10.0
-#: blocks of noise of each drive after which the first seconds are not weighed anew any more
-LEARNED = 20
 #: samples over which the noise of efforts within a window is averaged
 WHITE_MEMORY = 1000
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
@@ -97,10 +88,6 @@ class OnlineIdentifier:
         self.observation = OnlineObservation(machine)
         self.rejected: Counter[str] = Counter()
         self._payload_spread = self._usual_payload()
-        observation = self.observation
-        self._drift = observation.walk(self.settings) ** 2
-        self._jump = JUMP * observation.size
-        self._prior = self.settings.prior * observation.scale
         limits = np.array([joint.limits.velocity for joint in machine.actuated_joints])
         self._beginning = BEGINNING * np.where(np.isfinite(limits), limits, 0.0)
         self.reset()
@@ -111,14 +98,9 @@ class OnlineIdentifier:
         observation.reset()
         self.rejected.clear()
         self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
-        self._last_used: int | None = None
-        self._begin_with(np.zeros(len(observation.base)), np.diag(self._prior**2))
-        self._first_stamp = 0
-        self._watches = Watches(observation, self._prior)
-        self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
-        self._first: FirstSeconds | None = FirstSeconds(self._filter.covariance, self._noise.variance)
+        self._filter = ChangeFilter(observation, settings)
+        self._watches = Watches(observation, settings.prior * observation.scale)
         self._fastest = self._beginning.copy()
-        self._kept: deque[Kept] = deque()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
         self._followed: LoadChange | None = None
         self._is_moving, self._white_noise, self._white_samples = False, np.zeros(drives), np.zeros(drives)
@@ -134,23 +116,16 @@ class OnlineIdentifier:
         self.reject('stamps went back by more than a second: the window begins anew')
         self._polynomial.reset()
         self.observation.reset()
-        self._kept.clear()
+        self._filter.interrupt()
         self._watches.interrupt()
         if self._followed is not None:
             self._end_of_change()
-        self._last_used = self._first = None
         self._last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
-
-    def _begin_with(self, change: Array, covariance: Array) -> None:
-        """Begin a filter of the changes (B,) of the parameters against the file."""
-        self._walk = FixedNoise(np.zeros(len(change)))
-        self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
-        self._last_used = None
 
     @property
     def parameters(self) -> Array:
         """Base parameters (B,)."""
-        return self.observation.nominal + self._filter.parameters
+        return self.observation.nominal + self._filter.change
 
     @property
     def std(self) -> Array:
@@ -175,7 +150,7 @@ class OnlineIdentifier:
     @property
     def residual_std(self) -> Array:
         """Scatter (A,) of measured about predicted efforts, N, N m."""
-        return np.sqrt(self._noise.variance)
+        return np.sqrt(self._filter.noise.variance)
 
     @property
     def detectable_mass(self) -> float:
@@ -209,7 +184,7 @@ class OnlineIdentifier:
             return str(self.lack)
         share = self.residual_std / self.observation.typical_force
         excess = self.residual_std / np.maximum(np.sqrt(self._white_noise), 1e-300)
-        bad = (share > MISFIT) & (excess > EXCESS) & self._noise.is_known
+        bad = (share > MISFIT) & (excess > EXCESS) & self._filter.noise.is_known
         if not bad.any():
             return ''
         worst = int(np.argmax(np.where(bad, share, 0.0)))
@@ -252,7 +227,7 @@ class OnlineIdentifier:
         used = sample.slowest > np.maximum(self.settings.slow * self._fastest, RESTING * sample.velocity_std)
         self._is_moving = bool(used.any())
         self._follow_white_noise(sample, used)
-        predicted = rows.forces + rows.matrix @ self._filter.parameters
+        predicted = rows.forces + rows.matrix @ self._filter.change
         if not self.is_frozen:
             self._learn(sample, rows, used)
         return OnlineSample(
@@ -270,8 +245,8 @@ class OnlineIdentifier:
             return  # the window still has samples from before the change
         target = sample.efforts - rows.forces
         if self.settings.payload and (self._followed is None or self._followed.is_settled):
-            residual = target - rows.matrix @ self._filter.parameters
-            weights = used / self._noise.weight_variance(sample.noise_share)
+            residual = target - rows.matrix @ self._filter.change
+            weights = used / self._filter.noise.weight_variance
             since = self._watch.add(sample.stamp, rows.platform, residual, weights)
             if since is not None:
                 self._change_of_load(since)
@@ -279,50 +254,14 @@ class OnlineIdentifier:
             if self._watch.is_suspicious:
                 return
             if self._watch.has_forgotten:
-                self._let_friction_change(self._filter.parameters, self._filter.covariance)
-        self._keep(sample.stamp)
-        self._update(sample, rows.matrix, target, used)
+                self._filter.let_friction_change()
+        self._filter.keep(sample.stamp, 0.5 * STEP)
+        self._filter.update(sample.stamp, rows.matrix, target, used)
         self.samples += 1
         slow = self.settings.slow * self._fastest
         self._watches.add(sample, rows, used, slow, self._polynomial, lambda: self._filter.std)
         if self._followed is not None:
             self._follow(self._followed, sample.stamp)
-
-    def _update(self, sample: WindowSample, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
-        """Take the rows of one sample."""
-        elapsed = 0.0 if self._last_used is None else (sample.stamp - self._last_used) / 1e9
-        if self.samples == 0:
-            self._first_stamp = sample.stamp
-        self._walk.variances[:] = self._drift * elapsed
-        self._last_used = sample.stamp
-        predicted = matrix @ self._filter.parameters
-        variance = self._noise.weight_variance(sample.noise_share)
-        self._filter.update(matrix, target, np.where(used, variance, np.inf))
-        ended = self._noise.add(
-            sample.stamp, target, predicted, matrix, used, lambda: self._filter.covariance
-        )
-        if self._first is not None:
-            self._first.add(matrix, target, used)
-            if ended is not None:
-                self._weigh_anew(self._first, ended, sample)
-
-    def _weigh_anew(self, first: FirstSeconds, ended: BlockEnd, sample: WindowSample) -> None:
-        """Estimate from all samples of the first seconds by the noise that is known now."""
-        change, covariance = first.estimate(ended, self._noise, sample.noise_share)
-        # a mean over a random walk is so far from its end
-        elapsed = (sample.stamp - self._first_stamp) / 1e9
-        self._begin_with(change, covariance + np.diag(self._drift * elapsed / 3.0))
-        self._last_used = sample.stamp
-        if (self._noise.blocks >= LEARNED).all():
-            self._first = None
-
-    def _keep(self, stamp: int) -> None:
-        """Remember what is known now, twice per step of the watch, to go back to before a change of the load."""
-        if self._kept and stamp - self._kept[-1].stamp < 0.5e9 * STEP:
-            return
-        self._kept.append(Kept(stamp, self._filter.parameters, self._filter.covariance, self._noise.copy()))
-        if len(self._kept) > KEPT:
-            self._kept.popleft()
 
     def _change_of_load(self, since: int) -> None:
         """Go back to before the change, believe in a payload that nothing is known of, and wait for a clean window.
@@ -330,38 +269,30 @@ class OnlineIdentifier:
         Friction may have changed instead: otherwise a jump of friction would be taken for a load, and for certain.
         """
         half = round(0.5e9 * self._polynomial.window)
-        before = [one for one in self._kept if one.stamp <= since - half] or [self._kept[0]]
+        before = self._filter.kept_before(since - half)
         self._followed = LoadChange(
-            since, before[-1], self.observation.payload_map, self._payload_spread, self._jump
+            since, before, self.observation.payload_map, self._payload_spread, self._filter.jump
         )  # fmt: skip
-        self._begin_with(before[-1].change, self._followed.covariance)
-        self._first = None
-        self._noise = before[-1].noise.copy()
+        self._filter.begin_from(before, self._followed.covariance)
         self._clean_from = since + round(2e9 * STEP) + half
-        self._kept.clear()
 
     def _follow(self, change: LoadChange, stamp: int) -> None:
         """What the parameters since the change say of the load; a change that they do not confirm was none."""
         was_confirmed = change.is_confirmed
-        has_settled = change.follow(stamp, self._filter.parameters, self._filter.covariance)
+        has_settled = change.follow(stamp, self._filter.change, self._filter.covariance)
         if change.is_confirmed and not was_confirmed:
             self._watches.load_has_changed()
         self.payload = change.payload or self.payload
         if has_settled:
             self._watch.restart()  # the next change may come; until then this one is known better and better
         if change.is_none:
-            self._let_friction_change(change.before.change, change.before.covariance)
-            self._noise = change.before.noise
+            self._filter.begin_from(change.before, change.before.covariance)
+            self._filter.let_friction_change()
             self._end_of_change()
             if stamp - self._last_dismissed < AGAIN * 1e9:
                 self._watch.forget()
             self._last_dismissed = stamp
             self.dismissed += 1
-
-    def _let_friction_change(self, change: Array, covariance: Array) -> None:
-        """Something has changed that is no load: friction and offsets are learned anew, quickly."""
-        self._begin_with(change, covariance + np.diag(self._jump**2))
-        self._first = None
 
     def _end_of_change(self) -> None:
         self._followed = None

@@ -11,10 +11,10 @@ from pkm_description.arrays import Array
 
 from pkm_identification.online.block import Block, BlockEnd
 
-#: blocks that are remembered, and that must be known for residuals to be called too large
-MEMORY, KNOWN = 20, 3
-#: blocks of doubt
-DOUBT = 3.0
+#: s, length of the longest blocks, and how long they are remembered
+BLOCK, MEMORY = 1.0, 20.0
+#: blocks of a second that must be known for residuals to be called too large, and blocks of doubt
+KNOWN, DOUBT = 3, 3.0
 #: steps towards variances that agree with the weights they give the blocks
 STEPS = 30
 
@@ -22,81 +22,124 @@ STEPS = 30
 class ResidualNoise:
     """Variances of single residuals, such that samples may be used as if they were independent.
 
-    Smoothed samples are alike over a window, and ripple or a force that the model lacks lasts longer than that: the
-    variance of the means of blocks says by how much. Both are means over the last 20 blocks. Residuals of a prediction
-    are noise and errors of the parameters together, so a block counts by what is known of the latter: the variance of a
-    squared residual is proportional to the square of both together.
+    Smoothed samples are alike over a window, noise of accelerations cancels within it, and ripple or a force that the
+    model lacks lasts longer: the variance of means over the window and over a second says by how much. Each is a mean
+    over the blocks of the last 20 s, and the larger one counts. Residuals of a prediction are noise and errors of the
+    parameters together, so a block counts by what is known of the latter: the variance of a squared residual is
+    proportional to the square of both together.
 
     Parameters
     ----------
     begin : (A,) N^2, (N m)^2 variances before there are residuals
+    window : s, over which samples are smoothed
 
     Attributes
     ----------
-    variance : (A,) of one residual
-    blocks : (A,) how many have ended
+    levels : blocks as long as the window, and of a second
     """
 
-    def __init__(self, begin: Array) -> None:
-        drives = len(begin)
-        self.blocks = np.zeros(drives, dtype=int)
-        # of each block: variance of the residuals, that of samples as if independent by their mean, and for both what
-        # errors of the parameters make of it, and how many blocks it stands for; the first one is what was known before
-        self._squares, self._spread = np.full((2, MEMORY + 1, 2, drives), np.nan)
-        self._squares[0] = self._spread[0] = begin
-        self._times = np.ones((MEMORY + 1, 2, drives))
-        self.variance, self._block_variance, self._effective = begin.copy(), begin.copy(), np.zeros(drives)
-        self._now: Block | None = None
+    def __init__(self, begin: Array, window: float) -> None:
+        self.levels = [Level(begin, min(window, BLOCK)), Level(begin, BLOCK)]
 
-    def know(self, variance: Array, block_variance: Array, blocks: Array) -> None:
-        """Take what is known of single residuals and means of blocks (A,) from so many blocks (A,)."""
-        self._squares[0], self._spread[0], self._times[0] = [variance, block_variance], 0.0, blocks
-        self._judge()
+    @property
+    def variance(self) -> Array:
+        """Variance (A,) of one residual."""
+        return self.levels[-1].single
 
-    def _judge(self) -> None:
-        (self.variance, self._block_variance), (_, self._effective) = _noise(self._squares, self._spread, self._times)
+    @property
+    def blocks(self) -> NDArray[np.int_]:
+        """How many blocks of a second have ended (A,)."""
+        return self.levels[-1].blocks
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
         """Drives (A,) whose residuals are known."""
-        return np.asarray(self._effective >= KNOWN)
+        return np.asarray(self.levels[-1].effective >= KNOWN)
 
     def copy(self) -> ResidualNoise:
-        """Copy that goes on by itself, with a new block."""
-        now, self._now = self._now, None
+        """Copy that goes on by itself, with new blocks."""
         result = copy.deepcopy(self)
-        self._now = now
+        for level in result.levels:
+            level.clear()
         return result
 
-    def weight_variance(self, noise_share: float) -> Array:
-        """Variance (A,) that a sample is weighted by; smoothed white noise makes 1 / ``noise_share`` samples alike.
+    @property
+    def weight_variance(self) -> Array:
+        """Variance (A,) that a sample is weighted by.
 
         One or two blocks may have a small mean by chance: what they say is taken for less than it may be.
         """
-        doubt = 1.0 + DOUBT / np.maximum(self._effective, 1.0)
-        return np.maximum(self.variance / noise_share, doubt * self._block_variance)
+        return np.maximum(*(level.mean * (1.0 + DOUBT / np.maximum(level.effective, 1.0)) for level in self.levels))
 
     def add(
         self, stamp: int, target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_],
         covariance: Callable[[], Array],
-    ) -> BlockEnd | None:  # fmt: skip
-        """Take forces (A,) and their prediction by rows (A, B); what has ended with them.
+    ) -> list[BlockEnd | None]:  # fmt: skip
+        """Take forces (A,) and their prediction by rows (A, B); what has ended with them, level by level.
 
         Parameters
         ----------
         used : (A,) drives that are not are left out
         covariance : of the parameters (B, B), asked for at the begin of a block
         """
+        return [level.add(stamp, target, predicted, matrix, used, covariance) for level in self.levels]
+
+
+class Level:
+    """Variances by blocks of one length.
+
+    Parameters
+    ----------
+    begin : see :class:`ResidualNoise`
+    length : s
+
+    Attributes
+    ----------
+    single : (A,) variance of one residual
+    mean : (A,) variance of one of independent residuals whose means over the blocks would scatter as they do
+    effective : (A,) blocks that count
+    blocks : (A,) blocks that have ended
+    """
+
+    def __init__(self, begin: Array, length: float) -> None:
+        drives, self._length = len(begin), length
+        self.single, self.mean = begin, begin
+        self.effective, self.blocks = np.zeros(drives), np.zeros(drives, dtype=int)
+        # of each block both variances, what errors of the parameters make of them, and for how many blocks it stands;
+        # the first one is what was known before, which counts least
+        count = 1 + round(MEMORY / length)
+        self._squares, self._spread = np.full((2, count, 2, drives), np.nan)
+        self._squares[0] = self._spread[0] = begin
+        self._times = np.ones((count, 2, drives))
+        self._now: Block | None = None
+
+    def clear(self) -> None:
+        """Begin a new block."""
+        self._now = None
+
+    def know(self, single: Array, mean: Array, blocks: Array) -> None:
+        """Take both variances (A,) as known from so many blocks (A,)."""
+        self._squares[0], self._spread[0], self._times[0] = [single, mean], 0.0, blocks
+        self._judge()
+
+    def add(
+        self, stamp: int, target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_],
+        covariance: Callable[[], Array],
+    ) -> BlockEnd | None:  # fmt: skip
+        """Take a sample, see :meth:`ResidualNoise.add`."""
         if self._now is None:
-            self._now = Block(*matrix.shape)
+            self._now = Block(self._length, *matrix.shape)
         ended = self._now.add(stamp, target, predicted, matrix, used, covariance)
         if ended is not None:
-            place = 1 + self.blocks[ended.drives] % MEMORY
+            place = 1 + self.blocks[ended.drives] % (len(self._squares) - 1)
             self._squares[place, :, ended.drives] = ended.squares
             self._spread[place, :, ended.drives] = ended.spread
             self.blocks[ended.drives] += 1
             self._judge()
         return ended
+
+    def _judge(self) -> None:
+        (self.single, self.mean), (_, self.effective) = _noise(self._squares, self._spread, self._times)
 
 
 def _noise(squares: Array, spread: Array, times: Array) -> tuple[Array, Array]:

@@ -1,0 +1,121 @@
+"""Filter of the base parameters' changes against the machine file, which learns the noise beside them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+
+from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
+from pkm_identification.online.first_seconds import FirstSeconds
+from pkm_identification.online.load_change import Kept
+from pkm_identification.online.observation import OnlineObservation
+from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.settings import OnlineSettings
+
+#: states that are kept, to go back to before a change of the load
+KEPT = 16
+#: part of typical forces that residuals are taken for before there are any
+BEGIN = 0.03
+#: part of themselves by which friction and offsets may change at once
+JUMP = 0.5
+#: blocks of noise of each drive after which the first seconds are not weighed anew any more
+LEARNED = 20
+
+
+class ChangeFilter:
+    """Bodies are constants, friction and offsets a random walk; weights come from the residuals.
+
+    Parameters
+    ----------
+    observation, settings : see :class:`~pkm_identification.online.identifier.OnlineIdentifier`
+
+    Attributes
+    ----------
+    noise : of the residuals
+    jump : (B,) by which friction and offsets may change at once, standard deviations
+    """
+
+    def __init__(self, observation: OnlineObservation, settings: OnlineSettings) -> None:
+        self._drift, self.jump = observation.walk(settings) ** 2, JUMP * observation.size
+        self._kept: deque[Kept] = deque()
+        self.noise = ResidualNoise((BEGIN * observation.typical_force) ** 2, settings.window)
+        covariance = np.diag((settings.prior * observation.scale) ** 2)
+        self._first: FirstSeconds | None = FirstSeconds(covariance, self.noise.variance)
+        self._first_stamp: int | None = None
+        self._begin_with(np.zeros(len(covariance)), covariance)
+
+    def _begin_with(self, change: Array, covariance: Array) -> None:
+        self._walk = FixedNoise(np.zeros(len(change)))
+        self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
+        self._last: int | None = None
+
+    @property
+    def change(self) -> Array:
+        """Changes (B,)."""
+        return self._filter.parameters
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance (B, B) of them."""
+        return self._filter.covariance
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (B,) of them."""
+        return self._filter.std
+
+    def update(self, stamp: int, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
+        """Take rows (A, B) and forces (A,) beyond those of the file; drives that are not ``used`` (A,) are left out."""
+        self._first_stamp = stamp if self._first_stamp is None else self._first_stamp
+        self._walk.variances[:] = self._drift * (0.0 if self._last is None else (stamp - self._last) / 1e9)
+        self._last = stamp
+        predicted = matrix @ self._filter.parameters
+        self._filter.update(matrix, target, np.where(used, self.noise.weight_variance, np.inf))
+        ended = self.noise.add(stamp, target, predicted, matrix, used, lambda: self._filter.covariance)
+        if self._first is None:
+            return
+        self._first.add(matrix, target, used)
+        self._first.take(ended)
+        if ended[-1] is not None:
+            self._weigh_anew(self._first, stamp, (stamp - self._first_stamp) / 1e9)
+
+    def _weigh_anew(self, first: FirstSeconds, stamp: int, elapsed: float) -> None:
+        """Estimate from all samples of the first seconds by the noise that is known now."""
+        change, covariance = first.estimate(self.noise)
+        # a mean over a random walk is so far from its end
+        self._begin_with(change, covariance + np.diag(self._drift * elapsed / 3.0))
+        self._last = stamp
+        if (self.noise.blocks >= LEARNED).all():
+            self._first = None
+
+    def keep(self, stamp: int, every: float) -> None:
+        """Remember what is known now, every so many seconds."""
+        if self._kept and stamp - self._kept[-1].stamp < every * 1e9:
+            return
+        self._kept.append(Kept(stamp, self._filter.parameters, self._filter.covariance, self.noise.copy()))
+        if len(self._kept) > KEPT:
+            self._kept.popleft()
+
+    def kept_before(self, stamp: int) -> Kept:
+        """What was known at a time, or as early as possible; nothing is remembered any more."""
+        before = [one for one in self._kept if one.stamp <= stamp] or [self._kept[0]]
+        self._kept.clear()
+        return before[-1]
+
+    def begin_from(self, kept: Kept, covariance: Array) -> None:
+        """Go on from what was known, with another covariance (B, B)."""
+        self._begin_with(kept.change, covariance)
+        self.noise, self._first = kept.noise.copy(), None
+
+    def let_friction_change(self) -> None:
+        """Learn friction and offsets anew, quickly."""
+        self._begin_with(self.change, self.covariance + np.diag(self.jump**2))
+        self._first = None
+
+    def interrupt(self) -> None:
+        """Time begins anew: what is known stays."""
+        self._kept.clear()
+        self._last = self._first = None
