@@ -267,7 +267,7 @@ def test_a_payload_follows_from_parameters_before_and_after() -> None:
     information = np.linalg.inv(prior.covariance)
     after_covariance = np.linalg.inv(information + rows.T @ rows / noise**2)
     after = after_covariance @ (information @ before + rows.T @ measured / noise**2)
-    found = prior.posterior(after, after_covariance)
+    found, _ = prior.posterior(after, after_covariance)
     both = np.hstack([rows, rows @ mapping])
     weights = np.diag(np.concatenate([1.0 / np.diag(covariance), 1.0 / spread**2]))
     joint = np.linalg.inv(weights + both.T @ both / noise**2)

@@ -14,8 +14,8 @@ from pkm_identification.online.residual_noise import ResidualNoise
 SETTLING, SETTLED = 6.0, 0.01
 #: s after which the next change is looked for in any case: a motion may not tell the load that well
 LONGEST = 20.0
-#: standard deviations that a changed mass must be from zero, and s after which a change that is not is none
-CONFIRMED, DISMISSED = 5.0, 3.0
+#: s after which a change that is not confirmed is none
+DISMISSED = 3.0
 #: s between two looks
 LOOK = 0.05
 
@@ -69,8 +69,8 @@ class LoadChange:
         if stamp < self._next:
             return False
         self._next = stamp + round(LOOK * 1e9)
-        found = self._prior.posterior(parameters, covariance)
-        if self.is_confirmed or abs(found.mass) > CONFIRMED * found.mass_std:
+        found, is_load = self._prior.posterior(parameters, covariance)
+        if self.is_confirmed or is_load:
             self.is_confirmed, self.payload = True, found
         elif stamp - self.since > DISMISSED * 1e9:
             self.is_none = True

@@ -10,8 +10,10 @@ from pkm_description.arrays import Array
 
 from pkm_identification.online.prior_exchange import PriorExchange
 
-#: natural logarithm of the odds beyond which only the load has changed
-NO_DOUBT = 5.0
+#: natural logarithms of the odds beyond which only the load has changed, and beyond which it has, not something else
+NO_DOUBT, CERTAIN = 5.0, 15.0
+#: standard deviations that a changed mass must be from zero
+CONFIRMED = 5.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class Payload:
         return float(np.sqrt(self.covariance[0, 0]))
 
     @property
+    def is_decisive(self) -> bool:
+        """Whether the mass is beyond doubt."""
+        return abs(self.mass) > CONFIRMED * self.mass_std
+
+    @property
     def center(self) -> Array:
         """Centre of mass (3,) m, in the platform's frame; NaN without a mass."""
         return self.parameters[1:4] / self.mass if self.mass != 0.0 else np.full(3, np.nan)
@@ -53,7 +60,6 @@ class Payload:
             return np.full(3, np.inf)
         slope = np.concatenate([-self.center[:, None], np.eye(3)], axis=1) / self.mass
         return np.sqrt(np.diag(slope @ self.covariance[:4, :4] @ slope.T))
-
 
     @property
     def inertia_about_center(self) -> Array:
@@ -109,17 +115,28 @@ class PayloadPrior:
         self._gain_alone = np.linalg.solve(load_alone, shift).T
         self._gain = np.linalg.solve(self.covariance, shift).T
         self._load_alone = load_alone
-        self._exchange = None if jump is None or not jump.any() else PriorExchange(self.covariance, load_alone)
+        self._exchange = self._without_load = None
+        if jump is not None and jump.any():
+            self._exchange = PriorExchange(self.covariance, load_alone)
+            self._without_load = PriorExchange(self.covariance, covariance + np.diag(jump**2))
 
-    def posterior(self, parameters: Array, covariance: Array) -> Payload:
-        """Payload by base parameters (B,) and covariance (B, B) that were estimated since."""
-        change, gain, prior = parameters - self._parameters, self._gain, self.covariance
-        if self._exchange is not None:
-            exchanged = self._exchange.of(change, covariance)
-            if exchanged.log_odds > NO_DOUBT:
-                change, covariance, gain, prior = (
-                    exchanged.mean, exchanged.covariance, self._gain_alone, self._load_alone
-                )  # fmt: skip
+    def posterior(self, parameters: Array, covariance: Array) -> tuple[Payload, bool]:
+        """Payload by base parameters (B,) and covariance (B, B) that were estimated since; whether there is one at all.
+
+        There is one where its mass is beyond doubt, whatever else has changed; or where a load alone tells the data far
+        better than all else without a load, and its mass is beyond doubt if there is nothing else.
+        """
+        change = parameters - self._parameters
+        both = self._payload(change, covariance, self._gain, self.covariance)
+        if self._exchange is None or self._without_load is None:
+            return both, both.is_decisive
+        alone = self._exchange.of(change, covariance)
+        only = self._payload(alone.mean, alone.covariance, self._gain_alone, self._load_alone)
+        evidence = alone.log_odds - self._without_load.of(change, covariance).log_odds
+        found = only if alone.log_odds > NO_DOUBT else both
+        return found, found.is_decisive or (evidence > CERTAIN and only.is_decisive)
+
+    def _payload(self, change: Array, covariance: Array, gain: Array, prior: Array) -> Payload:
         spread = np.diag(self._spread**2) - gain @ (prior - covariance) @ gain.T
         known = np.sqrt(np.maximum(np.diag(spread), 0.0)) < 0.5 * self._spread
         return Payload(self._since, gain @ change, spread, known)
