@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+from pkm_identification.online.change_filter import LEARNED, LONGEST, ChangeFilter
 from pkm_identification.online.first_seconds import FirstSeconds
+from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.settings import OnlineSettings
 
 #: ns between two samples, and samples of a block
 STEP, SAMPLES = 10**7, 101
@@ -122,3 +126,17 @@ def test_the_first_seconds_are_weighed_by_their_noise() -> None:
     # the doubt makes deviations too large rather than too small: 200 degrees of freedom, 99.9 % of chi-square is 267
     assert 60.0 < np.sum(squared) < 267.0
     assert 0.8 < np.median(ratios) < 1.8
+
+
+@pytest.mark.parametrize(('moving', 'blocks'), [(6, LEARNED), (5, LONGEST)])
+def test_the_first_seconds_end(srs: Machine, moving: int, blocks: int) -> None:
+    """Also where a drive never moves: what they keep would grow, and so would the time that weighing takes."""
+    observation = OnlineObservation(srs)
+    found, random, used = ChangeFilter(observation, OnlineSettings()), np.random.default_rng(0), np.arange(6) < moving
+    count, ended = len(observation.base), []
+    for step in range(11 * (blocks + 2)):
+        matrix = random.normal(size=(6, count)) / observation.scale
+        found.update(step * 10**8, matrix, random.normal(size=6), used)
+        if found._first is None:
+            ended.append(int(found.noise.blocks.max()))
+    assert ended[0] == blocks

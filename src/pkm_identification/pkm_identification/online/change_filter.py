@@ -21,8 +21,9 @@ KEPT = 16
 BEGIN = 0.03
 #: part of themselves by which friction and offsets may change at once
 JUMP = 0.5
-#: blocks of noise of each drive after which the first seconds are not weighed anew any more
-LEARNED = 20
+#: blocks of noise of each drive after which the first seconds are not weighed anew any more, and of any, if others move
+#: less
+LEARNED, LONGEST = 20, 40
 
 
 class ChangeFilter:
@@ -88,7 +89,7 @@ class ChangeFilter:
         # a mean over a random walk is so far from its end
         self._begin_with(change, covariance + np.diag(self._drift * elapsed / 3.0))
         self._last = stamp
-        if (self.noise.blocks >= LEARNED).all():
+        if (self.noise.blocks >= LEARNED).all() or self.noise.blocks.max() >= LONGEST:
             self._first = None
 
     def keep(self, stamp: int, every: float) -> None:
