@@ -50,6 +50,18 @@ def test_rows_are_those_of_the_platforms_motion(name: str) -> None:
             np.testing.assert_allclose(found, expected[index], rtol=0.0, atol=1e-8 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize('name', ['srs', 'khalifa_3prr'])
+def test_forces_may_follow_other_accelerations(name: str) -> None:
+    machine = load_machine(name)
+    joints, columns = joint_motion(machine, random_states(machine, 1, seed=5)), machine.drive_columns
+    place, rate, second = (one[0, columns] for one in (joints.positions, joints.velocities, joints.accelerations))
+    moving, still = (DriveRegressor(machine).rows(place, rate, acceleration) for acceleration in (second, 0.0 * second))
+    both = DriveRegressor(machine).rows(place, rate, 0.0 * second, second)
+    assert np.abs(moving.forces - still.forces).max() > 1e-3 * np.abs(still.forces).max()
+    np.testing.assert_array_equal(both.forces, moving.forces)
+    np.testing.assert_array_equal(both.bodies, still.bodies)
+
+
 def drives_in_a_row(machine: Machine) -> list[np.ndarray]:
     states = random_states(machine, 2, seed=4)
     joints = joint_motion(machine, states)

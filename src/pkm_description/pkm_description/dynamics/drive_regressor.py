@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.drive_samples import DriveSamples
+from pkm_description.kernels.drive_dynamics import drive_dynamics
 from pkm_description.kernels.drive_regressor import drive_regressor
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.machine import Machine
@@ -63,8 +64,14 @@ class DriveRegressor:
         """Let the next sample start from home, as the first one did."""
         self._samples.reset()
 
-    def rows(self, positions: Array, velocities: Array, accelerations: Array) -> DriveRows:
+    def rows(
+        self, positions: Array, velocities: Array, accelerations: Array, force_accelerations: Array | None = None
+    ) -> DriveRows:
         """Forces and regressors of positions, velocities and accelerations (A,) of the drives.
+
+        Parameters
+        ----------
+        force_accelerations : (A,) for the forces, where these are not to follow ``accelerations``
 
         Raises
         ------
@@ -79,5 +86,10 @@ class DriveRegressor:
             self.machine.compiled_model, self.machine.scratch[1], *sample, _NO_WRENCH, self._block, forces,
             self._bodies, self._friction,
         )  # fmt: skip
+        if status >= 0 and force_accelerations is not None:
+            status = drive_dynamics(
+                self.machine.compiled_model, self.machine.scratch[1], *sample[:-1], packed(force_accelerations[None]),
+                True, 0.0, _NO_WRENCH, forces,
+            )  # fmt: skip
         require_ok(self.machine, status, self.machine.scratch[0].detail)
         return DriveRows(forces[0], self._bodies[0].copy(), self._friction[0][:, self._used])

@@ -14,6 +14,9 @@ FULL = 0.5
 #: samples between two looks at what errors of the parameters make of a residual
 LOOK = 20
 
+#: columns of a sample before its rows
+OWN = ('number', 'force', 'residual', 'squared residual')
+
 
 class BlockEnd(NamedTuple):
     """What a block says of the n drives for which it has ended.
@@ -49,36 +52,41 @@ class Block:
     def __init__(self, length: float, drives: int, parameters: int) -> None:
         self._length, self._since, self._samples = round(length * 1e9), 0, 0
         self._covariance = np.zeros((parameters, parameters))
-        # number, forces, residuals, their squares; looks, and at each what parameters make of these squares
-        self._sums = np.zeros((6, drives))
-        self._rows = np.zeros((drives, parameters))
+        self._sums = np.zeros((drives, len(OWN) + parameters))
+        # how many looks, and what errors of the parameters make of a squared residual
+        self._looks = np.zeros((2, drives))
 
-    def add(
-        self, stamp: int, target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_],
-        covariance: Callable[[], Array],
-    ) -> BlockEnd | None:  # fmt: skip
-        """Take a sample, see :meth:`pkm_identification.online.residual_noise.ResidualNoise.add`."""
+    def add(self, stamp: int, values: Array, covariance: Callable[[], Array]) -> BlockEnd | None:
+        """Take a sample, see :func:`sample_values`; ``covariance`` of the parameters is asked for at the begin."""
         if self._samples == 0:
             self._since, self._covariance = stamp, covariance()
-        residual = target - predicted
-        self._sums[:4, used] += np.stack([np.ones_like(target), target, residual, residual**2])[:, used]
-        self._rows[used] += matrix[used]
+        self._sums += values
         if self._samples % LOOK == 0:
-            spread = np.einsum('ab,bc,ac->a', matrix, self._covariance, matrix)
-            self._sums[4:, used] += np.stack([np.ones_like(spread), spread])[:, used]
+            rows = values[:, len(OWN) :]
+            self._looks += [values[:, 0], np.einsum('ab,bc,ac->a', rows, self._covariance, rows)]
         self._samples += 1
         return None if stamp - self._since < self._length else self._end()
 
     def _end(self) -> BlockEnd | None:
-        drives = np.flatnonzero((self._sums[0] >= FULL * self._samples) & (self._sums[4] > 0.0))
+        drives = np.flatnonzero((self._sums[:, 0] >= FULL * self._samples) & (self._looks[0] > 0.0))
         self._samples = 0
         if len(drives) == 0:
             return None
-        count, targets, residuals, squares, looks, spread = self._sums[:, drives]
-        rows = self._rows[drives] / count[:, None]
+        count, targets, residuals, squares = self._sums[drives, : len(OWN)].T
+        looks, spread = self._looks[:, drives]
+        rows = self._sums[drives, len(OWN) :] / count[:, None]
         slow = count * np.einsum('ab,bc,ac->a', rows, self._covariance, rows)
-        self._sums[:, drives], self._rows[drives] = 0.0, 0.0
+        self._sums[drives], self._looks[:, drives] = 0.0, 0.0
         return BlockEnd(
             drives, np.stack([squares / count, residuals**2 / count], axis=1), np.stack([spread / looks, slow], axis=1),
             count, rows, targets / count,
         )  # fmt: skip
+
+
+def sample_values(target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_]) -> Array:
+    """What is summed of a sample (A, 4 + B): :data:`OWN`, and rows (A, B); zero for drives that are not ``used``."""
+    residual = target - predicted
+    values = np.empty((len(target), len(OWN) + matrix.shape[1]))
+    values[:, 0], values[:, 1], values[:, 2], values[:, 3], values[:, 4:] = 1.0, target, residual, residual**2, matrix
+    values[~used] = 0.0
+    return values

@@ -112,8 +112,8 @@ class PayloadPrior:
         shift = payload_map * spread**2
         load_alone = covariance + shift @ payload_map.T
         self.covariance = load_alone if jump is None else load_alone + np.diag(jump**2)
-        self._gain_alone = np.linalg.solve(load_alone, shift).T
-        self._gain = np.linalg.solve(self.covariance, shift).T
+        self._gain_alone: Array = np.asarray(np.linalg.solve(load_alone, shift).T, dtype=float)
+        self._gain: Array = np.asarray(np.linalg.solve(self.covariance, shift).T, dtype=float)
         self._load_alone = load_alone
         self._exchange = self._without_load = None
         if jump is not None and jump.any():

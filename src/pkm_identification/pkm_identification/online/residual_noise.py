@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.online.block import Block, BlockEnd
+from pkm_identification.online.block import OWN, Block, BlockEnd, sample_values
 
 #: s, length of the longest blocks, and how long they are remembered
 BLOCK, MEMORY = 1.0, 20.0
@@ -65,11 +65,8 @@ class ResidualNoise:
 
     @property
     def weight_variance(self) -> Array:
-        """Variance (A,) that a sample is weighted by.
-
-        One or two blocks may have a small mean by chance: what they say is taken for less than it may be.
-        """
-        return np.maximum(*(level.mean * (1.0 + DOUBT / np.maximum(level.effective, 1.0)) for level in self.levels))
+        """Variance (A,) that a sample is weighted by."""
+        return np.maximum(*(level.doubted for level in self.levels))
 
     def add(
         self, stamp: int, target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_],
@@ -82,7 +79,8 @@ class ResidualNoise:
         used : (A,) drives that are not are left out
         covariance : of the parameters (B, B), asked for at the begin of a block
         """
-        return [level.add(stamp, target, predicted, matrix, used, covariance) for level in self.levels]
+        values = sample_values(target, predicted, matrix, used)
+        return [level.add(stamp, values, covariance) for level in self.levels]
 
 
 class Level:
@@ -97,13 +95,14 @@ class Level:
     ----------
     single : (A,) variance of one residual
     mean : (A,) variance of one of independent residuals whose means over the blocks would scatter as they do
+    doubted : (A,) the same; one or two blocks may have a small mean by chance: it is taken for less than it may be
     effective : (A,) blocks that count
     blocks : (A,) blocks that have ended
     """
 
     def __init__(self, begin: Array, length: float) -> None:
         drives, self._length = len(begin), length
-        self.single, self.mean = begin, begin
+        self.single, self.mean, self.doubted = begin, begin, (1.0 + DOUBT) * begin
         self.effective, self.blocks = np.zeros(drives), np.zeros(drives, dtype=int)
         # of each block both variances, what errors of the parameters make of them, and for how many blocks it stands;
         # the first one is what was known before, which counts least
@@ -122,14 +121,12 @@ class Level:
         self._squares[0], self._spread[0], self._times[0] = [single, mean], 0.0, blocks
         self._judge()
 
-    def add(
-        self, stamp: int, target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_],
-        covariance: Callable[[], Array],
-    ) -> BlockEnd | None:  # fmt: skip
+    def add(self, stamp: int, values: Array, covariance: Callable[[], Array]) -> BlockEnd | None:
         """Take a sample, see :meth:`ResidualNoise.add`."""
         if self._now is None:
-            self._now = Block(self._length, *matrix.shape)
-        ended = self._now.add(stamp, target, predicted, matrix, used, covariance)
+            drives, columns = values.shape
+            self._now = Block(self._length, drives, columns - len(OWN))
+        ended = self._now.add(stamp, values, covariance)
         if ended is not None:
             place = 1 + self.blocks[ended.drives] % (len(self._squares) - 1)
             self._squares[place, :, ended.drives] = ended.squares
@@ -140,6 +137,7 @@ class Level:
 
     def _judge(self) -> None:
         (self.single, self.mean), (_, self.effective) = _noise(self._squares, self._spread, self._times)
+        self.doubted = self.mean * (1.0 + DOUBT / np.maximum(self.effective, 1.0))
 
 
 def _noise(squares: Array, spread: Array, times: Array) -> tuple[Array, Array]:
