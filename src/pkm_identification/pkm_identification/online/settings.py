@@ -28,7 +28,7 @@ class OnlineSettings(Settings):
         1.0,
     )  # fmt: skip
     offset_drift: float = setting(
-        1e-4, 'random walk of effort offsets per square root of a second, as a part of typical forces', 0.0, 1.0
+        3e-5, 'random walk of effort offsets per square root of a second, as a part of typical forces', 0.0, 1.0
     )
     payload: bool = setting(True, 'watch for changes of the load on the platform')
     payload_mass: float = setting(0.0, 'usual mass of a payload [kg]; 0: that of the platform', 0.0, 1e9)
