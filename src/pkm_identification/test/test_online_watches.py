@@ -125,9 +125,13 @@ def test_the_response_of_the_window_is_what_it_leaves_of_a_wave() -> None:
 
 
 def test_loads_are_still_named_beside_the_watches(srs: Machine) -> None:
-    """A change of the load begins segments anew: it is no lack of a force, and no drift of friction."""
+    """A change of the load begins segments anew: it is no lack of a force, and no drift of friction.
+
+    It is said as soon as it is beyond doubt, and again when it is known ten times better.
+    """
     motion = profile('mp1', srs, 40.0, RATE)
     positions, forces = loaded_signals(srs, motion, 22.0, 0.1 * srs.platform.mass, np.array([0.1, -0.06, 0.15]))
     stream = OnlineStream(srs)
     said = fed(stream, motion.time, positions, forces)
-    assert len(said) == 1 and 'the load on the platform has changed' in said[0]
+    assert len(said) == 2 and 'the load on the platform has changed' in said[0]
+    assert 'is known better' in said[1] and str(stream.identifier.payload.since / 1e9)[:4] in said[1]

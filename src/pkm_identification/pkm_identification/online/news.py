@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pkm_identification.online.identifier import OnlineIdentifier
 
+#: part of the deviation that was said of a load at which it is said again
+BETTER = 0.1
+
 
 class News:
-    """Says each thing once.
+    """Says each thing once, and a load again when it is known ten times better.
 
     Parameters
     ----------
@@ -16,6 +19,7 @@ class News:
     def __init__(self, identifier: OnlineIdentifier) -> None:
         self._identifier = identifier
         self._since: int | None = None
+        self._said = 0.0
         self._lack = ''
         self._drifts: set[tuple[str, int]] = set()
 
@@ -23,8 +27,13 @@ class News:
         """What is new: a change of the load, a force that the model lacks, friction that drifts; none: nothing."""
         one, said = self._identifier, []
         payload = one.payload
-        if payload is not None and payload.since != self._since:
-            said.append(f'the load on the platform has changed at {payload.since / 1e9:.2f} s: {payload}')
+        if payload is not None:
+            is_new, time = payload.since != self._since, f'{payload.since / 1e9:.2f} s'
+            if is_new:
+                said.append(f'the load on the platform has changed at {time}: {payload}')
+            elif payload.mass_std < BETTER * self._said:
+                said.append(f'the load on the platform since {time} is known better: {payload}')
+            self._said = payload.mass_std if said else self._said
         self._since = None if payload is None else payload.since
         lack = one.lack
         if lack is not None and lack.title != self._lack:
