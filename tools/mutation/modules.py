@@ -86,9 +86,9 @@ _TAKING_PART = {
         'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
-        'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation', 'overlay_numbers',
-        'physical_machine', 'pipeline', 'pooled_spread', 'preparation_edges', 'prepared_rows', 'recording',
-        'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
+        'estimator_parts', 'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation',
+        'overlay_numbers', 'physical_machine', 'pipeline', 'pooled_spread', 'preparation_edges', 'prepared_rows',
+        'recording', 'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
         'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',

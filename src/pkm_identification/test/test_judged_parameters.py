@@ -105,6 +105,7 @@ def test_noise_by_seed_and_kind() -> None:
         assert not np.array_equal(getattr(noisy, name), getattr(other, name))
     np.testing.assert_array_equal(noisy.accelerations, clean.accelerations)
     np.testing.assert_allclose(noisy.efforts.std(axis=0), [10.0, 20.0, 30.0], rtol=0.12)
+    assert np.abs(noisy.positions - clean.positions).max() > 3e-5  # normally distributed, unless it is said
     flat = clean.with_noise(DriveNoise(efforts=1.0, uniform=True), 3).efforts
     assert np.abs(flat).max() <= np.sqrt(3.0) and flat.std() == pytest.approx(1.0, rel=0.05)
     assert len(noisy[:7].motion(machine)) == 7

@@ -106,6 +106,17 @@ def test_deviations_of_bodies_are_those_of_centre_of_mass_and_inertia_about_it()
     assert found == pytest.approx({f'platform.body.{key}': value for key, value in wanted.items()}, rel=1e-6)
 
 
+def test_deviations_of_a_heavy_body_with_zeros_among_its_numbers_are_as_exact() -> None:
+    """Ten tons: only a product of inertia is uncertain, and it is the same about the centre of mass."""
+    names = tuple(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS)
+    values = np.array([1e4, 1e4, 1e4, 0.0, 3e4, 0.0, 0.0, 3e4, 0.0, 4e4])
+    variances = np.zeros(10)
+    variances[5] = 2.0**2
+    found = overlay_std(result_of(known_machine('srs'), names, values, variances))
+    assert found['platform.body.inertia.ixy'] == pytest.approx(2.0, rel=1e-6)
+    assert sum(found.values()) == pytest.approx(2.0, rel=1e-6)
+
+
 def test_an_overlay_says_what_it_does_not_carry_and_why_there_is_none(tmp_path: Path) -> None:
     names = tuple(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS)
     result = result_of(known_machine('srs'), names, BODY, np.full(10, 1e-4))

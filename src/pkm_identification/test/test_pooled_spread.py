@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.row_noise import RowNoise
-from pkm_identification.fitting.pooled_spread import spread_variance, with_spread
+from pkm_identification.fitting.pooled_spread import _seen, spread_variance, with_spread
 
 
 def test_known_deviations_give_their_spread() -> None:
@@ -99,3 +99,14 @@ def test_deviations_allow_for_drives_that_differ(dead: int) -> None:
         assert np.sqrt(np.mean(np.square(plain))) > 2.0
         assert 0.6 < np.sqrt(np.mean(np.square(normalised))) < 1.25
         assert 0.92 < np.mean(inside) < 0.99
+
+
+def test_a_column_is_seen_where_rows_that_count_tell_it_from_the_others() -> None:
+    """The first one is like another, the second differs where nothing counts, the third where it counts for half."""
+    random = np.random.default_rng(2)
+    others, weights = random.normal(size=(40, 2, 2)), np.ones((40, 2))
+    weights[:10, 0], weights[10:20, 1] = 0.0, 0.5
+    own = np.repeat(others[..., :1], 3, axis=-1)
+    own[:10, 0, 1] += 1.0
+    own[10:20, 1, 2] += 1.0
+    assert _seen(others, own, weights).tolist() == [2]

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_estimation.bags import BagWriter
 from pkm_identification.errors import RecordingError
-from pkm_identification.recording.bag_recordings import parse_split, read_recording
-from pkm_identification.recording.recording import recording_from_joint_states
+from pkm_identification.recording.bag_recordings import parse_split, read_recording, read_recordings
+from pkm_identification.recording.recording import Recording, recording_from_joint_states
 from pkm_identification.recording.stream_recorder import StreamRecorder
 from pkm_identification.recording.windows import WindowRecorder
 
@@ -108,3 +109,60 @@ def test_poses_of_a_bag_go_20_ms_beyond_the_interval(srs: Machine, tmp_path: Pat
     assert found.poses is not None
     assert found.poses.time[[0, -1]] == pytest.approx([-0.02, 3.02], abs=1e-12)
     assert len(found.poses.time) == 305
+    assert found.source == 'bag 1-4 s'
+    (whole,) = read_recordings(srs, tmp_path / 'bag')
+    assert whole.source == 'bag' and len(whole.time) == 500
+
+
+def test_a_range_that_does_not_begin_at_zero_has_the_same_margin() -> None:
+    """A fifth of its length, not of where it lies."""
+    machine = load_machine('khalifa_3prr')
+    (limits, *_), count = [joint.limits for joint in machine.actuated_joints], machine.actuated_count
+    assert limits.lower != 0.0
+    length = limits.upper - limits.lower
+    stamps, names = 10 * MS * np.arange(300), list(machine.actuated_joint_names)
+    middle = np.array([0.5 * (joint.limits.lower + joint.limits.upper) for joint in machine.actuated_joints])
+    for beyond in (0.19, 0.21):
+        positions = np.tile(middle, (300, 1))
+        positions[150, 0] = limits.upper + beyond * length
+        if beyond < 0.2:
+            recording_from_joint_states(machine, stamps, names, positions, np.zeros((300, count)))
+        else:
+            with pytest.raises(RecordingError, match='the machine file allows'):
+                recording_from_joint_states(machine, stamps, names, positions, np.zeros((300, count)))
+
+
+@pytest.mark.parametrize(('late', 'fits'), [(0.02, True), (0.03, False)])
+def test_steps_of_a_recording_differ_by_a_twentieth_at_most(late: float, fits: bool) -> None:
+    """A late sample makes one step longer and the next one shorter."""
+    time = 0.01 * np.arange(100)
+    time[50] += 0.01 * late
+    if fits:
+        assert len(Recording(time, np.zeros((100, 6)), np.zeros((100, 6))).time) == 100
+    else:
+        with pytest.raises(RecordingError, match='time is not uniform'):
+            Recording(time, np.zeros((100, 6)), np.zeros((100, 6)))
+
+
+def test_a_stream_of_a_single_message_is_no_recording(srs: Machine) -> None:
+    recorder = StreamRecorder(srs, 'stream')
+    _, names, positions, efforts = arrays(srs, np.zeros(1))
+    recorder.add_joint_states(5, names, positions[0].tolist(), efforts[0].tolist())
+    with pytest.raises(RecordingError, match='stream: 1 usable .* is the topic published'):
+        recorder.finish()
+
+
+def test_the_three_most_frequent_reasons_are_told(srs: Machine) -> None:
+    recorder = StreamRecorder(srs, 'stream')
+    recorder.rejected.update({'first': 9, 'second': 8, 'third': 7, 'fourth': 6})
+    with pytest.raises(RecordingError, match='0 usable .*: 9 times first, 8 times second, 7 times third$'):
+        recorder.finish()
+
+
+def test_windows_are_over_after_the_end_of_the_last_one(srs: Machine) -> None:
+    recorder = WindowRecorder(srs, {'identification': (0.5, 1.0), 'validation': (1.0, 2.0)})
+    _, names, positions, efforts = arrays(srs, np.zeros(1))
+    assert not recorder.is_over
+    for stamp, is_over in ((5, False), (5 + SECOND, False), (5 + 2 * SECOND, False), (6 + 2 * SECOND, True)):
+        recorder.add_joint_states(stamp, names, positions[0].tolist(), efforts[0].tolist())
+        assert recorder.is_over == is_over

@@ -81,3 +81,16 @@ def test_what_the_fit_absorbed_counts_below_two_hundred_rows_a_parameter(monkeyp
             uncorrected = honest_covariance(own, residuals, used, LAGS)
         assert (np.diag(found) >= np.diag(uncorrected)).all()
         assert np.array_equal(found, uncorrected) == (missing == 0)
+
+
+@pytest.mark.parametrize('error', [lasting, differentiated])
+def test_correlations_between_values_are_those_without_lags(error: Callable[[Array], Array]) -> None:
+    generator = np.random.default_rng(1)
+    rows, used = slow_rows(generator, 400), np.ones((400, LEGS), dtype=bool)
+    noise = error(generator.normal(size=(408, LEGS)))
+    correlations = []
+    for lags in (0, LAGS):
+        covariance = honest_covariance(rows, noise, used, lags)
+        std = np.sqrt(np.diag(covariance))
+        correlations.append(covariance / np.outer(std, std))
+    assert correlations[0] == pytest.approx(correlations[1], abs=1e-9)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
-from pkm_description.machine import Machine
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.compare import compare_with_truth
@@ -146,3 +147,16 @@ def test_signs_of_other_forces_and_of_parts_of_bodies() -> None:
         (1.0, 0.0, 0.0, 1.0, 0.0, 0.0): 1.0, (-1.0, 0.0, 0.0, 0.0, -1.0, 0.0): 0.0,
     }  # fmt: skip
     assert possible_signs(base_of(names, np.array(list(rows)))) == pytest.approx(list(rows.values()))
+    # in whatever unit they are
+    assert possible_signs(base_of(names, 1e-12 * np.array(list(rows)))) == pytest.approx(list(rows.values()))
+
+
+def test_scale_of_a_body_does_not_depend_on_the_axes_of_its_frame() -> None:
+    points, masses = np.array([[0.3, 0.0, 0.1], [0.0, -0.6, 0.2], [0.1, 0.2, 0.9]]), np.array([2.0, 1.0, 4.0])
+    base = base_of(tuple(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS), np.eye(10))
+    nothing, ones = np.zeros((1, 6, 10)), np.ones((1, 6))
+    expected = masses.sum() * np.repeat([1.0, (masses @ np.square(points).sum(axis=1) / masses.sum()) ** 0.5], [1, 3])
+    for turn in (np.eye(3), rotation_exp(np.array([0.4, -0.8, 1.1])), np.eye(3)[[1, 2, 0]]):
+        scale = body_scale(base, point_masses(points @ turn.T, masses), nothing, np.zeros((1, 6)), ones)
+        assert scale[:4] == pytest.approx(expected)
+        assert scale[4:] == pytest.approx(expected[1] ** 2 / expected[0])
