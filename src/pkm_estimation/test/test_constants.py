@@ -145,3 +145,48 @@ def test_lost_covariance_is_said():
 
 def test_constants_cost_the_plain_filter_nothing():
     assert EstimatorPipeline(SRS).filter._constants is None
+
+
+@pytest.mark.parametrize(('std', 'is_raised'), [(2.9e-3, False), (3.1e-3, True)])
+def test_offsets_of_up_to_three_millimetres_are_linear_enough(std, is_raised):
+    """An offset that is known a thousand times better at once is taken back where it was large before."""
+    layout = StateLayout.of(15, 6, ('leg_offsets',))
+    prior = start_std(EstimatorConfig(estimate=('leg_offsets',), leg_offset_std=std), layout, 1e-4, 1e-4)
+    constants, belief, row = ConstantStates(layout, prior, 1.0), Belief(prior), layout.leg_offsets.start
+    belief.covariance[row, row] = (1e-3 * std) ** 2
+    wait(constants, belief)
+    assert np.sqrt(belief.covariance[row, row]) == pytest.approx((1e-2 if is_raised else 1e-3) * std, rel=1e-3)
+
+
+def test_biases_are_as_uncertain_as_at_first_where_certainty_is_taken_back():
+    layout, std, constants = make(('imu_delay',))
+    belief = Belief(std)
+    belief.covariance[9:15, 9:15] *= 1e-8
+    belief.covariance[layout.imu_delay, layout.imu_delay] = 1e-4**2
+    wait(constants, belief)
+    assert np.sqrt(belief.covariance.diagonal()[9:15]) == pytest.approx(std[9:15], rel=1e-4)
+
+
+def test_what_the_platform_is_accelerated_by_is_felt_less_gravity_and_bias():
+    """At rest on a slope nothing, whatever the bias; a push is its size."""
+    _, std, constants = make(('imu_delay',))
+    belief, gravity, bias = Belief(std), np.array([0.0, 0.0, -9.81]), np.array([0.3, -0.2, 0.1])
+    belief.state[6:9], belief.state[9:12] = [0.2, -0.3, 0.1], bias
+    felt = -rotation_of(belief.state[6:9]).T @ gravity + bias
+    for push in (np.zeros(3), np.array([1.0, 2.0, -2.0])):
+        sample = np.concatenate([felt + push, np.zeros(3)])
+        constants.grow(belief, gravity, sample, sample, 0.01)
+        assert constants.snapshot().acceleration == pytest.approx(np.linalg.norm(push), abs=1e-12)
+
+
+def test_an_unknown_mounting_makes_velocity_and_attitude_less_certain():
+    """By products of its variance with itself and with those of the biases; a second of error that lasts a second."""
+    layout, std, constants = make(('imu_rotation',))
+    belief = Belief(std)
+    before, sample = belief.covariance.diagonal().copy(), np.array([1.0, 2.0, 2.0, 0.3, 0.0, 0.4])
+    constants.grow(belief, np.array([0.0, 0.0, -9.81]), sample, sample, 1.0)
+    turn = std[layout.imu_rotation][0] ** 2
+    grown = belief.covariance.diagonal() - before
+    assert grown[3:6] == pytest.approx(np.full(3, turn * (9.0 * turn + std[9] ** 2)))
+    assert grown[6:9] == pytest.approx(np.full(3, 0.25 * turn * (0.25 * turn + std[12] ** 2)))
+    assert not np.delete(grown, slice(3, 9)).any()

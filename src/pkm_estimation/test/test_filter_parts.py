@@ -10,12 +10,16 @@ from pkm_estimation.filters import (
     FunctionModel,
     IteratedUnscentedFilter,
     ScaledUnscentedTransform,
+    UnscentedKalmanFilter,
 )
+from pkm_estimation.filters.interface import ProcessStep
+from pkm_estimation.kernels.attitude import attitudes
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.models.attitude import move_chart
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import InertialStep
 from pkm_estimation.models.leg_lengths import LegLengthModel
+from scipy.spatial.transform import Rotation
 
 
 @pytest.mark.parametrize('power', [0, 1, 2, 3])
@@ -112,3 +116,38 @@ def test_legs_measure_the_distance_of_their_joints():
     moved = [platform, state[1, :3] + platform @ turn.T]
     expected = np.array([np.linalg.norm(points - base, axis=1) for points in moved])
     assert LegLengthModel(base, platform).observe(state) == pytest.approx(expected)
+
+
+class Doubled(ProcessStep):
+    """A process that doubles the state."""
+
+    def propagate(self, points):
+        return 2.0 * points
+
+    def noise_factor(self, state):
+        return np.eye(len(state))[:, :1]
+
+
+def test_a_process_in_python_predicts_and_one_without_a_covariance_stays_where_it_was():
+    filter_ = UnscentedKalmanFilter(ScaledUnscentedTransform(2), np.array([1.0, -2.0]), np.diag([1.0, 4.0]))
+    filter_.predict(Doubled())
+    assert filter_.state == pytest.approx([2.0, -4.0])
+    assert filter_.covariance == pytest.approx(np.diag([5.0, 16.0]))
+    filter_.covariance = np.diag([1.0, -1.0])
+    with pytest.raises(CovarianceError, match='state'):
+        filter_.predict(Doubled())
+    assert filter_.state.tolist() == pytest.approx([2.0, -4.0])
+    assert np.array_equal(filter_.covariance, np.diag([1.0, -1.0]))
+
+
+@pytest.mark.parametrize('length', [0.0, 0.6, 0.99, 1.2])
+def test_an_attitude_is_a_rotation_also_beyond_the_unit_sphere(length):
+    """Of the unit quaternion along the same four numbers."""
+    q = length * np.array([0.36, -0.48, 0.8])
+    states, chart = np.zeros((1, 15)), np.eye(3)[None].copy()
+    states[0, 6:9] = q
+    turn, orientation, by_q = np.empty((1, 3, 3)), np.empty((1, 4)), np.empty((1, 3, 3))
+    attitudes(states, 6, chart, np.array([[0.0, 0.0, 0.0, 1.0]]), 0.01, turn, orientation, by_q)
+    numbers = np.append(q, max(0.01, 1.0 - q @ q) ** 0.5)
+    assert orientation[0] == pytest.approx(numbers / np.linalg.norm(numbers))
+    assert turn[0] == pytest.approx(Rotation.from_quat(numbers).as_matrix(), abs=1e-12)

@@ -133,6 +133,38 @@ def test_chance_of_a_wrong_prediction_to_look_like_few_legs():
     assert f'{1e3 * 9.0 * STD:.3g} mm' in text and f'NIS {np.sum(residual**2) / STD**2:.3g} of 6' in text
 
 
+def test_chance_of_a_wrong_prediction_to_look_like_two_legs():
+    """A power of the part that is left: two of six legs are as many numbers of a chi-square distribution."""
+    residual = STD * np.array([9.0, -7.0, -1.0, 0.5, 0.3, 0.2])
+    part = np.sum(residual[2:] ** 2) / np.sum(residual**2)
+    found = LegGate(SRS, GATE).chance((0, 1), ALL, residual, STD**2 * np.eye(6))
+    assert found == pytest.approx(comb(6, 2) * part**2)
+
+
+@pytest.mark.parametrize(('size', 'used'), [(4.9, True), (5.1, False)])
+def test_a_leg_that_was_left_out_is_used_again_within_the_gate(size, used):
+    gate = Judged(one(50.0)).gate
+    assert (2 in Judged(one(size), gate).used) == used
+
+
+@pytest.mark.parametrize(('further', 'out'), [(2, 3), (3, 1)])
+def test_legs_that_are_left_out_already_count_among_the_half_that_may_be(further, out):
+    gate = Judged(one(60.0, 5)).gate
+    gate.fit[CORRELATION] = 0.9  # not a burst of noise
+    residual = np.array([40.0, 70.0, -50.0, 0.0, 0.0, 0.0]) * (np.arange(6) < further) + one(60.0, 5)
+    judged = Judged(residual, gate)
+    assert len(gate.faults) == out and ('legs_disagree' in judged.reasons) == (further == 3)
+
+
+def test_noise_of_a_burst_is_that_of_the_residuals_however_little_it_is():
+    """A narrow gate, a prediction that lets no more than one leg be left out, and a leg that is left out already."""
+    gate, std = LegGate(SRS, 1.0), 6.0 * NOISE
+    Judged(one(50.0, 5), gate, std=std)
+    judged = Judged(np.full(6, 1.2) + one(50.0, 5), gate, std=std)
+    assert judged.reasons == ['legs_noisy']
+    assert judged.judgement.noise_scale == pytest.approx(1.2**2)
+
+
 def test_a_start_is_confirmed_by_ten_measurements_and_given_up_thrice():
     gate, fit = LegGate(SRS, GATE), np.ones(10)
     for _ in range(9):
@@ -296,6 +328,15 @@ def test_a_value_that_stays_while_its_prediction_moves_is_stuck(moved, kind):
     assert kinds == [kind]
 
 
+def test_a_value_that_stays_while_its_prediction_creeps_away_is_stuck():
+    """By 0.1 mm with each sample: what counts is the prediction at the last change of the value."""
+    kinds, fault, _ = followed([1e-3 + 1e-4 * k for k in (1, 2)], value=lambda k: 0.5)
+    assert kinds == ['off_prediction', 'stuck']
+    assert fault.prediction == pytest.approx(0.5 - 1e-3)
+    moved = followed([1e-3 + 1e-4 * k for k in (1, 2)])[1]
+    assert moved.prediction == pytest.approx(0.502 - 1.2e-3)
+
+
 def test_a_stuck_leg_that_moves_again_is_no_longer_stuck():
     fault = begun(0.5, 1e-3, 0.5)
     still = fault.after(LegResidual(0.5, 0.0, 1e-5), GATE, GATE, True, lambda *words: None)
@@ -371,6 +412,17 @@ def test_a_leg_that_stands_still_while_others_move():
     now = np.array([0.006, 0.012, 0.0])
     assert continuity.evidence(10**9 + 6 * 10**7, now, np.array([0.0, 0.0, 5.1e-5])).tolist() == [False, False, True]
     assert not continuity.evidence(10**9 + 6 * 10**7, now, np.array([0.0, 0.0, 4.9e-5])).any()
+
+
+@pytest.mark.parametrize(('samples', 'blamed'), [(2, False), (3, True), (8, True)])
+def test_a_leg_stands_still_from_the_fourth_measurement_on(samples, blamed):
+    """After as many that were the same, while two others move."""
+    continuity = LegContinuity(np.full(3, 1e-5))
+    for k in range(9):
+        continuity.add(np.array([10**9 + 10**7 * k]), np.array([[1e-3 * k, 2e-3 * k, 1e-3 * min(k, 9 - samples)]]))
+    now = np.array([9e-3, 18e-3, 1e-3 * (9 - samples)])
+    residual = np.array([0.0, 0.0, 5.1e-5])
+    assert continuity.evidence(10**9 + 9 * 10**7, now, residual).tolist() == [False, False, blamed]
 
 
 @pytest.mark.parametrize(('still', 'blamed'), [(1, True), (2, True), (3, False)])

@@ -10,6 +10,7 @@ from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import mp1_profile
+from pkm_estimation.kernels.imu_jumps import COUNTS, ROWS, find_jumps
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
@@ -126,3 +127,19 @@ def test_what_is_remembered_is_bounded():
     for part in np.array_split(np.arange(40000), 40):
         jumps.take(0, 10**7 * (30000 + part), wild[part])
     assert 500 < len(jumps._jumps) <= 1000
+
+
+@pytest.mark.parametrize(('apart', 'is_jump'), [(17, False), (18, True)])
+def test_a_jump_is_usual_while_one_as_large_is_among_the_sixteen_before(apart, is_jump):
+    """A step bends the path twice: at its sample and at the one after it."""
+    count, first = 80, 40
+    samples = 1e-3 * (-1.0) ** np.arange(count)[:, None] * np.ones(6)
+    samples[first:, 0] += 1.0
+    samples[first + apart :, 0] += 1.0
+    jumps = np.empty((count, 2))
+    find_jumps(
+        np.zeros(COUNTS, dtype=np.int64), np.zeros((ROWS, 6)), 10_000_000 * np.arange(1, count + 1), samples,
+        np.array([0.1, 0.1]), jumps,
+    )  # fmt: skip
+    assert jumps[first, 0] == pytest.approx(1.0, abs=0.01)
+    assert (jumps[first + apart, 0] > 0.0) == is_jump and not jumps[:, 1].any()

@@ -11,6 +11,7 @@ import yaml
 from moving_platform import Motion, Sensors, assert_consistent
 from pkm_description.loading import load_machine
 from pkm_estimation.filters import INTEGRATORS
+from pkm_estimation.kernels.input_path import take_samples
 from pkm_estimation.kernels.steps import propagate_all
 from pkm_estimation.models import EstimatorGeometry, InertialProcess
 from pkm_estimation.models.imu_frame import ImuFrame
@@ -68,6 +69,16 @@ def test_path_does_without_samples_that_are_too_far_apart(intervals, samples):
     stamps = [1_000_000 * (intervals[0]), 0, -1_000_000 * intervals[1], -1_000_000 * (intervals[1] + intervals[2])]
     process = taken(stamps, lambda t: t, longest_gap=0.1)
     assert process.data.used[0] == samples
+
+
+@pytest.mark.parametrize(('last', 'used'), [(0, 2), (1, 3), (2, 4), (5, 4)])
+def test_path_takes_as_many_earlier_samples_as_there_are(last, used):
+    """And has no gap where the samples are regular."""
+    stamps, samples = 10_000_000 * np.arange(20), np.random.default_rng(2).normal(size=(20, 6))
+    process = InertialProcess(np.zeros(3), INTEGRATORS['rk3'], longest_gap=0.1)
+    take_samples(process.struct, stamps, samples, last, 0)
+    assert process.data.used[0] == used and not process.data.has_gap[0]
+    np.testing.assert_array_equal(process.data.samples[:used], samples[last + 1 :: -1][:used])
 
 
 def test_doubt_covers_the_error_over_a_gap():

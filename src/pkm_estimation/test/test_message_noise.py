@@ -113,6 +113,16 @@ def test_units_of_the_driver_are_converted() -> None:
     np.testing.assert_allclose(driver.noise_covariance, frame.noise_covariance, rtol=1e-12)
 
 
+def test_samples_of_a_driver_in_other_units_become_si_units_in_platform_axes() -> None:
+    """One g along the IMU's z, and a turn of 90 degrees per second about its x."""
+    frame = ImuFrame(PALIDA.imu, ImuConversion(acceleration_scale=9.80665, rate_scale=np.pi / 180.0))
+    axes = PALIDA.imu.rotation_platform_imu
+    expected = np.concatenate([9.80665 * axes[:, 2], 0.5 * np.pi * axes[:, 0]])
+    sample = np.array([0.0, 0.0, 1.0, 90.0, 0.0, 0.0])
+    assert frame.to_platform(sample) == pytest.approx(expected)
+    assert frame.to_platform(np.tile(sample, (2, 1))) == pytest.approx(np.tile(expected, (2, 1)))
+
+
 def test_correlated_axes_are_turned_with_the_sensor() -> None:
     """The covariance of samples that were drawn with it, in platform axes."""
     root = np.array([[0.1, 0.0, 0.0], [0.06, 0.05, 0.0], [0.0, -0.02, 0.03]])

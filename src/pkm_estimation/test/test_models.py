@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import paper_hexapod as paper
 import pytest
+from pkm_description.loading import load_machine
 from pkm_estimation.filters import INTEGRATORS
-from pkm_estimation.models import InertialProcess, LegLengthModel
+from pkm_estimation.kernels.stamp_jitter import INTERVALS, USUAL
+from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
+from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -124,3 +127,35 @@ def test_points_outside_the_unit_sphere_are_counted_and_give_numbers(process):
     assert np.isfinite(model.observe(states)).all()
     assert np.isfinite(process.propagate(states, paper.IMU, paper.IMU, 0.01)).all()
     assert (process.outside_unit_sphere, model.outside_unit_sphere) == (1, 1)
+
+
+def test_first_rows_of_further_states_and_of_those_that_are_not_estimated():
+    layout = StateLayout.of(15, 6, ('leg_offsets', 'imu_position'))
+    found = dict(zip(EXTRA_STATES, layout.first_rows.tolist(), strict=True))
+    assert found == {'leg_offsets': 15, 'imu_delay': -1, 'imu_rotation': -1, 'imu_position': 21}
+
+
+def test_a_machine_without_struts_has_no_points_of_struts():
+    geometry = EstimatorGeometry.from_machine(load_machine('delta'))
+    assert geometry.base_points.shape == geometry.platform_points.shape == (0, 3)
+
+
+def test_noise_of_a_sample_is_told_in_standard_deviations_of_the_legs(process):
+    """A joint half a metre from the origin: 2 mrad/s move it by 1 mm/s, of legs that are known to 0.1 mm."""
+    process.set_noise(np.diag([0.03, 0.01, 0.02, 1e-3, 2e-3, 5e-4]) ** 2)
+    process.set_loudness(0.5, 1e-4)
+    by_rate, by_force, per_rate, per_force = process.data.loudness
+    assert by_rate == pytest.approx(10.0) and by_force == pytest.approx(300.0)
+    assert per_rate == pytest.approx(0.5 / 1e-4) and per_force == pytest.approx(1.0 / 1e-4)
+
+
+def test_intervals_count_anew_from_the_second_stamp_after_everything_was_forgotten(process):
+    for stamp in (0, 10_000_000):
+        process.observe_imu_stamp(stamp)
+        process.observe_leg_stamp(stamp)
+    process.forget()
+    for stamp in (90_000_000, 100_000_000):
+        process.observe_imu_stamp(stamp)
+        process.observe_leg_stamp(stamp)
+    for scatter in (process.data.imu_scatter, process.data.leg_scatter):
+        assert scatter[INTERVALS] == 2.0 and scatter[USUAL] == pytest.approx(0.01)

@@ -142,7 +142,9 @@ def test_losses_and_gaps():
 
 @pytest.mark.parametrize(
     ('wrong', 'name'),
-    [({'imu_delay': (0.1, 0.2)}, 'imu_delay'), ({'leg_loss': 1.5}, 'leg_loss'), ({'length_step': np.nan}, 'length')],
+    [({'imu_delay': (0.1, 0.2)}, 'imu_delay'), ({'leg_loss': 1.5}, 'leg_loss'), ({'length_step': np.nan}, 'length'),
+     ({'burst_duration': 2.0, 'burst_period': 1.0}, 'burst_duration'), ({'burst_duration': -0.1}, 'burst_duration'),
+     ({'imu_delay_fluctuation_time': 0.0}, 'imu_delay_fluctuation_time')],
 )
 def test_impossible_conditions_are_refused(wrong, name):
     with pytest.raises(ValueError, match=name):

@@ -10,6 +10,7 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation
 from pkm_estimation.filtering.adaptation import NoiseAdaptation
 from pkm_estimation.filtering.gaussian_sum import (
     Part,
+    _turned,
     apart,
     covariance_about,
     cut,
@@ -92,6 +93,15 @@ def test_a_part_seen_from_another_chart_is_the_same_pose():
     same = one.seen_from(CHART.copy())
     assert all(np.array_equal(a, b) for a, b in zip(same, one.gaussian, strict=True)) and same[0] is not one.gaussian[0]
     assert turn_between(one, one) == pytest.approx(np.eye(3), abs=1e-12)
+
+
+def test_attitudes_at_once_are_turned_as_each_is():
+    relative = rotation_exp(0.3 * RANDOM.normal(size=(3, 3)))
+    q = 0.2 * RANDOM.normal(size=(3, 3))
+    turned, slopes = _turned(relative, q)
+    for k in range(3):
+        np.testing.assert_allclose(rotation_of(turned[k]), relative[k] @ rotation_of(q[k]), atol=1e-12)
+        assert slopes[k] == pytest.approx(_turned(relative[k], q[k])[1])
 
 
 def test_distance_of_two_poses_is_by_both_covariances():
