@@ -127,3 +127,11 @@ def test_the_desired_velocity_is_taken_ahead_by_what_a_valve_is_behind_a_ramp() 
     axes = HydraulicAxes(Cylinder(data, STROKE))
     assert axes.settings.compensate_valve and 1e-9 * axes.lead_ns == pytest.approx(late, rel=2e-3)
     assert HydraulicAxes(Cylinder(data, STROKE), HydraulicControlSettings(compensate_valve=False)).lead_ns == 0
+
+
+def test_both_largest_speeds_are_those_at_which_a_fully_open_valve_moves_the_piston() -> None:
+    cylinder, none = Cylinder(HydraulicSettings(), np.full(1, 0.4)), np.zeros(1)
+    out, back = cylinder.largest_speeds()
+    assert out > 0.0 and back > 0.0
+    assert cylinder.opening(np.array([out]), none) == pytest.approx(1.0)
+    assert cylinder.opening(np.array([-back]), none) == pytest.approx(-1.0)

@@ -385,6 +385,33 @@ def test_an_operators_stop_brakes_holds_and_is_reset_at_rest():
     assert (servo.trip_reason, servo.state) == ('', ServoState.FOLLOWING)
 
 
+def test_an_operators_stop_begins_where_the_machine_is():
+    """At its measured positions, also away from the desired ones; before the first measurement at the desired ones."""
+    servo, moved = servo_at_home(), rest(1e-3).evaluate(np.array([0])).positions[0]
+    servo.forces(MS, moved, ZERO)
+    assert np.abs(servo.tracking_error).max() > 5e-4
+    servo.trip('stop', 2 * MS)
+    servo.forces(3 * MS, moved, ZERO)
+    assert servo.tracking_error == pytest.approx(ZERO, abs=1e-9)
+    new = LegServo(MACHINE, MS, ServoSettings())
+    new.trip('stop', 0)
+    assert (new.trip_reason, new.state) == ('stop', ServoState.BRAKING)
+    new.forces(MS, AT_HOME, ZERO)
+    assert new.tracking_error == pytest.approx(ZERO, abs=1e-9)
+
+
+@pytest.mark.parametrize(('faster', 'state'), [(1.99, ServoState.DAMPED), (2.01, ServoState.RELEASED)])
+def test_a_fast_drive_is_released_once_it_is_twice_as_fast_as_when_damping_began(faster, state):
+    """Faster than what counts as standing, twenty times."""
+    servo = servo_at_home(tracking_error_limit=0.01, trip_delay=0.0)
+    servo.trip('stop', 0)
+    rates = np.array([joint.limits.velocity for joint in MACHINE.actuated_joints])
+    servo.forces(MS, AT_HOME + 0.02, rates)
+    assert servo.state is ServoState.DAMPED
+    servo.forces(2 * MS, AT_HOME + 0.02, faster * rates)
+    assert servo.state is state
+
+
 def test_a_stop_that_fails_is_damped_and_then_released():
     """Damped: weight less damping times rate. Released: no force, once a drive is twice as fast as it was."""
     servo = servo_at_home(tracking_error_limit=0.01, trip_delay=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,12 @@ def test_a_leg_on_its_first_axis_is_told(tmp_path: Path) -> None:
 def test_other_machines_are_refused_by_name() -> None:
     with pytest.raises(KinematicsError, match='valencia_3rps: C code is written for six legs'):
         c_text(load_machine('valencia_3rps'))
+
+
+def test_five_struts_are_no_hexapod() -> None:
+    machine = load_machine('srs')
+    with pytest.raises(KinematicsError, match='this machine has 5 of'):
+        c_text(replace(machine, legs=machine.legs[:5]))
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -328,6 +328,7 @@ def test_lost_covariance_starts_anew(pipeline):
     pipeline.filter.covariance[3, 3] = -1.0
     outputs = feed(pipeline, pairs(range(50, 60)))
     assert outputs[0].started
+    assert outputs[0].stamp == DATA.stamps[50]  # with the measurement at which it was lost
     assert pipeline.health.counters['covariance_lost'] == 1
 
 

@@ -10,13 +10,14 @@ from pkm_description.machine import Pose
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
 from pkm_estimation.stream.blocks import LARGE, Block, excess
-from pkm_estimation.stream.books import node_balance
-from pkm_estimation.stream.causes import Model, causes
+from pkm_estimation.stream.books import imu_balance, node_balance
+from pkm_estimation.stream.causes import Model, causes, spreads
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.lag_rule import LagRule, Load
 from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.ranking import Ranking
+from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.replay import Window
 from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message, pairs
 
@@ -36,6 +37,13 @@ def wait(backlog: Backlog, k: int) -> None:
 @pytest.mark.parametrize(('lag', 'level'), [(0.0999, 'ok'), (0.1, 'warn')])
 def test_a_tenth_of_a_second_behind_is_told(lag: float, level: str) -> None:
     assert Load(lag, 30, 1).summary()[0] == level
+
+
+@pytest.mark.parametrize('used', [1, 2, 3])
+def test_legs_that_are_left_out_for_lag_are_told(used: int) -> None:
+    sentence = Load(0.3, 30, used).summary()[1]
+    assert ('one leg measurement of' in sentence) == (used > 1)
+    assert used == 1 or f'one leg measurement of {used} is used' in sentence
 
 
 @pytest.mark.parametrize(('span', 'used'), [(49, 1), (50, 2)])
@@ -67,6 +75,30 @@ def test_messages_of_a_node_with_a_reason_are_no_loss() -> None:
     assert node_balance(counters, 'imu', 97) == 2
 
 
+def test_samples_of_which_none_was_accepted_are_lost_but_for_those_with_a_reason() -> None:
+    assert imu_balance({}) == 0
+    assert imu_balance({'imu_received': 5, 'imu_not_finite': 3, 'imu_too_late': 2}) == 0
+    assert imu_balance({'imu_received': 5, 'imu_not_finite': 3}) == 2
+
+
+def test_efforts_of_waiting_messages_are_those_of_their_outputs() -> None:
+    """In stretches and one by one; where a message has none, they are not known."""
+    backlog, wanted, found = Backlog(LivePipeline(SRS, EstimatorConfig(baseline=False)), 0.0), [], []
+    for k in range(60):
+        (_, stamp, force, rate), (_, _, names, positions) = imu_message(k), leg_message(k)
+        backlog.add_imu(SimpleNamespace(stamp=stamp, specific_force=force, angular_rate=rate, covariances=()))
+        efforts = np.empty(0) if k % 7 == 3 else k + 0.1 * np.arange(6)
+        backlog.add_legs(SimpleNamespace(stamp=stamp, names=names, positions=positions, efforts=efforts))
+        wanted.append(efforts if len(efforts) else np.full(6, np.nan))
+        if k in (5, 40):
+            while len(backlog):
+                found += backlog.work()
+    while len(backlog):
+        found += backlog.work()
+    assert np.array_equal([output.efforts for output in found], wanted[len(wanted) - len(found) :], equal_nan=True)
+    assert len(found) >= 58
+
+
 # -- causes ------------------------------------------------------------------------------------------------------------
 
 
@@ -88,6 +120,35 @@ def test_what_a_cause_does_to_the_legs_is_told_by_its_slopes() -> None:
                 assert slopes[:, place] == pytest.approx((moved - window.positions[k]) / step, abs=1e-6)
         checked += 1
     assert checked == 12
+
+
+def window_of(imu: np.ndarray, legs: int) -> Window:
+    """Samples of an IMU (M, 6) at 100 Hz, and as many measurements of the legs, 4 ms later."""
+    stamps = 10 * MS * np.arange(len(imu))
+    return Window(stamps, imu, stamps[:legs] + 4 * MS, np.zeros((legs, 6)), 0)
+
+
+def cause_of(name: str) -> object:
+    return next(cause for cause in causes(SRS) if cause.name == name)
+
+
+def test_a_clock_that_runs_fast_is_late_by_more_and_more_about_the_middle() -> None:
+    model = Model(SRS, EstimatorConfig(), window_of(np.zeros((101, 6)), 101))
+    moved = cause_of('clock skew').apply(model, np.array([2e-3, 1e-3])).window
+    late = 1e-9 * (moved.leg_stamps - model.window.leg_stamps)
+    assert late == pytest.approx(2e-3 + 1e-3 * (model.window.elapsed - 0.504), abs=1e-9)
+
+
+@pytest.mark.parametrize(('place', 'seen'), [(30, True), (48, True), (52, False), (55, False)])
+def test_a_hit_between_samples_counts_at_the_next_measurement_if_there_is_one(place: int, seen: bool) -> None:
+    """Legs end at the fiftieth sample, the IMU goes on."""
+    imu = np.zeros((60, 6))
+    imu[place:, 2] = 3.0
+    model = Model(SRS, EstimatorConfig(), window_of(imu, 50))
+    (hit,) = [spread for spread in spreads(SRS) if spread.name == 'motion between the samples of the IMU']
+    kicks = hit.apply(model, 1.0).window.kicks
+    assert kicks.shape == (50, 3, 3) and bool(kicks[:, 2, 2].any()) == seen
+    assert not kicks[:, :2, :2].any()
 
 
 # -- blocks and single samples -----------------------------------------------------------------------------------------
@@ -118,6 +179,16 @@ def test_a_running_node_does_not_wait_for_an_imu_that_is_silent() -> None:
     pipeline = EstimatorPipeline(SRS, EstimatorConfig(imu_silence=0.3, baseline=False))
     feed(pipeline, pairs(range(3)))
     outputs = feed(pipeline, [leg_message(k) for k in range(3, 40)])
+    assert outputs and outputs[0].stamp == DATA.stamps[3]
+    assert all(output.by_legs_alone for output in outputs)
+
+
+def test_a_recording_waits_for_an_imu_that_is_silent_up_to_its_end() -> None:
+    """What was written late may come yet; at the end the legs go on alone."""
+    pipeline = RepeatablePipeline(SRS, EstimatorConfig(imu_silence=0.3, baseline=False))
+    feed(pipeline, pairs(range(3)))
+    assert not feed(pipeline, [leg_message(k) for k in range(3, 40)])
+    outputs = pipeline.finish()
     assert outputs and outputs[0].stamp == DATA.stamps[3]
     assert all(output.by_legs_alone for output in outputs)
 
@@ -214,3 +285,33 @@ def test_causes_are_sought_in_ten_seconds_and_later_in_all_that_there_is(monkeyp
     assert np.ptp(short.leg_stamps) * 1e-9 == pytest.approx(first, abs=0.1)
     assert 55.0 < np.ptp(long.leg_stamps) * 1e-9 < 65.0
 
+
+def lasting_of(seconds: int) -> LastingTest:
+    """A test that has seen so many seconds of good innovations at 50 Hz, in stretches of 70."""
+    test = LastingTest(SRS, EstimatorConfig(baseline=False, rank_causes=False), HealthMonitor(6))
+    stamps, random = 20 * MS * np.arange(50 * seconds), np.random.default_rng(0)
+    for begin in range(0, len(stamps), 70):
+        part = stamps[begin : begin + 70]
+        residual = random.normal(size=(len(part), 6))
+        test.add_block(SimpleNamespace(
+            epochs=np.zeros(len(part), dtype=np.int64), stamps=part, drive_positions=np.zeros((len(part), 6)),
+            residual=residual, variance=np.ones((len(part), 6)), nis=np.sum(residual**2, axis=1),
+        ))  # fmt: skip
+    return test
+
+
+def test_innovations_are_tested_in_blocks_of_fifty_and_over_twenty_seconds_at_least() -> None:
+    test = lasting_of(40)
+    assert [len(block.stamps) for block in test._blocks] == [50] * 40
+    recent = test._recent()
+    end = recent[-1].stamps[-1]
+    assert (end - recent[0].stamps[0]) * 1e-9 >= 20.0 > (end - recent[1].stamps[0]) * 1e-9
+    assert recent[0].stamps[0] > 0 and len(lasting_of(10)._recent()) == 10
+
+
+def test_why_the_imu_was_left_out_is_told_once_and_then_why_the_filter_is_over_confident() -> None:
+    test, health = lasting_of(1), HealthMonitor(6)
+    test._health, test._is_of_imu = health, True
+    for stamp in (5, 9):
+        test._tell(stamp, Ranking(24.0, ()))
+    assert [event.name for event in health.report().events] == ['imu_off_because', 'over_confident_because']

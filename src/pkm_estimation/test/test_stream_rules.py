@@ -26,6 +26,7 @@ from pkm_estimation.stream.imu_watch import ImuWatch
 from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.mode_doubt import ModeDoubt
+from pkm_estimation.stream.ranking_job import RankingJob
 from pkm_estimation.stream.replay import Replayed, Window, completed, replay_config, replaying
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.stretch import Stretch
@@ -188,6 +189,30 @@ def test_a_doubt_ends_where_its_parts_are_one_pose_and_not_before():
     assert filter_.pose.position - SRS.home.position == pytest.approx([0.5e-4, 0.0, 0.0], abs=1e-9)
 
 
+def doubt_of_two():
+    """A doubt after a measurement whose NIS is 1 by the second part, and 5 by the first."""
+    doubt, filter_ = doubt_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
+    sizes = iter([5.0, 1.0])
+    doubt.correct(filter_, lambda: (innovation(next(sizes)), 0.0), 100.0, lambda: True)
+    return doubt, filter_
+
+
+def test_a_part_that_fits_better_is_likelier_by_half_the_difference_of_its_squares():
+    doubt, filter_ = doubt_of_two()
+    likelier, other = (part.logarithm for part in doubt.parts)
+    assert likelier - other == pytest.approx(2.0)
+    moved = filter_.pose.position - SRS.home.position
+    assert moved == pytest.approx([0.1, 0.0, 0.0], abs=1e-9)
+
+
+def test_covariance_of_the_likeliest_part_covers_the_other_by_its_probability():
+    doubt, filter_ = doubt_of_two()
+    _, covariance, *_ = doubt.known(filter_.known(np.zeros(6)))
+    away = filter_.chart.T @ np.array([0.1, 0.0, 0.0])
+    rest = covariance[:3, :3] - np.outer(away, away) / (1.0 + np.exp(2.0))
+    assert np.abs(rest).max() < 1e-6
+
+
 # -- causes ------------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +251,39 @@ def test_causes_of_many_numbers_pay_for_each(monkeypatch):
     assert [finding.name for finding in found.findings] == ['narrow']
     assert found.findings[0].score == pytest.approx(45.0 - np.log(count))
     assert found.nis == pytest.approx(np.sum(white**2) / count)
+
+
+def test_parameters_that_would_be_unusual_count_against_their_cause(monkeypatch):
+    """By the squares of what they are in usual ones."""
+    random, count, tried = np.random.default_rng(1), 200, []
+    signature = np.linalg.qr(random.normal(size=(6 * count, 1)))[0].reshape(count, 6)
+    white = random.normal(size=(count, 6))
+    white += (9.0 - np.sum(white * signature)) * signature
+
+    def replayed(machine, config, window):
+        yield 1
+        return Replayed(white + (0.0 if window is None else window[0] * signature), np.zeros(count))
+
+    cause = Cause(
+        'unusual', np.full(1, 1e-3), lambda model, p: (*model[:2], p), lambda p: tried.append(p.item()) or 'found',
+        lambda m, p: 'so', usual=3.0,
+    )  # fmt: skip
+    monkeypatch.setattr(ranking, 'causes', lambda machine: [cause])
+    monkeypatch.setattr(ranking, 'spreads', lambda machine: [])
+    monkeypatch.setattr(ranking, 'replaying', replayed)
+    found = completed(ranking.rank(type('Model', (tuple,), {'machine': SRS})((SRS, CONFIG, None))))
+    (finding,) = found.findings
+    assert -9.0 < tried[-1] < -7.0
+    saved = count * (found.nis - finding.nis)
+    assert finding.score == pytest.approx(saved - np.log(count) - (tried[-1] / 3.0) ** 2)
+
+
+def test_a_ranking_goes_on_after_36_us_for_each_unit_that_its_last_portion_has_cost(monkeypatch):
+    monkeypatch.setattr('pkm_estimation.stream.ranking_job.rank', lambda model: iter([1000, 2000]))
+    job = RankingJob(None, SECOND)
+    assert job.due == SECOND
+    assert job.advance(SECOND) is None and job.due == SECOND + 36_000_000
+    assert job.advance(2 * SECOND) is None and job.due == 2 * SECOND + 72_000_000
 
 
 def cost_of_replay(every):
@@ -281,3 +339,33 @@ def test_a_declared_delay_is_as_if_the_stamps_of_the_imu_were_right(delay):
             outputs += pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, data.drive_positions[k])
         found.append([(o.stamp, o.motion.position.tobytes(), o.motion.pose_covariance.tobytes()) for o in outputs[:95]])
     assert len(found[0]) >= 90 and found[0] == found[1]
+
+
+def test_stretches_with_jittering_legs_and_a_spike_give_every_bit_of_single_samples():
+    """What the stamps of the legs are like is as before where a measurement is not followed."""
+    random = np.random.default_rng(3)
+    data = simulate_sensors(SRS, mp1_profile(SRS, 60.0).evaluate, 20.0 + np.arange(240) / 500, SensorConditions(), 0)
+    imu, names, unknown = np.hstack([data.specific_force, data.angular_rate]), SRS.actuated_joint_names, np.nan
+    legs = data.drive_positions[::2].copy()
+    leg_stamps = data.stamps[::2] - random.integers(0, 900_000, size=120)
+    leg_stamps[0] = data.stamps[0]
+    legs[[47, 48, 75], 2] += 0.01
+    single, live, expected, found = EstimatorPipeline(SRS, CONFIG), LivePipeline(SRS, CONFIG), [], []
+    for k in range(240):
+        for pipeline, outputs in ((single, expected), (live, found)):
+            if pipeline is live and k >= 40:
+                continue
+            if k % 2 == 0:
+                outputs += pipeline.add_joint_positions(int(leg_stamps[k // 2]), names, legs[k // 2])
+            outputs += pipeline.add_imu(int(data.stamps[k]), data.specific_force[k], data.angular_rate[k])
+    for begin in range(40, 240, 40):
+        rows, few = slice(begin, begin + 40), slice(begin // 2, begin // 2 + 20)
+        taken = live.add_live_stretch(
+            Stretch(data.stamps[rows], imu[rows], leg_stamps[few], names, legs[few], np.full((20, 6), unknown))
+        )
+        assert taken is not None
+        found += taken
+    assert live.followed > 0
+    assert_same(
+        collect(found, live.health.report()), collect(expected, single.health.report()), ('estimated', 'extra_states')
+    )

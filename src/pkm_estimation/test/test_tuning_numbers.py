@@ -21,8 +21,16 @@ from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tuning.allan import AllanDeviation, allan_coefficients, overlapping_allan_deviation
+from pkm_estimation.tuning.allan import (
+    AllanCoefficients,
+    AllanDeviation,
+    allan_coefficients,
+    overlapping_allan_deviation,
+)
+from pkm_estimation.tuning.allan_plot import walk_settings
 from pkm_estimation.tuning.channel_noise import channel_noise
+from pkm_estimation.tuning.delay import _combined, _with_variance_between
+from pkm_estimation.tuning.leg_motion import motion_of_legs
 from pkm_estimation.tuning.observability import Observability, observability
 from pkm_estimation.tuning.observability_report import observability_report, unseen_directions
 from pkm_estimation.tuning.static_calibration import calibrate_static
@@ -261,3 +269,49 @@ def test_a_part_of_a_recording_keeps_its_times_and_an_empty_one_is_refused_with_
     for one, longest in ((streams, '4.90'), (replace(streams, leg_time=time - 2.0), '3.90')):
         with pytest.raises(TuningError, match=f'between 7 and 8 s; the recording has {longest} s'):
             one.between(7.0, 8.0)
+
+
+def coefficients(seen):
+    """Of six channels, with random walks of 1 to 6, of which some are significant."""
+    values, seen = np.ones(6), np.array(seen)
+    return AllanCoefficients(values, values, values, np.zeros(6, dtype=bool), 1.0 + np.arange(6), 9.0 * values, seen)
+
+
+@pytest.mark.parametrize(
+    ('seen', 'settings'),
+    [
+        ([1, 1, 0, 0, 0, 0], {'accelerometer_bias_walk': 2.0}),
+        ([0, 0, 0, 1, 0, 0], {'gyroscope_bias_walk': 4.0}),
+        ([1, 0, 1, 0, 1, 0], {'accelerometer_bias_walk': 3.0, 'gyroscope_bias_walk': 5.0}),
+        ([0] * 6, {}),
+    ],
+)
+def test_settings_of_walks_are_the_largest_significant_ones_of_each_sensor(seen, settings):
+    assert walk_settings(coefficients(np.array(seen, dtype=bool))) == settings
+
+
+def test_channels_that_disagree_are_weighed_so_that_their_scatter_is_what_is_expected():
+    """Paule and Mandel: squares sum up to one less than there are values."""
+    values, weights = np.array([1.0, 1.4, 0.7, 2.0]), 1.0 / np.array([0.1, 0.2, 0.15, 0.3]) ** 2
+    found = _with_variance_between(values, weights)
+    mean = found @ values / found.sum()
+    assert found @ (values - mean) ** 2 == pytest.approx(3.0)
+    between = 1.0 / found - 1.0 / weights
+    assert between == pytest.approx(np.full(4, between[0])) and between[0] > 0.0
+
+
+@pytest.mark.parametrize(('square', 'agree'), [(10.7, True), (11.0, False), (13.5, False)])
+def test_two_channels_agree_within_one_chance_in_a_thousand(square, agree):
+    """Of chi-square with one degree of freedom, 10.83."""
+    delays = np.full(6, np.nan)
+    delays[[1, 4]] = 0.01 + np.array([-1.0, 1.0]) * 1e-3 * (0.5 * square) ** 0.5
+    found = _combined(delays, np.full(6, 1e-3), np.full(6, 0.9), np.full(6, 1.0))
+    assert found.agree == agree and found.delay == pytest.approx(0.01)
+
+
+def test_a_motion_needs_four_times_the_five_samples_of_a_polynomial():
+    """However short the window is."""
+    time, positions = 0.01 * np.arange(19), np.zeros((19, 6))
+    streams = SensorStreams(time, positions, time, np.zeros((19, 6)))
+    with pytest.raises(TuningError, match='only 19 leg samples without a gap; at least 20 are needed'):
+        motion_of_legs(SRS, streams, window=0.001)

@@ -242,3 +242,18 @@ def test_the_search_goes_on_between_the_neighbours_of_the_best_decade():
         assert grid == pytest.approx(np.linspace(-6.0, 8.0, 8))
         best = grid[np.abs(grid - lowest).argmin()]
         assert (np.abs(further - best) <= 2.0).all()
+
+
+def test_legs_that_are_left_out_are_counted_in_what_was_held_out(monkeypatch):
+    """Not those of before; and what was not measured is not left out."""
+    innovation = np.random.default_rng(0).normal(size=(300, 6))
+    innovation[:60, :3] = np.nan
+    result = result_of(innovation, 1.0)
+    result.drive_positions[250:, 5] = np.nan
+    result.innovation[250:, 5] = np.nan
+    monkeypatch.setattr(model_choice, 'run_estimator', lambda *_: result)
+    time = 0.05 * np.arange(300)
+    streams = SensorStreams(time, np.zeros((300, 6)), time, np.zeros((300, 6)))
+    assert model_choice._held_out(SRS, streams, EstimatorConfig(), 10.0)[1] == 0.0
+    innovation[200:250, 0] = np.nan
+    assert model_choice._held_out(SRS, streams, EstimatorConfig(), 10.0)[1] == pytest.approx(50 / 600)
