@@ -135,6 +135,11 @@ def test_condition_numbers_near_and_far_from_singular_poses() -> None:
     np.testing.assert_allclose(result.condition, exact, rtol=1e-6)
     np.testing.assert_array_equal(result.singular, exact > 1e4)
     np.testing.assert_array_equal(np.isnan(result.free_twist).all(axis=1), ~result.singular)
+    # the platform moves along the twist that is named, and no leg notices
+    twists = result.free_twist[result.singular]
+    assert np.linalg.norm(twists, axis=1) == pytest.approx(np.ones(len(twists)))
+    noticed = (length_jacobian(palida, position, rotation)[result.singular] @ twists[..., None])[..., 0]
+    assert len(twists) > 5 and np.abs(noticed).max() < 1e-3
 
 
 def test_mp1_like_path_needs_few_iterations(machine: Machine) -> None:
