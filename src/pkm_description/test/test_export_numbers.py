@@ -20,6 +20,7 @@ from pkm_description.export.urdf_tree import JointTransforms, UrdfJoint
 from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose, RigidBody
+from pkm_description.machine.closure_ends import closure_ends
 
 
 def test_a_body_without_mass_gets_the_same_little_inertia_about_all_axes() -> None:
@@ -104,3 +105,13 @@ def test_parameters_of_hardware_are_read_from_a_file(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(ConfigurationError, match='expected lines of the form name: value'):
             read_hardware_parameters(str(file))
+
+
+@pytest.mark.parametrize('name', ['srs', 'delta'])
+def test_where_a_leg_ends_its_own_mark_is_larger_than_that_of_the_platform(name: str) -> None:
+    """They lie in one another: else nobody would see where the leg ends."""
+    machine = load_machine(name)
+    root = fromstring(mjcf_text(machine))
+    sizes = {site.get('name'): float(site.get('size', '').split()[0]) for site in root.iter('site')}
+    for end in closure_ends(machine):
+        assert 0.5 * sizes[end.tip] < sizes[end.anchor] < sizes[end.tip]

@@ -158,7 +158,8 @@ def test_accelerations_by_drives_are_those_of_the_velocities(name: str) -> None:
     time = 0.3 + step * np.array([-1.0, 0.0, 1.0])
     home = joint_positions(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
     phase = np.arange(machine.actuated_count)
-    size = 0.05 * np.where([joint.kind == 'revolute' for joint in machine.actuated_joints], 1.0, machine.model.radius[0])
+    turns = [joint.kind == 'revolute' for joint in machine.actuated_joints]
+    size = 0.05 * np.where(turns, 1.0, machine.model.radius[0])
     arguments = 7.0 * time[:, None] + phase
     drives = home[0, machine.drive_columns] + size * (np.sin(arguments) - np.sin(phase))
     motion = motion_from_drives(

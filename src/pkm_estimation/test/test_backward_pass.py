@@ -7,6 +7,7 @@ from pkm_estimation.filtering.backward_pass import Gaussian, Passage, corrected
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.smoother import Smoother
 from pkm_estimation.filtering.step_record import Estimated, Started, StepRecord
+from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import EstimatorGeometry
 from scipy.linalg import block_diag
 
@@ -207,3 +208,15 @@ def test_slopes_of_a_passage_against_finite_differences(kind):
             slope = (moved(STATE, SAMPLES + change) - moved(STATE, SAMPLES - change)) / 2e-3
             np.testing.assert_allclose(passage.slope[:9, column + k], slope[:9], atol=6e-4, err_msg=f'{sample}, {k}')
         assert np.abs(passage.slope[:9, column : column + 6]).max() > 1.5e-3
+
+
+def test_a_step_that_fails_is_no_passage():
+    filter_ = make_filter('manifold')
+    filter_.record = record = StepRecord()
+    filter_.covariance[3, 3] = -1.0
+    with pytest.raises(CovarianceError):
+        filter_.predict_between(STAMPS[1::-1].tolist(), SAMPLES[1::-1], 0.0, 0.01)
+    assert record.take() == []
+    filter_.covariance[:] = 1e-8 * np.eye(15)
+    filter_.predict_between(STAMPS[2::-1].tolist(), SAMPLES[2::-1], 0.0, 0.01)
+    assert len(record.take()) == 1

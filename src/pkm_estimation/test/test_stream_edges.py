@@ -193,6 +193,18 @@ def test_a_recording_waits_for_an_imu_that_is_silent_up_to_its_end() -> None:
     assert all(output.by_legs_alone for output in outputs)
 
 
+def test_a_filter_that_is_lost_in_doubt_starts_anew_with_the_same_measurement() -> None:
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False))
+    feed(pipeline, pairs(range(50)))
+    tracker = pipeline.tracker
+    tracker.filter.covariance[3, 3] = -1.0
+    tracker.doubt.begin_with([tracker.filter.snapshot()], 'a test')
+    outputs = feed(pipeline, pairs(range(50, 53)))
+    assert [output.stamp for output in outputs] == DATA.stamps[50:53].tolist()
+    assert [output.started for output in outputs] == [True, False, False]
+    assert pipeline.health.counters['assembly_mode_lost'] == 1
+
+
 @pytest.mark.parametrize(('gap', 'is_new'), [(17, False), (19, True)])
 def test_after_a_long_gap_of_the_legs_too_the_filter_starts_anew(gap: int, is_new: bool) -> None:
     """The IMU has been silent for a while; a gap of the legs below their limit is bridged, a longer one is not."""

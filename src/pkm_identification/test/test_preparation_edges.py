@@ -54,6 +54,15 @@ def test_a_drive_that_rests_leaves_the_others_sliding(recorded: Recording) -> No
     assert not data.slides[around, RESTING].any()
 
 
+def test_both_sides_of_a_rest_are_left_out_for_one_and_a_half_periods_of_the_cut_off(recorded: Recording) -> None:
+    """Of the motion, whose low-pass rings there: by how much longer that is with a lower cut-off."""
+    bands, lengths = choose_bands(SRS, recorded, CONFIG), []
+    for cutoff in (10.0, 30.0):
+        slides = prepare(MODEL, recorded, CONFIG, replace(bands, motion_cutoff=cutoff)).slides[:, RESTING]
+        lengths.append((np.argmax(slides[400:]) + np.argmax(slides[400::-1]) - 1) / RATE)
+    assert lengths[0] - lengths[1] == pytest.approx(2.0 * 1.5 * (1.0 / 10.0 - 1.0 / 30.0), abs=0.04)
+
+
 def test_a_drive_turns_within_half_a_period_of_the_cut_off_of_its_reversals(recorded: Recording) -> None:
     bands = choose_bands(SRS, recorded, CONFIG)
     data = prepare(MODEL, recorded, CONFIG, bands)
@@ -75,6 +84,9 @@ def test_a_sign_is_unknown_where_a_drive_is_slow_for_a_tenth_of_a_period(recorde
     assert 0.1 / bands.force_cutoff < slow < 0.1
     assert data.turns_slowly[turns, 0].all()
     assert not data.turns_slowly[np.abs(rates) > 2.0 * bands.dead_band, 0].any()
+    # as long as an eighth of a period is slow, too
+    longer = prepare(MODEL, recorded, CONFIG, replace(bands, force_cutoff=0.125 / slow))
+    assert longer.turns_slowly[turns, 0].all()
 
 
 @pytest.mark.parametrize(('more', 'long_enough'), [(10, False), (11, True)])
