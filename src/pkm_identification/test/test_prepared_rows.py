@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.friction_laws import ViscousCoulomb
+from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
 from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine.variants import with_friction
@@ -57,25 +57,28 @@ def test_columns_times_parameters_are_the_forces(name: str) -> None:
     assert data.row_filter(data.slides * at_all_times) == pytest.approx(found, abs=1e-6 * size)
 
 
-@pytest.mark.parametrize('form', ['constant', 'across'])
-def test_rows_of_friction_in_passive_joints_are_what_it_adds_to_the_forces(data: PreparedData, form: str) -> None:
+def test_rows_of_friction_in_passive_joints_are_what_it_adds_to_the_forces(data: PreparedData) -> None:
     """A force, or a part of the load, in all passive joints: inverse dynamics with it less those with half of it."""
 
-    def forces(size: float) -> np.ndarray:
-        law = LoadDependentStribeck(
-            viscous=0.0, coulomb_coefficient=size, static_coefficient=size, stribeck_velocity=1.0, additional_load=0.0
-        ) if form == 'across' else ViscousCoulomb(viscous=0.0, coulomb=size)  # fmt: skip
+    def forces(law: FrictionLaw) -> np.ndarray:
         machine = with_friction(
             SRS, lambda joint: joint.friction if joint.actuated else replace(joint.friction, law=law)
         )
         return inverse_dynamics(machine, data.motion, friction=True)
 
+    def by_load(size: float) -> FrictionLaw:
+        return LoadDependentStribeck(
+            viscous=0.0, coulomb_coefficient=size, static_coefficient=size, stribeck_velocity=1.0, additional_load=0.0
+        )
+
     constant, across, _ = data.passive_rows
-    rows, size = (constant, 1e-2) if form == 'constant' else (across, 1e-5)
-    expected = data.row_filter(data.slides * (forces(2.0 * size) - forces(size)))
     used = data.row_weights > 0.0
-    found = size * rows.sum(axis=-1)
-    assert np.sqrt(np.mean((found - expected)[used] ** 2) / np.mean(expected[used] ** 2)) < 0.05
+    for rows, size, law in (
+        (constant, 1e-2, lambda size: ViscousCoulomb(viscous=0.0, coulomb=size)), (across, 1e-5, by_load),
+    ):  # fmt: skip
+        expected = data.row_filter(data.slides * (forces(law(2.0 * size)) - forces(law(size))))
+        found = size * rows.sum(axis=-1)
+        assert np.sqrt(np.mean((found - expected)[used] ** 2) / np.mean(expected[used] ** 2)) < 0.05
 
 
 def test_efforts_of_later_are_those_of_the_recording_then(data: PreparedData) -> None:
