@@ -89,6 +89,19 @@ def test_a_sign_is_unknown_where_a_drive_is_slow_for_a_tenth_of_a_period(recorde
     assert longer.turns_slowly[turns, 0].all()
 
 
+def test_a_drive_that_nearly_stops_and_goes_on_keeps_its_whole_sign(recorded: Recording) -> None:
+    """It moves on through the intervals of all samples: by the curve of its velocity, which touches zero nowhere."""
+    rate, speed = np.pi, 0.03
+    least = 0.25 * (rate / RATE) ** 2 * speed
+    positions = recorded.drive_positions.copy()
+    positions[:, 0] = (speed + least) * recorded.time - speed * np.sin(rate * recorded.time) / rate
+    positions[:, 0] += recorded.drive_positions[:, 0].mean() - positions[:, 0].mean()
+    data = prepare(MODEL, replace(recorded, drive_positions=positions), CONFIG)
+    inner = data.inner
+    assert data.samples.velocities[inner, 0].min() == pytest.approx(least, rel=0.1)
+    assert (data.samples.signs[inner, 0] == 1.0).all()
+
+
 @pytest.mark.parametrize(('more', 'long_enough'), [(10, False), (11, True)])
 def test_ten_samples_must_be_left_between_the_filters_ends(recorded: Recording, more: int, long_enough: bool) -> None:
     bands = choose_bands(SRS, recorded, CONFIG)
