@@ -69,6 +69,13 @@ def test_each_axis_for_itself() -> None:
     assert axes.openings(np.full(6, 10.0), zero, zero, zero).tolist() == [1.0] * 6
 
 
+def test_an_axis_that_pushes_more_than_expected_is_slowed_down() -> None:
+    axes, zero = HydraulicAxes(Cylinder(HydraulicSettings(), STROKE)), np.zeros(6)
+    expected = np.full(6, 3000.0)
+    openings = axes.openings(zero, zero, expected + np.array([500.0, -500.0, 0.0, 0.0, 0.0, 0.0]), expected)
+    assert openings[0] < 0.0 < openings[1] and not openings[2:].any()
+
+
 def test_velocity_feedforward_follows_better_than_the_position_loop() -> None:
     """R4-44 in short; in full: ``./pkm verify heimann``."""
     circle = CirclePath(MSI.home, diameter=0.04, speed=0.2, turns=0.4, run_up=0.1, approach=0.15, rest=0.0)

@@ -183,6 +183,20 @@ def test_a_running_node_does_not_wait_for_an_imu_that_is_silent() -> None:
     assert all(output.by_legs_alone for output in outputs)
 
 
+@pytest.mark.parametrize('delay', [-0.05, 0.0, 0.05])
+def test_silence_of_an_imu_counts_by_its_own_clock(delay: float) -> None:
+    """Whose stamps are late by a known delay: nobody waits for it 0.3 s after its last sample was taken."""
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(imu_silence=0.3, imu_delay=delay, baseline=False))
+    for k in range(30):
+        kind, stamp, force, rate = imu_message(k)
+        feed(pipeline, [(kind, stamp + round(1e9 * delay), force, rate), leg_message(k)])
+    for k in range(30, 100):
+        if any(output.by_legs_alone for output in feed(pipeline, [leg_message(k)])):
+            break
+    silent = 1e-9 * (DATA.stamps[k] - DATA.stamps[29])
+    assert 0.3 < silent < 0.3 + 1.5e-9 * (DATA.stamps[1] - DATA.stamps[0])
+
+
 def test_a_recording_waits_for_an_imu_that_is_silent_up_to_its_end() -> None:
     """What was written late may come yet; at the end the legs go on alone."""
     pipeline = RepeatablePipeline(SRS, EstimatorConfig(imu_silence=0.3, baseline=False))

@@ -257,3 +257,25 @@ def test_legs_that_are_left_out_are_counted_in_what_was_held_out(monkeypatch):
     assert model_choice._held_out(SRS, streams, EstimatorConfig(), 10.0)[1] == 0.0
     innovation[200:250, 0] = np.nan
     assert model_choice._held_out(SRS, streams, EstimatorConfig(), 10.0)[1] == pytest.approx(50 / 600)
+
+
+def statistics(ratio, objective):
+    return InnovationStatistics(0.95, ratio, 0.0, objective)
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'out', 'reason'),
+    [
+        (statistics(1.01, 2.0), statistics(1.02, 1.0), 0.0, ''),  # both are as large as they claim
+        (statistics(5.0, 2.0), statistics(3.0, 1.0), 0.0, ''),  # not as they claim, but nearer to it
+        (statistics(2.0, 2.0), statistics(3.0, 1.0), 0.0, '3 times as large'),
+        (statistics(0.5, 2.0), statistics(0.2, 1.0), 0.0, '0.2 times as large'),
+        (statistics(1.0, 1.0), statistics(1.0, 1.0), 0.0, 'is less likely'),
+        (statistics(1.0, 2.0), statistics(1.0, 1.0), 0.009, ''),
+        (statistics(1.0, 2.0), statistics(1.0, 1.0), 0.011, 'the gate would leave out'),
+    ],
+)
+def test_why_settings_are_not_to_be_used(before, after, out, reason):
+    found = model_choice._reason(('a delay',), before, after, 0.05, 0.05 + out)
+    assert (reason in found) if reason else not found
+    assert model_choice._reason((), before, after, 0.0, 0.0).startswith('no model of an error')

@@ -54,6 +54,14 @@ def test_a_drive_that_rests_leaves_the_others_sliding(recorded: Recording) -> No
     assert not data.slides[around, RESTING].any()
 
 
+def test_rows_are_those_between_the_ends_that_the_filters_spoil(recorded: Recording) -> None:
+    """The first and the last of these times, too; all samples where the forces are not decimated."""
+    bands = replace(choose_bands(SRS, recorded, CONFIG), force_cutoff=30.0)
+    data = prepare(MODEL, recorded, CONFIG, bands)
+    edge = edge_samples(RATE, bands.motion_cutoff, bands.force_cutoff)
+    assert np.array_equal(data.row_time, recorded.time[edge:-edge])
+
+
 def test_both_sides_of_a_rest_are_left_out_for_one_and_a_half_periods_of_the_cut_off(recorded: Recording) -> None:
     """Of the motion, whose low-pass rings there: by how much longer that is with a lower cut-off."""
     bands, lengths = choose_bands(SRS, recorded, CONFIG), []
