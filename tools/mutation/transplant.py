@@ -81,6 +81,9 @@ def _exchange_class(old: Any, new: type) -> None:
                     _exchange_function(_function_of(getattr(before, part)), _function_of(getattr(value, part)))
         elif function is not None:
             _exchange_function(_function_of(before), function)
+        elif key == '__dataclass_fields__':
+            for name, field in value.items():
+                before[name].metadata = field.metadata  # bounds and choices of settings
         elif not key.startswith('__') and type(value).__module__ == 'builtins' and repr(before) != repr(value):
             setattr(old, key, value)
 

@@ -17,7 +17,7 @@ from mutation.transplant import transplant
 
 CODE = textwrap.dedent("""
     from __future__ import annotations
-    from dataclasses import dataclass
+    from dataclasses import dataclass, field, fields
     from functools import cache, cached_property
 
     LIMIT = 2.0
@@ -38,6 +38,7 @@ CODE = textwrap.dedent("""
     class Thing:
         size: float = 3.0
         LARGEST = 7
+        weight: float = field(default=1.0, metadata={'largest': 10.0})
 
         @property
         def area(self):
@@ -57,6 +58,9 @@ CODE = textwrap.dedent("""
 
         def is_large(self):
             return self.size > LIMIT
+
+        def largest_weight(self):
+            return fields(self)[1].metadata['largest']
 """)
 
 
@@ -86,6 +90,7 @@ def modules() -> Iterator[tuple[ModuleType, ModuleType]]:
         ("'thing' + ''", "'thing' + 's'", lambda user: user.Thing.name(), 'things'),
         ('LARGEST = 7', 'LARGEST = 8', lambda user: user.Thing.LARGEST, 8),
         ('size: float = 3.0', 'size: float = 6.0', lambda user: user.Thing().size, 6.0),
+        ("'largest': 10.0", "'largest': 20.0", lambda user: user.Thing().largest_weight(), 20.0),
         ('LIMIT = 2.0', 'LIMIT = 4.0', lambda user: (user.LIMIT, user.Thing().is_large()), (4.0, False)),
     ],
 )
