@@ -84,6 +84,26 @@ def test_iterated_updates_move_no_further_than_their_longest_step(longest, settl
             filter_.update_from(None, model, wanted, noise)
 
 
+def test_iterated_updates_count_what_a_straight_line_does_not_explain():
+    """A parabola h = x + c x^2 / 2: about N(m, P) its slope is 1 + c m, and c^2 P^2 / 2 of its variance remains.
+
+    Mean and variance of the result are those of a line with this slope and this noise more.
+    """
+    prior, bend, noise, measured = 4.0, 1.0, 1.0, 1.0
+    transform = ScaledUnscentedTransform(1, alpha=1.0, kappa=0.0)
+    filter_ = IteratedUnscentedFilter(transform, np.zeros(1), np.array([[prior]]), 0.0, np.array([10.0]))
+    filter_.update_from(
+        np.ones(1), FunctionModel(lambda x: x + 0.5 * bend * x**2), np.array([measured]), np.array([[noise]])
+    )
+    mean, variance = filter_.state[0], filter_.covariance[0, 0]
+    slope, rest = 1.0 + bend * mean, 0.5 * (bend * variance) ** 2
+    predicted = mean + 0.5 * bend * (mean**2 + variance)
+    gain = prior * slope / (slope**2 * prior + noise + rest)
+    assert rest > 0.05 * noise
+    assert variance == pytest.approx(prior - gain * slope * prior, rel=1e-2)
+    assert mean == pytest.approx(gain * (measured - predicted + slope * mean), abs=1e-2 * np.sqrt(variance))
+
+
 def test_a_moved_chart_keeps_the_covariance_symmetric_to_the_last_bit():
     random = np.random.default_rng(0)
     root, state = random.normal(size=(15, 15)), random.normal(size=15)
