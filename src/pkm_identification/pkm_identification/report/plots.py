@@ -6,13 +6,16 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
+from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, Margins, inline, new_figure
 from scipy.signal import welch
 
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.force_comparison import ForceComparison
+
+#: of strips with numbers of up to seven digits
+MARGINS = Margins(0.8, 0.12, 0.45, 0.3, 0.6, 0.12)
 
 
 def force_plot(comparison: ForceComparison, labels: tuple[str, ...], units: tuple[str, ...]) -> str:
@@ -23,7 +26,7 @@ def force_plot(comparison: ForceComparison, labels: tuple[str, ...], units: tupl
     residual = comparison.measured - comparison.predicted
     signals = (comparison.measured, MEASURED), (comparison.predicted, PREDICTED), (residual, RESIDUAL)
     with matplotlib.rc_context(STYLE):
-        figure, axes = new_figure(11.0, 1.05 * len(labels) + 0.7, len(labels), 3)
+        figure, axes = new_figure(11.0, 1.05 * len(labels) + 0.7, len(labels), 3, MARGINS)
         for drive, (label, unit) in enumerate(zip(labels, units, strict=True)):
             alike = [place for place, other in enumerate(units) if other == unit]
             both = np.concatenate([comparison.measured[:, alike], comparison.predicted[:, alike]])
