@@ -1,0 +1,123 @@
+"""The node ``online_identification`` under load: joint states with efforts at 1 kHz from another process; losses, lag.
+
+This process plays the drives and listens to the residuals. Messages are stamped with the time at which they are due,
+serialised in advance and sent as bytes, as little work as a driver in C++ makes. How many residuals there must be is
+known from the same samples without ROS, whose time per sample is printed as the peer's. Lag is the time from the stamp
+of the message that completes a window to the arrival of the window's residual in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+import numpy as np
+from bench_estimator_node import processor_time
+from pkm_description.arrays import Array
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.kinematics import drive_positions
+from pkm_description.loading import load_machine
+from pkm_description.motion.profiles import profile
+from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.serialized import read_stamp, with_stamp
+from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_identification.online.stream import OnlineStream
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+#: parts of a typical force: white noise of the efforts; strokes: of the positions
+EFFORT_NOISE, POSITION_NOISE = 1e-3, 1e-6
+
+
+class Drives(Node):
+    """Sends prepared joint states on time and notes when residuals arrive."""
+
+    def __init__(self, names: list[str], positions: Array, efforts: Array, rate: float) -> None:
+        super().__init__('drives')
+        self.interval = round(1e9 / rate)
+        self.messages = [
+            serialize_message(JointState(name=names, position=position.tolist(), effort=effort.tolist()))
+            for position, effort in zip(positions, efforts, strict=True)
+        ]
+        self.publisher = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
+        self.stamps: list[int] = []
+        self.arrivals: list[int] = []
+        # nothing spins this node while samples are sent: _take fetches what came
+        self._residuals = self.create_subscription(
+            JointState, 'online_identification/residual', lambda data: None, LOSSLESS_QOS, raw=True
+        )
+
+    @property
+    def connected(self) -> bool:
+        """Whether the node listens and speaks."""
+        heard = self.count_publishers('online_identification/residual')
+        return self.publisher.get_subscription_count() > 0 and heard > 0
+
+    def _take(self) -> None:
+        while (taken := self._residuals.handle.take_message(JointState, True)) is not None:
+            data, info = taken
+            self.stamps.append(read_stamp(data))
+            self.arrivals.append(info['received_timestamp'])
+
+    def run(self, expected: int) -> None:
+        """Send everything, and wait for what is still to come."""
+        begin = time.time_ns() + 10_000_000
+        for number, message in enumerate(self.messages):
+            due = begin + number * self.interval
+            time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
+            self.publisher.publish(with_stamp(message, due))
+            self._take()
+        deadline = time.monotonic() + 20.0
+        while len(self.stamps) < expected and time.monotonic() < deadline:
+            time.sleep(0.01)
+            self._take()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print losses and lag; 0 if nothing is lost."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seconds', type=float, default=30.0, help='length of the run (default: 30)')
+    parser.add_argument('--rate', type=float, default=1000.0, help='of the joint states [Hz] (default: 1000)')
+    parser.add_argument('--machine', default='srs')
+    options = parser.parse_args(arguments)
+    machine, random = load_machine(options.machine), np.random.default_rng(0)
+    motion = profile('fourier', machine, options.seconds, options.rate, 0)
+    positions, efforts = drive_positions(machine, motion), inverse_dynamics(machine, motion)
+    positions += POSITION_NOISE * np.ptp(positions) * random.normal(size=positions.shape)
+    efforts += EFFORT_NOISE * np.sqrt(np.mean(efforts**2)) * random.normal(size=efforts.shape)
+    names, count = list(machine.actuated_joint_names), len(efforts)
+
+    offline, expected, begin = OnlineStream(machine), 0, time.process_time()
+    for number, (position, effort) in enumerate(zip(positions.tolist(), efforts.tolist(), strict=True)):
+        expected += offline.add(10**9 + round(number * 1e9 / options.rate), names, position, effort) is not None
+    peer = 1e3 * (time.process_time() - begin) / count
+
+    with ros_domain():
+        drives = Drives(names, positions, efforts, options.rate)
+        given = ['-p', f'machine:={options.machine}', '-p', 'reliability:=reliable']
+        begin = time.monotonic()
+        with NodeProcess('pkm_identification', 'online_identification', ['--ros-args', *given]) as node:
+            node.wait_for_output('listening to joint_states')
+            ready = time.monotonic() - begin
+            wait_for(lambda: drives.connected, 'the node', spin=drives)
+            before = processor_time(node.process.pid)
+            drives.run(expected)
+            spent = 1e3 * (processor_time(node.process.pid) - before) / count
+        drives.destroy_node()
+    lag = 1e3 * ((np.array(drives.arrivals) - np.array(drives.stamps)) * 1e-9 - 0.5 * offline.identifier.window)
+    missing = expected - len(set(drives.stamps))
+    print(f'node ready {ready:.1f} s after its start')
+    print(f'{count} joint states at {options.rate:g} Hz, {len(drives.stamps)} residuals, {missing} missing')
+    print(f'processor time of the node: {spent:.2f} ms per joint state; the same without ROS: {peer:.2f} ms')
+    p50, p99, worst = np.percentile(lag, [50.0, 99.0, 100.0])
+    print(f'from a window\'s last stamp to ~/residual: median {p50:.2f} ms, 99 % {p99:.2f} ms, largest {worst:.1f} ms')
+    return int(missing != 0)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())
