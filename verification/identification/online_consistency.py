@@ -110,5 +110,5 @@ def consistency_checks(source: str, seeds: range) -> Iterator[Check]:
     yield short_of(
         'online-nees-node', f'{told}: the node, which learns the noise ({outside:.2g} % of seeds above {single:.3g})',
         f'{lower:.3g} .. {upper:.3g}', f'{mean:.3g}', lower <= mean <= upper, mean < lower,
-        'on the safe side: while it does not know the noise yet it takes it for large',
+        'on the safe side: what the window smooths away counts as noise, and is more than that of the efforts',
     )  # fmt: skip
