@@ -22,8 +22,8 @@ from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible_barrier import BarrierEngine
 from pkm_identification.estimator.feasible_lmi import LmiEngine
 from pkm_identification.estimator.feasible_log_cholesky import LogCholeskyEngine
-from pkm_identification.estimator.feasible_problem import BASIS, FeasibleProblem
-from pkm_identification.estimator.pseudo_inertia import places_of_bodies, pseudo_inertia
+from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.pseudo_inertia import BASIS, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import definite
 
 #: weights of the pull that are tried in turn, and the change of base values, in standard deviations, that it may cost

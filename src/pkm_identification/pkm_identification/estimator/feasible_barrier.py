@@ -14,7 +14,8 @@ from scipy.linalg import cholesky, null_space, solve_triangular
 from scipy.optimize import minimize
 
 from pkm_identification.estimator.estimate import SolverRecord
-from pkm_identification.estimator.feasible_problem import BASIS, FeasibleProblem
+from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.pseudo_inertia import BASIS
 from pkm_identification.estimator.residual_covariance import definite
 
 #: last factor of the limits' barrier, in units of the cost (chi-square), and steps downwards of factor and weight

@@ -13,7 +13,8 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 
 from pkm_identification.estimator.estimate import SolverRecord
-from pkm_identification.estimator.feasible_problem import BASIS, FeasibleProblem
+from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.pseudo_inertia import BASIS
 
 
 def require_cvxpy() -> Any:

@@ -17,7 +17,8 @@ from scipy.optimize import least_squares
 
 from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
-from pkm_identification.estimator.log_cholesky import COLUMNS, DIAGONAL, ROWS, coordinates_of, matrices_of, slopes_of
+from pkm_identification.estimator.log_cholesky import DIAGONAL, coordinates_of, matrices_of, slopes_of
+from pkm_identification.estimator.pseudo_inertia import COLUMNS, ROWS
 
 #: first factor of the limits' squares, in units of the cost; passes of the augmented Lagrangian; accuracy of limits
 PENALTY, PASSES, ACCURACY = 1e4, 40, 1e-9

@@ -25,14 +25,14 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.errors import ConfigurationError
 from scipy.linalg import cholesky, solve_triangular
 
-from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial, places_of_bodies, pseudo_inertia
+from pkm_identification.estimator.pseudo_inertia import (
+    BASIS,
+    is_inertial,
+    parameters_by_whitened,
+    places_of_bodies,
+    pseudo_inertia,
+)
 from pkm_identification.estimator.residual_covariance import definite
-
-#: entries of a symmetric matrix (4, 4), and the basis matrices that belong to them (10, 4, 4)
-ENTRIES = tuple(zip(*(index.tolist() for index in np.triu_indices(4)), strict=True))
-BASIS = np.zeros((10, 4, 4))
-for _place, (_i, _j) in enumerate(ENTRIES):
-    BASIS[_place, _i, _j] = BASIS[_place, _j, _i] = 1.0
 
 #: coordinates of a nominal body
 IDENTITY = np.eye(4)[np.triu_indices(4)]
@@ -210,8 +210,7 @@ def feasible_problem(
     matrix = np.zeros((len(names), count + len(scalars)))
     for number, (body, at) in enumerate(bodies.items()):
         root = _root(body, nominal[at])
-        spread = np.einsum('ia,kab,jb->kij', root, BASIS, root).reshape(10, 16)
-        matrix[at, 10 * number : 10 * number + 10] = FROM_PSEUDO @ spread.T
+        matrix[at, 10 * number : 10 * number + 10] = parameters_by_whitened(root)
     sizes = _sizes(combination[:, scalars], values, nominal[scalars])
     matrix[scalars, count + np.arange(len(scalars))] = sizes
     offset = nominal.copy()

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-#: rows and columns of the ten entries of a symmetric matrix (4, 4), in the order of the coordinates
-ROWS, COLUMNS = np.triu_indices(4)
-#: which of them stand on the diagonal
+from pkm_identification.estimator.pseudo_inertia import COLUMNS, ROWS
+
+#: which of the ten entries stand on the diagonal
 DIAGONAL: NDArray[np.bool_] = np.asarray(ROWS == COLUMNS)
 
 

@@ -47,6 +47,17 @@ def _from_pseudo() -> Array:
 #: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters
 FROM_PSEUDO = _from_pseudo()
 
+#: rows and columns of the ten entries of a symmetric matrix (4, 4), and the basis matrices (10, 4, 4) of these
+ROWS, COLUMNS = np.triu_indices(4)
+BASIS = np.zeros((10, 4, 4))
+BASIS[np.arange(10), ROWS, COLUMNS] = BASIS[np.arange(10), COLUMNS, ROWS] = 1.0
+
+
+def parameters_by_whitened(root: Array) -> Array:
+    """Linear map (10, 10) from the entries of Y to the parameters of the pseudo-inertia ``L Y L'``, L = root (4, 4)."""
+    spread = np.einsum('ia,kab,jb->kij', root, BASIS, root).reshape(10, 16)
+    return np.asarray(FROM_PSEUDO @ spread.T)
+
 
 def covariance_of_relative(pseudo: Array, relative: float) -> Array:
     """Covariance (10, 10) of a body's parameters in the metric of the cone of possible bodies.

@@ -58,9 +58,8 @@ class ResidualNoise:
 
     def copy(self) -> ResidualNoise:
         """Copy that goes on by itself, with new blocks."""
-        result = copy.deepcopy(self)
-        for level in result.levels:
-            level.clear()
+        result = copy.copy(self)
+        result.levels = [level.copy() for level in self.levels]
         return result
 
     @property
@@ -112,9 +111,12 @@ class Level:
         self._times = np.ones((count, 2, drives))
         self._now: Block | None = None
 
-    def clear(self) -> None:
-        """Begin a new block."""
-        self._now = None
+    def copy(self) -> Level:
+        """Copy that goes on by itself, with a new block."""
+        result = copy.copy(self)
+        result.blocks, result._times = self.blocks.copy(), self._times.copy()
+        result._squares, result._spread, result._now = self._squares.copy(), self._spread.copy(), None
+        return result
 
     def know(self, single: Array, mean: Array, blocks: Array) -> None:
         """Take both variances (A,) as known from so many blocks (A,)."""

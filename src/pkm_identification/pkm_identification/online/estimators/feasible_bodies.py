@@ -6,8 +6,8 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.estimator.log_cholesky import COLUMNS, ROWS, coordinates_of, matrices_of, slopes_of
-from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
+from pkm_identification.estimator.log_cholesky import coordinates_of, matrices_of, slopes_of
+from pkm_identification.estimator.pseudo_inertia import COLUMNS, ROWS, parameters_by_whitened, pseudo_inertia
 from pkm_identification.online.estimators.extended import ModelWithJacobian
 from pkm_identification.online.estimators.unscented import PointModel
 
@@ -46,11 +46,7 @@ class FeasibleBodies:
                     'give it a mass, and inertia of all axes'
                 )
         self._root = np.linalg.cholesky(pseudo)
-        basis = np.zeros((10, 4, 4))
-        basis[np.arange(10), ROWS, COLUMNS] = basis[np.arange(10), COLUMNS, ROWS] = 1.0
-        turned = np.einsum('nij,ejk,nlk->neil', self._root, basis, self._root)
-        # (N, 10, 10): parameters by the entries of the whitened pseudo-inertia
-        self._map = np.einsum('pk,nek->npe', FROM_PSEUDO, turned.reshape(bodies, 10, 16))
+        self._map = np.stack([parameters_by_whitened(root) for root in self._root])
 
     def std(self, relative: float, others: Array) -> Array:
         """Standard deviations (P,) of the coordinates: ``relative`` of all bodies, and ``others`` (P - 10 N,)."""
