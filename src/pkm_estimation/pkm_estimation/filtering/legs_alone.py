@@ -54,6 +54,8 @@ _ANY_FORCE, _ANY_RATE, _ANY_TURNING = 30.0, 5.0, 100.0
 _VAGUE = 4.0
 #: m and quaternion, of a pose that was predicted with a wrong input
 _FAR = 0.02, 0.05
+#: standard deviation of the pose, in platform radii, beyond which no Gaussian describes it
+_LOST = 0.2
 #: (m/s^2)^2 and (rad/s)^2: there is no IMU whose noise counts
 _NO_NOISE = 1e-18
 #: s, standard deviation of a delay that does not matter
@@ -85,7 +87,7 @@ class LegsAlone:
         iterating = replace(config, iteration_nis=0.0)
         self.filter = PlatformFilter(geometry, _NO_NOISE * np.eye(INPUT_SIZE), length_covariance, iterating, machine)
         self.filter.take_constants_as_known()
-        self._longest, self._config = config.maximum_step, config
+        self._longest, self._config, self._freedoms = config.maximum_step, config, machine.degrees_of_freedom
         noise = float(length_covariance.diagonal().max()) ** 0.5
         self._pose_std = (
             _VAGUE * noise,
@@ -170,12 +172,17 @@ class LegsAlone:
         if rows is not None:
             covariance[rows, rows] = config.imu_delay_std**2
 
-    def predict(self, duration: float) -> None:
-        """Predict over ``duration`` s."""
+    def tells(self, count: int) -> bool:
+        """Whether so many legs tell the whole pose. What they do not see is not as calm as what they see."""
+        return count >= self._freedoms
+
+    def predict(self, duration: float, is_told: bool = True) -> None:
+        """Predict over ``duration`` s; ``is_told``: whether legs tell the whole pose meanwhile."""
         filter_, count = self.filter, ceil(duration / self._longest - 1e-9)
+        liveliness = self._liveliness if is_told else max(1.0, self._liveliness)
         for _ in range(count):
             # half of it before the step: it moves the pose already within the step
-            half = 0.5 * duration / count * self._liveliness * self._walk
+            half = 0.5 * duration / count * liveliness * self._walk
             filter_.covariance.ravel()[:: len(half) + 1] += half
             filter_.predict(_NO_INPUT, _NO_INPUT, duration / count)
             filter_.covariance.ravel()[:: len(half) + 1] += half
@@ -210,11 +217,14 @@ class LegsAlone:
                 latest = self.filter.update(drive_positions, used, limit, self._noise_scale)
             except CovarianceError:
                 raise SurpriseError(f'the legs are far from where they were (NIS {first.nis:.3g} of {count})') from None
-        self.adapt(first, count)
+        self.adapt(first, count, may_calm=self.tells(count))
         return first
 
-    def adapt(self, innovation: Innovation, count: int) -> None:
-        """Adapt how lively the motion is, and how noisy the legs, to an innovation of ``count`` legs."""
+    def adapt(self, innovation: Innovation, count: int, may_calm: bool = True) -> None:
+        """Adapt how lively the motion is, and how noisy the legs, to an innovation of ``count`` legs.
+
+        Where the legs count as less precise than they are small innovations say nothing: then it may not become calmer.
+        """
         errors = np.nan_to_num(innovation.residual / innovation.std)
         sizes = float(np.sqrt(errors @ errors) * np.sqrt(self._last @ self._last)) if len(self._last) else 0.0
         if sizes > 0.0:
@@ -222,7 +232,15 @@ class LegsAlone:
             self._noise_scale = min(_LOUDEST, max(1.0, self._noise_scale * change))
         self._last = errors
         excess = min(innovation.nis / count, _LARGEST_EXCESS) - _AIM
-        self._liveliness = min(_MOST, max(_LEAST, self._liveliness * exp(_GAIN * excess)))
+        if excess > 0.0 or may_calm:
+            self._liveliness = min(_MOST, max(_LEAST, self._liveliness * exp(_GAIN * excess)))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the pose is known so badly that what the legs say of it is far from linear, see ``_LOST``."""
+        radius, variances = self.filter.geometry.radius or 1.0, self.filter.covariance.diagonal()
+        spread = variances[POSITION].sum() + (2.0 * radius) ** 2 * variances[ATTITUDE].sum()
+        return bool(spread > (_LOST * radius) ** 2)
 
     @property
     def felt(self) -> Array:

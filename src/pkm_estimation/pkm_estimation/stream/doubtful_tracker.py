@@ -65,6 +65,8 @@ class DoubtfulTracker(TrackerSteps):
             if doubt.is_lost:
                 doubt.end()
                 raise CovarianceError('the legs fit none of the possible poses for long')
+        if doubt.is_vague and len(used) == self.machine.actuated_count:
+            raise CovarianceError('more poses are possible than can be followed')
         if not doubt.is_open:
             self._end_doubt(stamp)
         self.health.mode_doubt = doubt.description if doubt.is_open else ''
@@ -146,7 +148,8 @@ class DoubtfulTracker(TrackerSteps):
             is_sure = len(known.poses) == 1 and stamp - known.doubted > _SETTLED
             if is_sure and others and moved < (_NEAR if age < _NEW else _VERY_NEAR) * _distance(nearest, others[0]):
                 return [nearest]
-            around = [nearest, *self._poses_around(positions, last, moved)] if age > _NEW else [nearest]
+            is_far = age > _NEW or len(known.poses) > 1
+            around = [nearest, *self._poses_around(positions, last, moved)] if is_far else [nearest]
             for pose in around:
                 if all(_distance(pose, other) > _SAME for other in poses):
                     poses.append(pose)

@@ -105,6 +105,7 @@ class LegsAloneTracker(ImuJudge):
         if not len(used):
             self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
             return None
+        is_told = self.alone.tells(len(used))
         try:
             innovation = self._advance_alone(measurement, path.end.instant, used)
         except CovarianceError as error:
@@ -114,8 +115,12 @@ class LegsAloneTracker(ImuJudge):
             return self._begin_after_jump(measurement, path.end, str(error))
         if not self.side.holds(self.alone.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
+        elif not is_told and self.alone.is_lost:
+            few = f'{len(used)} of {self.machine.actuated_count} legs and no IMU'
+            self._fail(stamp, 'pose_lost', f'{few} do not tell the pose any more; a start needs all legs')
+            return None
         else:
-            if not self.alone_doubt.is_open:
+            if not self.alone_doubt.is_open and is_told:  # where the pose was known is where a start looks
                 self._look_at_pose(stamp, self.alone.filter)
             if path.in_gap:
                 self.now = path.end
@@ -151,7 +156,7 @@ class LegsAloneTracker(ImuJudge):
 
         def along() -> None:
             alone.filter.observe_leg_stamp(due.stamp)
-            alone.predict(duration)
+            alone.predict(duration, alone.tells(len(used)))
 
         if doubt.is_open:
             doubt.predict(alone.filter, along)
@@ -161,7 +166,7 @@ class LegsAloneTracker(ImuJudge):
                 return alone.update(sample.positions, used)
         innovation = self._correct_in_doubt(measurement, doubt, alone.filter, used)
         if innovation is not None:
-            alone.adapt(innovation, len(used))
+            alone.adapt(innovation, len(used), may_calm=doubt.noise_scale == 1.0)
         return innovation
 
     @property

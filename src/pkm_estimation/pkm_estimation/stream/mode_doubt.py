@@ -46,6 +46,8 @@ _APART = 4.0
 _CLEAR = 0.2
 #: measurements in a row that fit no part, after which all are wrong
 _PATIENCE = 20
+#: factor on the noise variances beyond which parts hardly follow the legs, and how many measurements that may last
+_VAGUE, _LONGEST_VAGUE = 2.0**20, 20
 
 #: corrects a filter; the innovation, and the logarithm of the determinant of its covariance
 Correct = Callable[[], tuple[Innovation, float]]
@@ -67,6 +69,7 @@ class ModeDoubt:
     cause : in words
     noise_scale : factor on the noise variances of the legs: so many parts as their precision asks for would be too many
     missed : measurements in a row that fit no part
+    vague : measurements in a row in which the legs hardly counted
     """
 
     def __init__(self, reach: SingularReach, arm: Array, weighs: bool = True) -> None:
@@ -77,7 +80,7 @@ class ModeDoubt:
         """There is no doubt any more."""
         self.parts: tuple[Part, ...] = ()
         self.cause = ''
-        self.missed = 0
+        self.missed = self.vague = 0
         self.noise_scale = 1.0
 
     @property
@@ -89,6 +92,11 @@ class ModeDoubt:
     def is_lost(self) -> bool:
         """Whether measurements have fitted no part for long."""
         return self.missed >= _PATIENCE
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether legs have hardly counted for long: where they are all there, a new start from them knows more."""
+        return self.vague >= _LONGEST_VAGUE
 
     def begins(self, filter_: PlatformFilter) -> bool:
         """Begin where a filter that was predicted to a measurement may be on either side of a singular pose."""
@@ -122,6 +130,7 @@ class ModeDoubt:
             predicted.append(Part(filter_.snapshot(), part.logarithm))
         while len(pieces := self._cut(filter_, predicted)) > _MOST and self.noise_scale < _LOUDEST:
             self.noise_scale *= 2.0
+        self.vague = self.vague + 1 if self.noise_scale > _VAGUE else 0
         self._keep(pieces, 'no estimate is left')
 
     def _cut(self, filter_: PlatformFilter, parts: list[Part]) -> list[Part]:

@@ -79,13 +79,14 @@ class TrackerSteps(TrackerParts):
                 self.last_poses = self.last_poses._replace(doubted=stamp)
 
     def _stop(self) -> None:
+        for doubt in (self.doubt, self.alone_doubt):
+            if doubt.is_open and self.now is not None:
+                stamp = self.now.instant.stamp
+                self.last_poses = LastPoses(stamp, doubt.poses(self.machine.imu.position), stamp)
+            doubt.end()
         self.now = self.since = None
         self.angular_acceleration.reset()
         self.lost_samples = 0
-        for doubt in (self.doubt, self.alone_doubt):
-            if doubt.is_open:
-                self.last_poses = self.last_poses._replace(poses=doubt.poses(self.machine.imu.position))
-            doubt.end()
         self.health.left_out, self.health.mode_doubt = {}, ''
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
