@@ -25,6 +25,7 @@ from pkm_description.motion.profiles import profile
 from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
 from pkm_description.ros.serialized import read_stamp, with_stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_identification.online.settings import ESTIMATORS, OnlineSettings
 from pkm_identification.online.stream import OnlineStream
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
@@ -84,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--seconds', type=float, default=30.0, help='length of the run (default: 30)')
     parser.add_argument('--rate', type=float, default=1000.0, help='of the joint states [Hz] (default: 1000)')
     parser.add_argument('--machine', default='srs')
+    parser.add_argument('--estimator', choices=ESTIMATORS, default='ekf')
     options = parser.parse_args(arguments)
     machine, random = load_machine(options.machine), np.random.default_rng(0)
     motion = profile('fourier', machine, options.seconds, options.rate, 0)
@@ -92,7 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     efforts += EFFORT_NOISE * np.sqrt(np.mean(efforts**2)) * random.normal(size=efforts.shape)
     names, count = list(machine.actuated_joint_names), len(efforts)
 
-    offline, expected, begin = OnlineStream(machine), 0, time.process_time()
+    offline = OnlineStream(machine, OnlineSettings(estimator=options.estimator))
+    expected, begin = 0, time.process_time()
     for number, (position, effort) in enumerate(zip(positions.tolist(), efforts.tolist(), strict=True)):
         expected += offline.add(10**9 + round(number * 1e9 / options.rate), names, position, effort) is not None
     peer = 1e3 * (time.process_time() - begin) / count
@@ -100,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ros_domain():
         drives = Drives(names, positions, efforts, options.rate)
         given = ['-p', f'machine:={options.machine}', '-p', 'reliability:=reliable']
+        given += ['-p', f'estimator:={options.estimator}']
         begin = time.monotonic()
         with NodeProcess('pkm_identification', 'online_identification', ['--ros-args', *given]) as node:
             node.wait_for_output('listening to joint_states')

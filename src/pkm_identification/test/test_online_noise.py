@@ -10,7 +10,7 @@ from pkm_identification.online.change_filter import LEARNED, LONGEST, ChangeFilt
 from pkm_identification.online.first_seconds import FirstSeconds
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.residual_noise import ResidualNoise
-from pkm_identification.online.settings import OnlineSettings
+from pkm_identification.online.settings import ESTIMATORS, OnlineSettings
 
 #: ns between two samples, and samples of a block
 STEP, SAMPLES = 10**7, 101
@@ -140,3 +140,35 @@ def test_the_first_seconds_end(srs: Machine, moving: int, blocks: int) -> None:
         if found._first is None:
             ended.append(int(found.noise.blocks.max()))
     assert ended[0] == blocks
+
+
+def followed(
+    srs: Machine, steps: int = 600, drift: float = 0.0, **settings: object
+) -> tuple[ChangeFilter, np.ndarray, np.ndarray]:
+    """A filter after steps of 0.3 s, what is true then, and the parameters' sizes; friction drifts in the end."""
+    observation, random = OnlineObservation(srs), np.random.default_rng(0)
+    found = ChangeFilter(observation, OnlineSettings(**settings))
+    true = 0.1 * random.normal(size=len(observation.base)) * observation.scale
+    slope = drift / (steps // 2) * np.where(observation.size > 0.0, observation.scale, 0.0)
+    for step in range(steps):
+        true = true + slope * (step >= steps // 2)
+        matrix = random.normal(size=(6, len(true))) / observation.scale
+        found.update(step * 3 * 10**8, matrix, matrix @ true + 1e-2 * random.normal(size=6), np.ones(6, dtype=bool))
+    return found, true, observation.scale
+
+
+def test_all_filters_of_constants_agree(srs: Machine) -> None:
+    still = {'friction_drift': 0.0, 'offset_drift': 0.0, 'memory': 1e9}
+    (ekf, true, scale), *others = (followed(srs, 200, estimator=kind, **still) for kind in ESTIMATORS)
+    assert np.abs((ekf.change - true) / ekf.std).max() < 5.0 and (ekf.std < 1e-2 * scale).all()
+    for other, _, _ in others:
+        np.testing.assert_allclose(other.change / scale, ekf.change / scale, rtol=0.0, atol=1e-7)
+        np.testing.assert_allclose(other.std, ekf.std, rtol=1e-5)
+
+
+def test_least_squares_forget_friction_as_it_was(srs: Machine) -> None:
+    away = []
+    for memory in (40.0, 1e9):
+        found, true, scale = followed(srs, 1200, 0.03, estimator='rls', memory=memory)
+        away.append(float(np.sqrt(np.mean(((found.change - true) / scale) ** 2))))
+    assert away[0] < 0.5 * away[1]

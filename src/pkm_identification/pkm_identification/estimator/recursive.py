@@ -43,6 +43,7 @@ class RecursiveLeastSquares:
     Attributes
     ----------
     samples : how many have been taken
+    forgetting : of the next sample, see above; may be set, as where samples do not come evenly
     normalised_innovations : (m,) of the last sample: forces less their predictions from the samples before, divided by
         the root of their covariance, so that each is of size 1 if model and noise are right. NaN for rows that are not
         used, and where the prediction was not determined yet
@@ -59,7 +60,8 @@ class RecursiveLeastSquares:
             raise ValueError(f'forgetting = {forgetting}: must be above 0 and at most 1')
         self.samples = 0
         self.normalised_innovations = np.zeros(0)
-        self._count, self._forgetting, self._directional = count, float(forgetting), directional
+        self.forgetting = float(forgetting)
+        self._count, self._directional = count, directional
         self._memory = _Memory(count, 1)
         if prior is not None:
             mean = checked_vector('mean of the prior', prior[0], count)
@@ -91,12 +93,12 @@ class RecursiveLeastSquares:
         self.normalised_innovations = np.empty(used)
         whitened_innovations(matrix, count, memory.directions, memory.root, self.normalised_innovations)
         self.normalised_innovations[np.broadcast_to(weights, used) == 0.0] = np.nan
-        if self._directional and self._forgetting < 1.0:
-            forget_along(matrix, count, 1.0 - self._forgetting, memory.directions, memory.work)
+        if self._directional and self.forgetting < 1.0:
+            forget_along(matrix, count, 1.0 - self.forgetting, memory.directions, memory.work)
             append_rows(matrix, count, True, memory.work)
         else:
-            if self._forgetting < 1.0:
-                forget_all(matrix, count, sqrt(self._forgetting))
+            if self.forgetting < 1.0:
+                forget_all(matrix, count, sqrt(self.forgetting))
             append_rows(matrix, count, False, memory.work)
         self.samples += 1
 

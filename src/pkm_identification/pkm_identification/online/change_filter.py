@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
+from pkm_identification.online.estimators import (
+    ExtendedKalmanFilter,
+    FixedNoise,
+    RecursiveLeastSquares,
+    UnscentedKalmanFilter,
+)
 from pkm_identification.online.first_seconds import FirstSeconds
 from pkm_identification.online.load_change import Kept
 from pkm_identification.online.observation import OnlineObservation
@@ -40,6 +46,7 @@ class ChangeFilter:
     """
 
     def __init__(self, observation: OnlineObservation, settings: OnlineSettings) -> None:
+        self._estimator, self._memory = settings.estimator, settings.memory
         self._drift, self.jump = observation.walk(settings) ** 2, JUMP * observation.size
         self._kept: deque[Kept] = deque()
         self.noise = ResidualNoise((BEGIN * observation.typical_force) ** 2, settings.window)
@@ -50,7 +57,12 @@ class ChangeFilter:
 
     def _begin_with(self, change: Array, covariance: Array) -> None:
         self._walk = FixedNoise(np.zeros(len(change)))
-        self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
+        self._filter: ExtendedKalmanFilter | UnscentedKalmanFilter | RecursiveLeastSquares
+        if self._estimator == 'rls':
+            self._filter = RecursiveLeastSquares(len(change), prior=(change, covariance))
+        else:
+            kind = UnscentedKalmanFilter if self._estimator == 'ukf' else ExtendedKalmanFilter
+            self._filter = kind(change, covariance, self._walk)
         self._last: int | None = None
 
     @property
@@ -71,7 +83,11 @@ class ChangeFilter:
     def update(self, stamp: int, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take rows (A, B) and forces (A,) beyond those of the file; drives that are not ``used`` (A,) are left out."""
         self._first_stamp = stamp if self._first_stamp is None else self._first_stamp
-        self._walk.variances[:] = self._drift * (0.0 if self._last is None else (stamp - self._last) / 1e9)
+        elapsed = 0.0 if self._last is None else (stamp - self._last) / 1e9
+        self._walk.variances[:] = self._drift * elapsed
+        if isinstance(self._filter, RecursiveLeastSquares):
+            # at rest nothing is learned, so nothing is forgotten
+            self._filter.forgetting = exp(-elapsed / self._memory) if used.any() else 1.0
         self._last = stamp
         predicted = matrix @ self._filter.parameters
         self._filter.update(matrix, target, np.where(used, self.noise.weight_variance, np.inf))

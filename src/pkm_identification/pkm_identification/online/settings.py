@@ -6,11 +6,23 @@ from dataclasses import dataclass
 
 from pkm_description.settings import Settings, setting
 
+#: filters of the parameters
+ESTIMATORS = ('ekf', 'ukf', 'rls')
+
 
 @dataclass(frozen=True)
 class OnlineSettings(Settings):
     """How motion is smoothed, what is believed before, and how fast parameters may change."""
 
+    estimator: str = setting(
+        'ekf',
+        "filter of the parameters: 'ekf'; 'ukf', the same by sigma points; 'rls', which forgets older samples "
+        'in place of letting friction and offsets walk',
+        choices=ESTIMATORS,
+    )
+    memory: float = setting(
+        120.0, "time of motion in which samples of 'rls' lose two thirds of their weight [s]", 1.0, 1e9,
+    )  # fmt: skip
     window: float = setting(
         0.2, 'length of the window through whose samples a polynomial goes [s]; results are late by half of it',
         1e-3, 10.0,
