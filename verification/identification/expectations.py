@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from pkm_description.machine import Machine
 
+from verification.identification_data.dataset import DURATIONS
+
 
 @dataclass(frozen=True)
 class Expectation:
@@ -19,22 +21,28 @@ class Expectation:
     coulomb : largest error of a Coulomb friction, of its value; 0: not asked for
     stribeck_velocity : largest error of the Stribeck velocity, of its value; 0: not asked for
     settings : of ``IdentificationConfig`` that a user who knows of these drives would choose
+    motion, duration : of the training that such a user would record; s
     """
 
     held_out: float
     coulomb: float = 0.0
     stribeck_velocity: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
+    motion: str = 'excitation'
+    duration: float = DURATIONS[0]
 
+
+#: a motion that shows at which speeds friction falls
+_SLOW: dict[str, Any] = {'motion': 'fast_and_slow', 'duration': 50.0}
 
 #: on SIMONA, by case
 EXPECTATIONS: dict[str, Expectation] = {
     'plain': Expectation(0.0006),
     'bias_ripple': Expectation(0.001),
     'asymmetric': Expectation(0.001),
-    'stribeck': Expectation(0.001, stribeck_velocity=0.1),
+    'stribeck': Expectation(0.001, stribeck_velocity=0.1, **_SLOW),
     'axial': Expectation(0.0006, coulomb=0.01),
-    'everything': Expectation(0.0015, coulomb=0.03),
+    'everything': Expectation(0.0015, coulomb=0.03, **_SLOW),
 }
 
 #: what the textbook's pipeline must be worse by

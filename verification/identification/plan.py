@@ -26,7 +26,7 @@ from verification.identification.online import lack_checks, load_checks
 from verification.identification.online_consistency import batch_checks, consistency_checks
 from verification.identification.repetitions import alarm_checks, repeated_checks
 from verification.identification.trial import Outcome, run_trial
-from verification.identification_data.dataset import generate
+from verification.identification_data.dataset import DURATIONS, MOTIONS, generate
 from verification.suite import Part, Plan, Request, Workers
 
 #: on which figures are asked for case by case, and others
@@ -155,7 +155,10 @@ def case_checks(case: str, extent: Extent) -> Iterator[Check]:
     expected = EXPECTATIONS[case]
     outcomes = []
     for seed in range(extent.seed, extent.seed + extent.seeds):
-        outcomes.append(run_trial(generate(HEXAPOD, case, seed), expected.settings, with_peer=True))
+        data = generate(
+            HEXAPOD, case, seed, (expected.duration, DURATIONS[1]), motions=MOTIONS[expected.motion]
+        )
+        outcomes.append(run_trial(data, expected.settings, with_peer=True))
     yield from judged(case, expected, outcomes)
 
 

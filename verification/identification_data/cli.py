@@ -11,7 +11,7 @@ from pathlib import Path
 from pkm_description.errors import PkmError
 
 from verification.identification_data.cases import CASES
-from verification.identification_data.dataset import DURATIONS, STEP, generate
+from verification.identification_data.dataset import DURATIONS, MOTIONS, STEP, generate
 from verification.identification_data.files import require_room, write_dataset
 
 
@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         case = CASES[options.case].changed(options.set)
         require_room(options.output)
-        data = generate(options.machine, case, options.seed, tuple(options.durations), options.step)
+        durations, motions = tuple(options.durations), MOTIONS[options.motion]
+        data = generate(options.machine, case, options.seed, durations, options.step, motions)
         for path in write_dataset(data, options.output, command):
             print(path)
     except (PkmError, ValueError, OSError) as error:
@@ -45,6 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--durations', type=float, nargs=2, default=DURATIONS, metavar='S',
         help='of training and validation (default: 25 15)',
+    )  # fmt: skip
+    parser.add_argument(
+        '--motion', choices=MOTIONS, default='excitation',
+        help='of the training; fast_and_slow has a second half at 15 %% of the size, for Stribeck friction '
+        '(default: %(default)s)',
     )  # fmt: skip
     parser.add_argument('--step', type=float, default=STEP, metavar='S', help='of physics and samples (default: 0.001)')
     return parser

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import VALIDATION_SEED_OFFSET, drives_profile, fourier_profile, sample_times
+from pkm_description.motion.profiles import excitation_profile, fast_and_slow_profile, sample_times
 from pkm_identification.recording.recording import Recording
 
 from verification.identification_data.cases import CASES, Case
@@ -87,11 +87,17 @@ class DataSet:
 
 def excitation(machine: Machine, duration: float, seed: int, step: float, validation: bool) -> PlatformMotion:
     """Multi-sine inside the machine's limits: of the platform where it is free, else of the drives."""
-    times = sample_times(duration, 1.0 / step)
-    if machine.degrees_of_freedom == 6:
-        return fourier_profile(machine, duration, seed, validation).evaluate(times)
-    fade = min(3.0, duration / 4.0)
-    return drives_profile(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, fade, fade).evaluate(times)
+    return excitation_profile(machine, duration, seed, validation).evaluate(sample_times(duration, 1.0 / step))
+
+
+def fast_and_slow(machine: Machine, duration: float, seed: int, step: float, validation: bool) -> PlatformMotion:
+    """The same for half of the time, then at 15 % of its size; validation as before."""
+    make = excitation_profile if validation else fast_and_slow_profile
+    return make(machine, duration, seed, validation).evaluate(sample_times(duration, 1.0 / step))
+
+
+#: motions by name
+MOTIONS = {'excitation': excitation, 'fast_and_slow': fast_and_slow}
 
 
 def generate(

@@ -24,7 +24,7 @@ from pkm_description.launching import (
     whole_number,
 )
 
-PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'hold']
+PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'fast_and_slow', 'hold']
 
 
 def controlled_machine(context: LaunchContext) -> list[Node]:

@@ -18,7 +18,14 @@ from pkm_description.motion.envelope import Envelope
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.limits import limit_use
-from pkm_description.motion.profiles import PROFILE_NAMES, drives_profile, mp1, mp1_profile, profile
+from pkm_description.motion.profiles import (
+    PROFILE_NAMES,
+    drives_profile,
+    fast_and_slow_profile,
+    mp1,
+    mp1_profile,
+    profile,
+)
 
 TILTED_HOME = Pose(np.array([0.1, -0.2, 2.0]), rotation_exp(np.array([0.1, -0.2, 0.6])))
 
@@ -179,6 +186,22 @@ def test_named_profiles_stay_inside_the_machine(name: str, machine_name: str) ->
     assert use.largest < 0.91
     if name != 'hold':
         assert np.ptp(motion.position, axis=0).max() > 0.02
+
+
+@pytest.mark.parametrize('name', ['srs', 'khalifa_3prr'])
+def test_fast_and_slow_is_one_motion_of_two_sizes(name: str) -> None:
+    machine = load_machine(name)
+    motion = fast_and_slow_profile(machine, 24.0, seed=2)
+    assert motion.duration == pytest.approx(24.0)
+    check_derivatives(motion.evaluate, np.linspace(0.5, 23.5, 47), 1e-5)
+    check_home_at_rest(motion.evaluate(np.array([12.0 - 1e-9, 12.0])), machine.home)
+    samples = motion.evaluate(np.arange(0.0, 24.0, 0.01))
+    speeds = np.abs(samples.twist)
+    fast, slow = speeds[:1200].max(axis=0), speeds[1200:].max(axis=0)
+    moves = fast > 1e-6
+    assert (slow[moves] < 0.35 * fast[moves]).all() and (slow[moves] > 0.05 * fast[moves]).all()
+    for part in (samples.time[:100], samples.time[-100:], samples.time[:0]):
+        assert len(motion.evaluate(part)) == len(part)
 
 
 def test_validation_motion_is_another_one() -> None:

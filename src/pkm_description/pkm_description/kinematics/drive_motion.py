@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from pkm_description.arrays import Array, packed
@@ -69,7 +71,8 @@ def motion_of_configurations(
     require_drives(machine)
     data, scratch = machine.scratch
     position, rotation = packed(closed.position), packed(closed.rotation_base_platform)
-    joints = packed(closed.joint_positions).reshape(len(position), -1)
+    joints = packed(closed.joint_positions)
+    joints = joints.reshape(len(position), prod(joints.shape[1:]))
     found = [np.empty_like(position) for _ in range(4)]
     status = motions_of_drives(
         machine.compiled_model, scratch, joints, position, rotation, packed(velocities), packed(accelerations), *found

@@ -84,6 +84,10 @@ class DriveSines:
     fade_out: float = 3.0
     condition_ratio: float = 3.0
 
+    def scaled(self, factor: float) -> DriveSines:
+        """Return the same sines with all amplitudes multiplied."""
+        return replace(self, scale=factor * self.scale)
+
     def evaluate(self, times: Array) -> PlatformMotion:
         """Motion at times (N,) s, exact on the constraints.
 

@@ -11,17 +11,21 @@ from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.circle_and_rock import CircleAndRock
 from pkm_description.motion.drive_sines import DriveSines, without_redundant_legs
+from pkm_description.motion.fast_and_slow import FastAndSlow
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import largest_scale
 from pkm_description.motion.roll_pitch_sines import RollPitchSines
 
-PROFILE_NAMES = ('mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'hold')
+PROFILE_NAMES = ('mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'fast_and_slow', 'hold')
 
 #: part of every limit that named profiles keep free
 MARGIN = 0.1
 
 #: added to the seed of the validation motion, so that it is another one than the identification motion
 VALIDATION_SEED_OFFSET = 1_000_003
+
+#: size of a slow motion, as a part of the fast one's, and what is added to its seed
+SLOW, SLOW_SEED_OFFSET = 0.15, 777
 
 
 def sample_times(duration: float, rate: float) -> np.ndarray:
@@ -128,6 +132,28 @@ def fourier_profile(
     )
 
 
+def excitation_profile(
+    machine: Machine, duration: float, seed: int = 0, validation: bool = False
+) -> FourierSeries | DriveSines:
+    """Excitation for identification, or another one for validation: of the drives where the platform is not free."""
+    if machine.degrees_of_freedom == 6:
+        return fourier_profile(machine, duration, seed, validation)
+    fade = min(3.0, duration / 4.0)
+    return drives_profile(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, fade, fade)
+
+
+def fast_and_slow_profile(machine: Machine, duration: float, seed: int = 0, validation: bool = False) -> FastAndSlow:
+    """Half of the time the motion of :func:`excitation_profile`, then another one at 15 % of its size.
+
+    For machines whose friction at rest differs from that of motion (Stribeck).
+    """
+    half = 0.5 * duration
+    fast, slow = (
+        excitation_profile(machine, half, seed + offset, validation) for offset in (0, SLOW_SEED_OFFSET)
+    )
+    return FastAndSlow(fast, slow.scaled(SLOW))
+
+
 def profile(
     name: str, machine: Machine, duration: float, rate: float = 100.0, seed: int = 0
 ) -> PlatformMotion:
@@ -136,9 +162,10 @@ def profile(
     Parameters
     ----------
     name : ``'mp1'``, ``'mp2'`` (surrogate), ``'fourier'``, ``'fourier_validation'``, ``'drives'`` (the one for machines
-        with fewer than six degrees of freedom) or ``'hold'``
+        with fewer than six degrees of freedom), ``'fast_and_slow'`` (``'fourier'`` or ``'drives'``, then the same kind
+        at 15 % of its size, for friction at low speed) or ``'hold'``
     duration, rate : s, Hz
-    seed : of the Fourier motions and of the MP2 surrogate
+    seed : of all motions but ``'mp1'`` and ``'hold'``
 
     Raises
     ------
@@ -163,6 +190,8 @@ def profile(
     if name in ('fourier', 'fourier_validation'):
         series = fourier_profile(machine, duration, seed, validation=name == 'fourier_validation')
         return series.evaluate(sample_times(duration, rate))
+    if name == 'fast_and_slow':
+        return fast_and_slow_profile(machine, duration, seed).evaluate(sample_times(duration, rate))
     if name == 'hold':
         return CircleAndRock(
             machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0
