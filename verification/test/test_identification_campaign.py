@@ -90,7 +90,7 @@ def test_repetitions_share_a_motion() -> None:
     assert first.true_machine is second.true_machine and first.training.run is second.training.run
     assert not np.array_equal(first.training.efforts, second.training.efforts)
     found, bodies = with_bodies(first, {})
-    assert bodies.least_eigenvalue > 0.0 and bodies.kept_shift <= 1.0 and not found.is_alarm
+    assert bodies.least_eigenvalue > 0.0 and bodies.shift <= 1.0 and not found.is_alarm
     assert found.sigmas.max() < 4.0 and len(found.all_sigmas) >= len(found.sigmas)
 
 

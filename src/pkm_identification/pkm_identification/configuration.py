@@ -159,9 +159,10 @@ class EstimatorSettings(Settings):
         choices=PHYSICAL,
     )
     keep_base_values: bool = setting(
-        False,
+        True,
         'the machine keeps every base parameter within one standard deviation of its identified value, as far as such '
-        'machines can exist; false: the most probable machine under the trust in the nominal bodies',
+        'machines can exist; false: the most probable machine under the trust in the nominal bodies, which may correct '
+        'identified values',
     )
     platform_uncertainty: float = setting(
         0.3,

@@ -1,4 +1,4 @@
-"""Which machine belongs to base parameters: the most probable one, unless the recording contradicts it."""
+"""Which machine belongs to base parameters: one that keeps them, or the most probable one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,26 @@ def case() -> Case:
     return case_of('palida', 0.002, overlay=True)
 
 
-def physical(case: Case, values: np.ndarray, trust: float) -> tuple[PhysicalParameters, np.ndarray]:
+def physical(
+    case: Case, values: np.ndarray, trust: float, keep: bool = False
+) -> tuple[PhysicalParameters, np.ndarray]:
     """Physical parameters under a trust in the nominal bodies, and by how many sigmas their base values differ."""
     model = ObservationModel(load_machine('palida', NOMINAL / 'nominal_palida.yaml'))
     none = np.zeros((1, 6))
     estimate = Estimate(values, case.covariance, np.ones(6), none, none, 1.0, 1.0)
-    settings = EstimatorSettings(platform_uncertainty=trust, leg_uncertainty=trust)
+    settings = EstimatorSettings(platform_uncertainty=trust, leg_uncertainty=trust, keep_base_values=keep)
     found = physical_parameters(model, case.base, estimate, settings)
     return found, np.abs(case.base.values(found.values) - values) / estimate.std
+
+
+def test_by_default_base_values_are_kept(case: Case) -> None:
+    """A trust that is too narrow is not followed, and need not be named: it only shares out what is left open."""
+    assert EstimatorSettings().keep_base_values
+    values = case.base.values(case.truth)
+    for trust in (0.2, 0.0005):
+        found, away = physical(case, values, trust, keep=True)
+        assert not found.infeasible and not found.remarks
+        assert away.max() <= 1.0
 
 
 def test_a_sound_trust_gives_the_most_probable_machine(case: Case) -> None:

@@ -129,8 +129,8 @@ def difference_of_overlay(comparison: ForceComparison, lost: tuple[str, ...]) ->
         if rest.filtered_error.relative <= WORSE * fitted + NEGLIGIBLE:
             return text
     return text + (
-        '. The rest is what the trust in the nominal bodies changes in the base parameters: keep_base_values, or '
-        'larger platform_uncertainty and leg_uncertainty, bring both together'
+        '. The rest is what the nominal bodies change in the base parameters: keep_base_values: true, or larger '
+        'platform_uncertainty and leg_uncertainty, bring both together as far as such a machine can exist'
     )
 
 
