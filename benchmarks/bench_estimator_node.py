@@ -17,10 +17,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
@@ -31,13 +29,12 @@ from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_description.ros.conversions import vector3
-from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
-from pkm_description.ros.serialized import read_stamp, with_stamp
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_estimation.sensors import measure
-from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
+from timed_sender import TimedSender, processor_time
 
 TARGET_LATENCY = 3e-3
 #: s after which the listener is stopped; sentences of /diagnostics that are printed
@@ -55,18 +52,17 @@ rclpy.spin(node)
 """
 
 
-class Load(Node):
-    """Sends prepared samples on time and notes when the estimates arrive."""
+class Load(TimedSender):
+    """Sends IMU and leg samples on time, and notes when the estimates arrive, and what the node says of itself."""
 
     def __init__(self, machine_name: str, rate: float, seconds: float) -> None:
-        super().__init__('load')
+        super().__init__('load', rate, Odometry, 'platform/odometry')
         machine = load_machine(machine_name)
         count = round(rate * seconds)
         start = round(10.0 * rate)  # after the fade-in
         motion = mp1(machine, duration=seconds + 20.0, rate=rate)[slice(start, start + count)]
         data = measure(machine, motion, seed=1)
         positions = data.drive_positions
-        self.interval = round(1e9 / rate)
         self.samples = [
             (
                 serialize_message(Imu(linear_acceleration=vector3(force), angular_velocity=vector3(turning))),
@@ -76,23 +72,12 @@ class Load(Node):
         ]
         self.imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
         self.legs = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
-        self.sent: dict[int, int] = {}
-        self._later: dict[int, Callable[[], object]] = {}
-        self.stamps: list[int] = []
-        self.arrivals: list[int] = []
         self.diagnoses: list[DiagnosticArray] = []
         self._diagnoses = self.create_subscription(DiagnosticArray, '/diagnostics', self.diagnoses.append, 100)
-        # nothing spins this node while samples are sent: _take fetches what came
-        self._estimates = self.create_subscription(
-            Odometry, 'platform/odometry', lambda data: None, LOSSLESS_QOS, raw=True
-        )
 
-    def _take(self) -> None:
-        """Take all estimates that have arrived."""
-        while (taken := self._estimates.handle.take_message(Odometry, True)) is not None:
-            data, info = taken
-            self.stamps.append(read_stamp(data))
-            self.arrivals.append(info['received_timestamp'])
+    def take(self) -> None:
+        """Take all estimates and diagnostics that have arrived."""
+        super().take()
         while (told := self._diagnoses.handle.take_message(DiagnosticArray, False)) is not None:
             self.diagnoses.append(told[0])
 
@@ -114,29 +99,11 @@ class Load(Node):
     def connected(self) -> bool:
         """Whether the node listens and speaks."""
         ready = self.imu.get_subscription_count() and self.legs.get_subscription_count()
-        return bool(ready) and self.count_publishers('platform/odometry') > 0
-
-    def at(self, seconds: float, action: Callable[[], object]) -> None:
-        """Do something so long after the first sample."""
-        self._later[round(1e9 * seconds / self.interval)] = action
+        return bool(ready) and self.speaks
 
     def run(self) -> tuple[Array, Array, int]:
         """Send everything; returns latencies [s] from stamp and from sending, and how many estimates are missing."""
-        begin = time.time_ns() + 10_000_000
-        for k, messages in enumerate(self.samples):
-            due = begin + k * self.interval
-            time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
-            if k in self._later:
-                self._later.pop(k)()
-            imu, legs = (with_stamp(data, due) for data in messages)
-            self.sent[due] = time.time_ns()
-            self.imu.publish(imu)
-            self.legs.publish(legs)
-            self._take()
-        deadline = time.monotonic() + 20.0
-        while len(self.stamps) < len(self.samples) and time.monotonic() < deadline:
-            time.sleep(0.01)
-            self._take()
+        self.send((self.imu, self.legs), self.samples, len(self.samples))
         arrivals, sent = np.array(self.arrivals), np.array([self.sent[stamp] for stamp in self.stamps])
         missing = len(self.samples) - len(set(self.stamps))
         return (arrivals - np.array(self.stamps)) * 1e-9, (arrivals - sent) * 1e-9, missing
@@ -204,15 +171,6 @@ def stopped_listener(load: Load) -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
-
-
-def processor_time(pid: int) -> float:
-    """Processor time of a process so far [s]; NaN where there is no /proc."""
-    try:
-        fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
-    except OSError:
-        return float('nan')
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def _describe(name: str, latency: Array) -> float:

@@ -16,67 +16,42 @@ from collections.abc import Sequence
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
-from bench_estimator_node import processor_time
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
-from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
-from pkm_description.ros.serialized import read_stamp, with_stamp
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_identification.online.settings import ESTIMATORS, OnlineSettings
 from pkm_identification.online.stream import OnlineStream
-from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from timed_sender import TimedSender, processor_time
 
 #: parts of a typical force: white noise of the efforts; strokes: of the positions
 EFFORT_NOISE, POSITION_NOISE = 1e-3, 1e-6
 
 
-class Drives(Node):
-    """Sends prepared joint states on time and notes when residuals arrive."""
+class Drives(TimedSender):
+    """Sends joint states on time and notes when residuals arrive."""
 
     def __init__(self, names: list[str], positions: Array, efforts: Array, rate: float) -> None:
-        super().__init__('drives')
-        self.interval = round(1e9 / rate)
+        super().__init__('drives', rate, JointState, 'online_identification/residual')
         self.messages = [
-            serialize_message(JointState(name=names, position=position.tolist(), effort=effort.tolist()))
+            (serialize_message(JointState(name=names, position=position.tolist(), effort=effort.tolist())),)
             for position, effort in zip(positions, efforts, strict=True)
         ]
         self.publisher = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
-        self.stamps: list[int] = []
-        self.arrivals: list[int] = []
-        # nothing spins this node while samples are sent: _take fetches what came
-        self._residuals = self.create_subscription(
-            JointState, 'online_identification/residual', lambda data: None, LOSSLESS_QOS, raw=True
-        )
 
     @property
     def connected(self) -> bool:
         """Whether the node listens and speaks."""
-        heard = self.count_publishers('online_identification/residual')
-        return self.publisher.get_subscription_count() > 0 and heard > 0
-
-    def _take(self) -> None:
-        while (taken := self._residuals.handle.take_message(JointState, True)) is not None:
-            data, info = taken
-            self.stamps.append(read_stamp(data))
-            self.arrivals.append(info['received_timestamp'])
+        return self.publisher.get_subscription_count() > 0 and self.speaks
 
     def run(self, expected: int) -> None:
         """Send everything, and wait for what is still to come."""
-        begin = time.time_ns() + 10_000_000
-        for number, message in enumerate(self.messages):
-            due = begin + number * self.interval
-            time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
-            self.publisher.publish(with_stamp(message, due))
-            self._take()
-        deadline = time.monotonic() + 20.0
-        while len(self.stamps) < expected and time.monotonic() < deadline:
-            time.sleep(0.01)
-            self._take()
+        self.send((self.publisher,), self.messages, expected)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
