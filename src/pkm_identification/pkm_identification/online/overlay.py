@@ -38,7 +38,9 @@ def learned_machine(identifier: OnlineIdentifier) -> Machine:
         force_std=identifier.residual_std, residuals=none, autocorrelation=none, condition=np.nan,
         force_condition=np.nan, solver=SolverRecord('Kalman filter, sample by sample', identifier.samples, True),
     )  # fmt: skip
-    physical = physical_parameters(observation.model, observation.base, estimate, EstimatorSettings())
+    # what these seconds hardly tell is still believed to be as in the file
+    settings = EstimatorSettings(keep_base_values=False)
+    physical = physical_parameters(observation.model, observation.base, estimate, settings)
     if physical.infeasible:
         raise InfeasibleParametersError('; '.join(physical.infeasible))
     return identified_machine(observation.model, physical)
