@@ -23,7 +23,6 @@ from contextlib import contextmanager, nullcontext
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
@@ -37,8 +36,8 @@ from sensor_msgs.msg import Imu, JointState
 from timed_sender import TimedSender, processor_time
 
 TARGET_LATENCY = 3e-3
-#: s after which the listener is stopped; sentences of /diagnostics that are printed
-STOPPED_AFTER, _MOST_TOLD = 2.0, 5
+#: s after which the listener is stopped
+STOPPED_AFTER = 2.0
 #: a process that does nothing but take processor time, and one that listens to the estimates, reliably
 BUSY = 'while True: pass'
 LISTENER = """
@@ -72,27 +71,13 @@ class Load(TimedSender):
         ]
         self.imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
         self.legs = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
-        self.diagnoses: list[DiagnosticArray] = []
-        self._diagnoses = self.create_subscription(DiagnosticArray, '/diagnostics', self.diagnoses.append, 100)
-
-    def take(self) -> None:
-        """Take all estimates and diagnostics that have arrived."""
-        super().take()
-        while (told := self._diagnoses.handle.take_message(DiagnosticArray, False)) is not None:
-            self.diagnoses.append(told[0])
 
     def told(self) -> Iterator[str]:
         """What the node said of its load and of publishing, each once, and the counters that it said last."""
         values: dict[str, str] = {}
-        heard: dict[str, None] = {}
         for status in (one for array in self.diagnoses for one in array.status):
-            part = status.name.split(': ')[-1]
             values.update({value.key: value.value for value in status.values if value.key.startswith('count ')})
-            if part in ('load', 'publishing') and status.level > b'\0':
-                heard[f'{part}: {status.message}'] = None
-        yield from list(heard)[:_MOST_TOLD]
-        if len(heard) > _MOST_TOLD:
-            yield f'... and {len(heard) - _MOST_TOLD} more'
+        yield from self.warnings('load', 'publishing')
         yield ', '.join(f'{name.removeprefix("count ")} {count}' for name, count in sorted(values.items()))
 
     @property

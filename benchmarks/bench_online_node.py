@@ -87,6 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             before = processor_time(node.process.pid)
             drives.run(expected)
             spent = 1e3 * (processor_time(node.process.pid) - before) / count
+            told = len(drives.diagnoses)
+            wait_for(lambda: len(drives.diagnoses) > told + 1, 'the last diagnostics', spin=drives)
+        print('\n'.join(drives.warnings('load', 'identification')) or 'no warnings')
         drives.destroy_node()
     lag = 1e3 * ((np.array(drives.arrivals) - np.array(drives.stamps)) * 1e-9 - 0.5 * offline.identifier.window)
     missing = expected - len(set(drives.stamps))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.ros.qos import LOSSLESS_QOS
 from pkm_description.ros.serialized import read_stamp, with_stamp
 from rclpy.node import Node
 
-#: s that are waited for the last results
-_PATIENCE = 20.0
+#: s that are waited for the last results; sentences of /diagnostics that are printed
+_PATIENCE, _MOST_TOLD = 20.0, 5
 
 
 class TimedSender(Node):
@@ -29,6 +30,7 @@ class TimedSender(Node):
     ----------
     sent : ns, when the messages with a stamp were sent
     stamps, arrivals : ns, of the results, and when the middleware had them
+    diagnoses : what nodes said of themselves
     """
 
     def __init__(self, name: str, rate: float, result_type: type, result_topic: str) -> None:
@@ -39,8 +41,10 @@ class TimedSender(Node):
         self.arrivals: list[int] = []
         self._result_type, self._result_topic = result_type, result_topic
         self._later: dict[int, Callable[[], object]] = {}
+        self.diagnoses: list[DiagnosticArray] = []
         # nothing spins this node while samples are sent: take fetches what came
         self._results = self.create_subscription(result_type, result_topic, lambda data: None, LOSSLESS_QOS, raw=True)
+        self._diagnoses = self.create_subscription(DiagnosticArray, '/diagnostics', self.diagnoses.append, 100)
 
     @property
     def speaks(self) -> bool:
@@ -48,11 +52,24 @@ class TimedSender(Node):
         return self.count_publishers(self._result_topic) > 0
 
     def take(self) -> None:
-        """Take all results that have arrived."""
+        """Take all results and diagnostics that have arrived."""
         while (taken := self._results.handle.take_message(self._result_type, True)) is not None:
             data, info = taken
             self.stamps.append(read_stamp(data))
             self.arrivals.append(info['received_timestamp'])
+        while (told := self._diagnoses.handle.take_message(DiagnosticArray, False)) is not None:
+            self.diagnoses.append(told[0])
+
+    def warnings(self, *parts: str) -> Iterator[str]:
+        """What a node said of its parts that is no good news, each once, the first ones."""
+        heard: dict[str, None] = {}
+        for status in (one for array in self.diagnoses for one in array.status):
+            part = status.name.split(': ')[-1]
+            if part in parts and status.level > b'\0':
+                heard[f'{part}: {status.message}'] = None
+        yield from list(heard)[:_MOST_TOLD]
+        if len(heard) > _MOST_TOLD:
+            yield f'... and {len(heard) - _MOST_TOLD} more'
 
     def at(self, seconds: float, action: Callable[[], object]) -> None:
         """Do something so long after the first step."""

@@ -22,6 +22,9 @@ class Level(IntEnum):
     STALE = 3
 
 
+#: by their names without ROS
+LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
+
 #: part of the node -> level, message, key-value pairs
 Statuses = Mapping[str, tuple[Level, str, Mapping[str, object]]]
 

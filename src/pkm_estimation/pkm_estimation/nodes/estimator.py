@@ -6,7 +6,7 @@ import numpy as np
 from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import stamp, transform_stamped
-from pkm_description.ros.diagnostics import Level
+from pkm_description.ros.diagnostics import LEVELS, Level
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import current_settings, declare_settings
 from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
@@ -17,7 +17,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
 from pkm_estimation.nodes.node_settings import USUAL_LAG, EstimatorNodeSettings
-from pkm_estimation.nodes.stream_node import LEVELS, StreamNode
+from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
 from pkm_estimation.stream.health import HealthReport

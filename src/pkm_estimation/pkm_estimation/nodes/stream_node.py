@@ -11,7 +11,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.ros.conversions import transform_stamped
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.diagnostics import LEVELS, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import FrameCheck, declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import current_settings, declare_settings, file_with
@@ -33,7 +33,6 @@ from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPi
 from pkm_estimation.stream.health import HealthMonitor, HealthReport
 
 _DIAGNOSTIC_PERIOD = 1_000_000_000
-LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
 
 Pipeline = EstimatorPipeline | BaselinePipeline
 

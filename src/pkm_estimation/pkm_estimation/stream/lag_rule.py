@@ -38,12 +38,12 @@ class Load(NamedTuple):
     waiting: int
     used: int
 
-    def summary(self) -> tuple[str, str]:
-        """Level and sentence."""
+    def summary(self, remedy: str = REMEDY) -> tuple[str, str]:
+        """Level and sentence, with what to do."""
         if self.lag < _TOLD:
             return 'ok', 'in time'
         left_out = f', one leg measurement of {self.used} is used' if self.used > 1 else ''
-        return 'warn', f'up to {self.lag:.2g} s behind by stamps, {self.waiting} samples waited{left_out}: {REMEDY}'
+        return 'warn', f'up to {self.lag:.2g} s behind by stamps, {self.waiting} samples waited{left_out}: {remedy}'
 
     def values(self) -> dict[str, object]:
         """Key-value pairs."""
@@ -61,14 +61,14 @@ class LagRule:
     ----------
     maximum_lag : s by stamps; 0: every estimate is given and no sample left out, however long it takes
     turn : samples that are processed at once; a node is not behind where no more wait, for then none soon will
-    health : gets the events ``behind`` and ``legs_left_out``
+    health : gets the events ``behind`` and ``legs_left_out``, if there is one
 
     Attributes
     ----------
     is_behind : whether it was more than ``maximum_lag`` behind at the last look
     """
 
-    def __init__(self, maximum_lag: float, turn: int, health: HealthMonitor) -> None:
+    def __init__(self, maximum_lag: float, turn: int, health: HealthMonitor | None = None) -> None:
         self._maximum_lag, self._turn, self._health = round(1e9 * maximum_lag), turn, health
         self._used, self._place, self._since_change = 1, 0, 0
         self.is_behind = False
@@ -97,17 +97,21 @@ class LagRule:
         was_behind, self.is_behind = self.is_behind, is_much and span > most
         told = f'{1e-9 * span:.2g} s behind by stamps, {waiting} samples wait'
         if self.is_behind and not was_behind:
-            self._health.event(stamp, 'behind', f'{told}: of each turn the latest estimate alone is published')
+            self._tell(stamp, 'behind', f'{told}: of each turn the latest estimate alone is published')
         # what was changed shows after the samples that came meanwhile
         is_far = is_much and span > _FAR * most
         if is_far and self._used < _SPARSEST and self._since_change >= legs_waiting:
             self._use_every(2 * self._used)
             detail = f'{told}: one measurement of the legs of {self._used} is used'
-            self._health.event(stamp, 'legs_left_out', detail)
+            self._tell(stamp, 'legs_left_out', detail)
             return True
         if self._used > 1 and span < _NEAR * most and self._since_change >= _BEFORE_MORE * self._used:
             self._use_every(self._used // 2)
         return False
+
+    def _tell(self, stamp: int, name: str, detail: str) -> None:
+        if self._health is not None:
+            self._health.event(stamp, name, detail)
 
     def _use_every(self, used: int) -> None:
         self._used, self._place, self._since_change = used, 0, 0

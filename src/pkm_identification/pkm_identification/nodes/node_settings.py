@@ -20,6 +20,13 @@ class OnlineNodeSettings(Settings):
 
     output_directory: str = setting('', 'folder for what ~/save writes; empty: ROS home')
     autostart: bool = setting(True, 'configure and activate at start')
+    maximum_lag: float = setting(
+        -1.0,
+        'how far the node may be behind, by stamps; beyond twice as much joint states are left out [s]; 0: never; -1: '
+        '0.5 with best-effort subscriptions, never with reliable ones, whose runs are to be reproduced bit by bit',
+        -1.0,
+        60.0,
+    )
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import yaml
 from geometry_msgs.msg import InertiaStamped
 from pkm_description.errors import PkmError, UnwritableError
 from pkm_description.ros.conversions import nanoseconds, stamp
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.diagnostics import LEVELS, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
@@ -21,11 +22,13 @@ from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_st
 from pkm_description.writing import make_folder, write_text
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 from std_srvs.srv import SetBool, Trigger
 
 from pkm_identification.nodes.node_settings import OnlineNodeSettings, output_directory
+from pkm_identification.online.backlog import USUAL_LAG, OnlineBacklog
 from pkm_identification.online.identifier import OnlineSample
 from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import Payload
@@ -34,6 +37,13 @@ from pkm_identification.online.stream import OnlineStream
 
 #: ns between two messages of the parameters and of the payload
 _PARAMETER_PERIOD = 100_000_000
+
+
+class _Waiting(NamedTuple):
+    """A message that waits, and its stamp [ns]."""
+
+    stamp: int
+    message: JointState
 
 
 class OnlineIdentificationNode(LifecycleNode):
@@ -48,7 +58,9 @@ class OnlineIdentificationNode(LifecycleNode):
         self._frames = declare_frames(self, self._machine)
         self._qos = declare_stream_qos(self)
         self._stream: OnlineStream | None = None
-        self._is_active = False
+        self._is_active = self.is_worked_off = False
+        usual = 0.0 if self._qos.reliability == ReliabilityPolicy.RELIABLE else USUAL_LAG
+        self._backlog = OnlineBacklog[_Waiting](usual if of_node.maximum_lag < 0.0 else of_node.maximum_lag)
         self._next_parameters = 0
         self._predicted_publisher = self.create_publisher(JointState, '~/predicted', RELIABLE_STREAM_QOS)
         self._residual_publisher = self.create_publisher(JointState, '~/residual', RELIABLE_STREAM_QOS)
@@ -80,8 +92,9 @@ class OnlineIdentificationNode(LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Ignore joint states; what was learned stays."""
+        """Ignore joint states, those that wait among them; what was learned stays."""
         self._is_active = False
+        self._backlog.clear()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -92,10 +105,22 @@ class OnlineIdentificationNode(LifecycleNode):
     # -- stream --------------------------------------------------------------------------------------------------------
 
     def _take(self, message: JointState) -> None:
-        stream = self._stream
-        if stream is None or not self._is_active:
+        if not self._is_active:
             return
-        sample = stream.add(nanoseconds(message.header.stamp), message.name, message.position, message.effort)
+        self._backlog.add(_Waiting(nanoseconds(message.header.stamp), message))
+        if not self.is_worked_off:
+            while self.work_off():
+                pass
+
+    def work_off(self) -> bool:
+        """Process some of the joint states that wait; whether there are more."""
+        if self._stream is not None:
+            for time, message in self._backlog.turn():
+                self._process(self._stream, time, message)
+        return len(self._backlog) > 0
+
+    def _process(self, stream: OnlineStream, time: int, message: JointState) -> None:
+        sample = stream.add(time, message.name, message.position, message.effort)
         if sample is None:
             return
         for news in stream.news():
@@ -174,9 +199,11 @@ class OnlineIdentificationNode(LifecycleNode):
             return
         report = self._stream.report()
         level = Level.OK if report.healthy else Level.WARN
+        load, told, figures = self._backlog.report()
         self._diagnostics.publish({
             'identification': (level, report.sentence, report.values),
             'parameters': (Level.OK, 'base parameters', self._stream.parameter_texts()),
+            'load': (LEVELS[load], told, figures),
         })
 
 
