@@ -334,6 +334,12 @@ def test_joint_centres_are_not_moved_by_what_shows_nothing() -> None:
     assert np.abs(free).max() > 1.0
     assert np.abs(bound).max() < 0.05
     assert gain > 0.0
+    # a step from what the first one gave ends at the same place
+    half = 0.5 * bound
+    left = white + sum(column * value for column, value in zip(columns, half, strict=True))
+    step, _ = ranking.solved(columns, left, 0.01, half)
+    np.testing.assert_allclose(half + step, bound, rtol=1e-9)
+
 
 
 def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: pytest.MonkeyPatch) -> None:

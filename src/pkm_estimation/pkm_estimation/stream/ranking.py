@@ -68,7 +68,7 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
             best = saved, parameters, nis
             if step + 1 < _NEWTON_STEPS and len(parameters) <= 3:
                 columns = yield from signature(model, cause, tried, parameters)
-                parameters = parameters + solved(columns, tried.white, cause.usual)[0]
+                parameters = parameters + solved(columns, tried.white, cause.usual, parameters)[0]
         if best is not None:
             saved, parameters, nis = best
             mend = cause.mend(model, parameters)
@@ -122,10 +122,13 @@ def signature(model: Model, cause: Cause, base: Replayed, parameters: Array) -> 
     return slopes
 
 
-def solved(columns: list[Array], white: Array, usual: float) -> tuple[Array, float]:
+def solved(
+    columns: list[Array], white: Array, usual: float, before: Array | None = None
+) -> tuple[Array, float]:
     """Parameters (p,) that the innovations (N, A) ask for, and what they save of the sum of squares.
 
-    Squares of the parameters divided by what is ``usual`` belong to the sum.
+    Squares of the parameters divided by what is ``usual`` belong to the sum. With innovations at parameters ``before``
+    (p,) it is what these change by.
     """
     there = np.isfinite(white).all(axis=1)
     for column in columns:
@@ -134,7 +137,8 @@ def solved(columns: list[Array], white: Array, usual: float) -> tuple[Array, flo
     sizes = np.linalg.norm(slopes, axis=0)
     if not len(slopes) or not (sizes > 0.0).all():
         return np.zeros(len(columns)), 0.0
-    wanted = np.concatenate([-white[there].ravel(), np.zeros(len(columns))])
+    before = np.zeros(len(columns)) if before is None else before
+    wanted = np.concatenate([-white[there].ravel(), -before / usual])
     slopes = np.vstack([slopes, np.eye(len(columns)) / usual])
     parameters = np.linalg.lstsq(slopes / sizes, wanted, rcond=1e-6)[0] / sizes
     left = wanted - slopes @ parameters
