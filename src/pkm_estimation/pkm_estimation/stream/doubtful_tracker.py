@@ -73,7 +73,7 @@ class DoubtfulTracker(TrackerSteps):
         return innovation
 
     def _end_doubt(self, stamp: int) -> None:
-        self.last_poses = self.last_poses._replace(doubted=stamp)
+        self._doubt_last_pose(stamp)
         self.health.event(stamp, 'assembly_mode_decided', 'IMU and legs fit one of the possible poses only')
         self.leg_gate.started()
         self.leg_gate.confirm_start()

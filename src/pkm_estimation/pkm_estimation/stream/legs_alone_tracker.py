@@ -142,6 +142,7 @@ class LegsAloneTracker(ImuTrialTracker):
         """Begin anew where all legs jumped, with a motion that is not known: what came before says nothing of it."""
         stamp, sample = measurement.instant.stamp, measurement.sample
         self.continuity.reset()
+        self._doubt_last_pose(stamp)
         if len(self._believed(sample)) < self.machine.actuated_count:
             self._fail(stamp, 'legs_jumped', detail)
             return self._start_alone(measurement, imu)

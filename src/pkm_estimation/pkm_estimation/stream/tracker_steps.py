@@ -15,6 +15,8 @@ from pkm_estimation.stream.tracker_parts import LastPoses, TrackerParts
 
 #: standard deviations of the legs: a wrong input that moves them further is seen at the first measurement
 _TOLD_AT_ONCE = 55.0
+#: failures after which the last pose is as good as before
+_HARMLESS = ('imu_gap', 'leg_gap', 'pose_lost')
 #: standard deviation of one of two independent halves of a variance
 _HALF = 0.5**0.5
 
@@ -76,7 +78,7 @@ class TrackerSteps(TrackerParts):
             name, _ = looked_at.trouble
             self.health.event(stamp, *looked_at.trouble)
             if name == 'assembly_mode_changed':
-                self.last_poses = self.last_poses._replace(doubted=stamp)
+                self._doubt_last_pose(stamp)
 
     def _stop(self) -> None:
         for doubt in (self.doubt, self.alone_doubt):
@@ -91,7 +93,13 @@ class TrackerSteps(TrackerParts):
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
         self.health.event(stamp, reason, f'{detail}: restarting the filter')
+        if reason not in _HARMLESS:
+            self._doubt_last_pose(stamp)
         self._stop()
+
+    def _doubt_last_pose(self, stamp: int) -> None:
+        """What came since may have made it, too: another assembly mode than that near it may be the right one."""
+        self.last_poses = self.last_poses._replace(doubted=stamp)
 
     def _output(
         self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool

@@ -37,6 +37,8 @@ SUSPICIOUS = 1e-3
 DOUBTFUL = 7.5e-3
 #: part of the residuals' power from which predicted forces are better with it
 VISIBLE = 0.05
+#: part of the residuals' power from which their correlation is that of the force itself
+DOMINANT = 0.5
 #: part of the force below which residuals are what smoothing and differentiation get wrong
 ACCURACY = 1e-4
 
@@ -161,38 +163,51 @@ class ScoreTest:
         self._white = WeighedFit(columns, errors, data.row_weights, RowNoise(fit.noise.std))
         is_white = not len(fit.noise.partial)
         self._fit = self._white if is_white else WeighedFit(columns, errors, data.row_weights, fit.noise)
-        self._inflation = self._factors_of_deviations(fit)
+        self._floor = self._least_deviations(fit)
+        self._deviations = self._deviations_of(self._white.residuals)
 
-    def _factors_of_deviations(self, fit: ModelFit) -> Array:
-        """How much more than those of the fit the deviations of a drive's residuals (A,) are."""
-        # a sum of correlated residuals varies more (Bartlett)
-        found = autocorrelation(self._white.residuals, self._white.used, CORRELATION_LAGS)
+    def _least_deviations(self, fit: ModelFit) -> Array:
+        """Deviations (A,) that residuals have at least, in those of the fit."""
         # residuals smaller than the sensors' own noise (recordings that were computed) show no force
         cutoff, rate = self._data.bands.force_cutoff, self._data.recording.sample_rate
         noise = self._data.model.machine.leg_sensors.effort_noise * np.sqrt(min(1.0, 2.0 * cutoff / rate))
         floor = np.maximum(ACCURACY * np.sqrt(np.mean(fit.row_forces**2)), noise)
-        return np.asarray(inflation(found) * np.maximum(1.0, floor / fit.noise.std))
+        return np.asarray(floor / fit.noise.std)
+
+    def _deviations_of(self, residuals: Array) -> Array:
+        """Deviations (A,) that sums of weighed residuals (n, A) vary with, in those of the fit."""
+        # a sum of correlated residuals varies more (Bartlett)
+        correlated = inflation(autocorrelation(residuals, self._white.used, CORRELATION_LAGS))
+        whole, part = (np.square(one).sum(axis=0) for one in (self._white.residuals, residuals))
+        size = np.sqrt(np.divide(part, whole, out=np.ones(len(part)), where=whole > 0.0))
+        return np.asarray(correlated * np.maximum(size, self._floor))
 
     def __call__(self, candidate: Candidate) -> MissingForce | None:
         """Test of a candidate, each column with a factor of its own; None if the model has them already.
 
         What drives that are built alike have in common is seen sooner with fewer factors. That is a second test, so its
-        probability counts twice.
+        probability counts twice. Where a force makes most of the residuals, these are correlated by it, however slow it
+        is: then noise is what it leaves (a Wald test).
         """
         rows = candidate.rows(self._data)
-        white = self._white.products(rows, self._white.residuals / self._inflation)
+        white = self._white.products(rows, self._white.residuals / self._deviations)
+        explained = Evidence.of(white).explained()
+        is_most = explained is not None and explained.power > DOMINANT * float(np.sum(self._white.residuals**2))
+        if explained is not None and is_most:
+            left = self._white.left_by(rows, explained.factors)
+            white = self._white.products(rows, self._white.residuals / self._deviations_of(left))
         own = white if self._fit is self._white else self._fit.products(rows, self._fit.residuals)
-        found = self._tested(candidate, white, own)
+        found = self._tested(candidate, white, own, is_most)
         both = candidate.alike
         if found is None or both is None or rows.shape[-1] != len(both):
             return found
-        shared = self._tested(candidate, white.combined(both), own.combined(both))
+        shared = self._tested(candidate, white.combined(both), own.combined(both), is_most)
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
         probability = shared.log_probability + np.log(2.0)
         return replace(found, log_probability=probability, shifts=shared.shifts, by_size=shared.by_size)
 
-    def _tested(self, candidate: Candidate, white: Products, own: Products) -> MissingForce | None:
+    def _tested(self, candidate: Candidate, white: Products, own: Products, with_it: bool) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
         found, of_fit = Evidence.of(white).explained(), Evidence.of(own).explained()
         if found is None:
@@ -201,7 +216,7 @@ class ScoreTest:
         shifts = np.zeros(count) if of_fit is None else self._fit.changes(own, of_fit)[:count] / self._std
         return MissingForce(
             candidate.title,
-            log_probability(found, self._white.freedom),
+            log_probability(found, self._white.freedom, with_it),
             found.power / max(float(np.sum(self._white.residuals**2)), 1e-300),
             len(found.along),
             shifts,

@@ -59,6 +59,12 @@ class WeighedFit:
         )
         return reduce(add, parts)
 
+    def left_by(self, rows: Array, factors: Array) -> Array:
+        """Residuals (n, A) without forces of further columns (n, A, C) with factors (C,), beyond the fitted ones."""
+        force = self.noise.weighed(rows @ factors, self._weights).ravel()
+        force -= self._basis @ (self._basis.T @ force)
+        return np.asarray(self.residuals - force.reshape(self.residuals.shape))
+
     def changes(self, products: Products, explained: Explained) -> Array:
         """Changes (B,) of the fitted parameters with offered columns, beyond what noise makes of them.
 

@@ -130,18 +130,19 @@ class Evidence:
         return Explained(directions, along, judged)
 
 
-def log_probability(explained: Explained, freedom: float) -> float:
+def log_probability(explained: Explained, freedom: float, with_it: bool = False) -> float:
     """Natural logarithm of the probability that chance explains as much: an F test, for rows may be few.
 
     Parameters
     ----------
     freedom : degrees of freedom of the residuals, whose squares are 1 in the mean
+    with_it : whether it is the squares of what is left by the columns that are 1 in the mean
     """
     factors, square = len(explained.judged), explained.chi_square
     left = freedom - factors
     if left < 1.0:
         return 0.0
-    rest = max(freedom - square, 1e-3 * freedom) / left
+    rest = 1.0 if with_it else max(freedom - square, 1e-3 * freedom) / left
     return float(f_distribution.logsf(square / factors / rest, factors, left))
 
 
