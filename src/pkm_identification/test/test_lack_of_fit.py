@@ -79,6 +79,20 @@ def test_missing_force_is_named_and_nothing_is_identified(machine: Machine, sign
 
 
 @pytest.mark.usefixtures('fit_alone')
+@pytest.mark.parametrize('size', [0.005, 0.02])
+def test_a_slow_force_that_makes_most_of_the_residuals_is_seen(size: float) -> None:
+    """Residuals that are hardly more than it are as slow as it is: their correlation is no noise."""
+    palida = known_machine('palida')
+    clean = clean_signals(palida, 'fourier', 12.0, 100.0, 0)
+    factors = size * np.array([1.0, -0.7, -1.0, 0.5, -0.5, 0.8])
+    signals = with_force(clean, lambda q, v, f: factors * np.abs(f).mean())
+    result = identify(palida, recording(palida, signals, 1), config=FIXED)
+    assert result.status == INSUFFICIENT
+    assert 'constant offset' in result.missing_forces[0].name
+    assert (result.missing_forces[0].share > 0.5) == (size > 0.01)
+
+
+@pytest.mark.usefixtures('fit_alone')
 def test_one_drive_with_an_offset_counts_little(machine: Machine) -> None:
     """The weights follow the residuals: one drive that does not fit spoils no values, alarm or not."""
     signals = clean_signals(machine, 'fourier', 25.0, 100.0, 0)
