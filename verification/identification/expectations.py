@@ -32,7 +32,7 @@ class Expectation:
     duration: float = DURATIONS[0]
 
 
-#: a motion that shows at which speeds friction falls
+#: a motion that shows friction at low speed
 _SLOW: dict[str, Any] = {'motion': 'fast_and_slow', 'duration': 50.0}
 
 #: on SIMONA, by case
@@ -41,7 +41,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     'bias_ripple': Expectation(0.001),
     'asymmetric': Expectation(0.001),
     'stribeck': Expectation(0.001, stribeck_velocity=0.1, **_SLOW),
-    'axial': Expectation(0.0006, coulomb=0.01),
+    'axial': Expectation(0.0006, coulomb=0.01, **_SLOW),
     'everything': Expectation(0.0015, coulomb=0.03, **_SLOW),
 }
 
