@@ -64,7 +64,16 @@ _NO_INPUT = np.zeros(INPUT_SIZE)
 
 
 class SurpriseError(Exception):
-    """No motion from the present estimate explains a measurement."""
+    """No motion from the present estimate explains a measurement, or any does.
+
+    Parameters
+    ----------
+    detail, kind : one sentence, and the name of the event
+    """
+
+    def __init__(self, detail: str, kind: str = 'legs_jumped') -> None:
+        super().__init__(detail)
+        self.kind = kind
 
 
 class LegsAlone:

@@ -112,7 +112,7 @@ class LegsAloneTracker(ImuTrialTracker):
             self._fail(stamp, 'covariance_lost', str(error))
             return self._start_alone(measurement, path.end)
         except SurpriseError as error:
-            return self._begin_after_jump(measurement, path.end, str(error))
+            return self._begin_anew(measurement, path.end, error)
         if not self.side.holds(self.alone.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
         elif not is_told and self.alone.is_lost:
@@ -138,15 +138,15 @@ class LegsAloneTracker(ImuTrialTracker):
             return self._output_alone(measurement, innovation, started=False)
         return self._start_alone(measurement, path.end)
 
-    def _begin_after_jump(self, measurement: LegMeasurement, imu: ImuSample, detail: str) -> EstimatorOutput | None:
-        """Begin anew where all legs jumped, with a motion that is not known: what came before says nothing of it."""
+    def _begin_anew(self, measurement: LegMeasurement, imu: ImuSample, why: SurpriseError) -> EstimatorOutput | None:
+        """Begin anew with a motion that is not known: what came before says nothing of it."""
         stamp, sample = measurement.instant.stamp, measurement.sample
         self.continuity.reset()
         self._doubt_last_pose(stamp)
         if len(self._believed(sample)) < self.machine.actuated_count:
-            self._fail(stamp, 'legs_jumped', detail)
+            self._fail(stamp, why.kind, str(why))
             return self._start_alone(measurement, imu)
-        self.health.event(stamp, 'legs_jumped', f'{detail}; the motion begins anew')
+        self.health.event(stamp, why.kind, f'{why}; the motion begins anew')
         return self._go_on_alone(measurement, imu)
 
     def _advance_alone(self, measurement: LegMeasurement, due: Instant, used: NDArray[np.intp]) -> Innovation | None:
@@ -163,6 +163,9 @@ class LegsAloneTracker(ImuTrialTracker):
             doubt.predict(alone.filter, along)
         else:
             along()
+            if alone.is_lost and len(used) == self.machine.actuated_count:
+                # far from linear: a correction would lead to any of the assembly modes, and call it certain
+                raise SurpriseError('neither IMU nor legs for so long that the pose is not known any more', 'pose_lost')
             if not self._begins_doubt(measurement.instant.stamp, doubt, alone.filter):
                 return alone.update(sample.positions, used)
         innovation = self._correct_in_doubt(measurement, doubt, alone.filter, used)
