@@ -16,12 +16,13 @@ from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
-from pkm_estimation.nodes.node_settings import USUAL_LAG, EstimatorNodeSettings
+from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
 from pkm_estimation.stream.health import HealthReport
 from pkm_estimation.stream.innovations import innovation_names
+from pkm_estimation.stream.lag_rule import allowed_lag
 from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.verdict import summarise, values
 
@@ -82,8 +83,8 @@ class EstimatorNode(StreamNode):
         settings = current_settings(self, EstimatorNodeSettings)
         self._viewing = RateLimit(settings.view_rate)
         self.pipeline = LivePipeline(self.machine, self.config)
-        usual = 0.0 if self._input_qos.reliability == ReliabilityPolicy.RELIABLE else USUAL_LAG
-        self._backlog = Backlog(self.pipeline, usual if settings.maximum_lag < 0.0 else settings.maximum_lag)
+        is_lossless = self._input_qos.reliability == ReliabilityPolicy.RELIABLE
+        self._backlog = Backlog(self.pipeline, allowed_lag(settings.maximum_lag, is_lossless))
         return self.pipeline
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -10,9 +10,6 @@ from pkm_description.settings import Settings, setting
 
 from pkm_estimation.config import EstimatorConfig
 
-#: s, ``maximum_lag`` of nodes with best-effort subscriptions
-USUAL_LAG = 0.5
-
 
 @dataclass(frozen=True)
 class StreamNodeSettings(Settings):

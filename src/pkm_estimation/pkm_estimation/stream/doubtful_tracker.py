@@ -18,8 +18,7 @@ from pkm_estimation.legs.contradiction import contradiction
 from pkm_estimation.stream.messages import LegMeasurement, LegSample
 from pkm_estimation.stream.mode_doubt import ModeDoubt, legs_correction
 from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import InputPath, Instant
-from pkm_estimation.stream.tracker_parts import LastPoses
+from pkm_estimation.stream.samples import InputPath
 from pkm_estimation.stream.tracker_steps import TrackerSteps
 
 #: m and rad, poses nearer to each other than this are one
@@ -105,9 +104,6 @@ class DoubtfulTracker(TrackerSteps):
         return sample.used if not faults else np.array([leg for leg in sample.used.tolist() if leg not in faults])
 
     # -- starts --------------------------------------------------------------------------------------------------------
-
-    def _remember(self, instant: Instant, poses: tuple[Pose, ...]) -> None:
-        self.last_poses = LastPoses(instant.stamp, poses, instant.stamp)
 
     def _doubt_start(
         self, stamp: int, doubt: ModeDoubt, filter_: PlatformFilter, snapshots: Sequence[tuple[object, ...]]

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from pkm_estimation.stream.health import HealthMonitor
 
+#: s, that a node may be behind where its samples may get lost
+_USUAL = 0.5
 #: parts of ``maximum_lag``: above the first legs are left out, below the second they are used again
 _FAR, _NEAR = 2.0, 0.5
 #: one leg measurement of so many is used, at least
@@ -22,6 +24,13 @@ REMEDY = (
     'give the node a processor of its own (taskset, chrt -r 5), or lower view_rate, the number of its subscribers or '
     'the rate of the joint states'
 )
+
+
+def allowed_lag(setting: float, is_lossless: bool) -> float:
+    """What a setting ``maximum_lag`` [s] means: -1 is 0.5 s, with lossless subscriptions 0: nothing is left out."""
+    if setting >= 0.0:
+        return setting
+    return 0.0 if is_lossless else _USUAL
 
 
 class Load(NamedTuple):

@@ -47,7 +47,7 @@ class LegsAloneTracker(ImuTrialTracker):
         self.alone.know_stamps_of(self.filter)
         snapshots: list[tuple[object, ...]] = []
         if self.alone_doubt.is_open:
-            self._remember(measurement.instant, self.alone_doubt.poses(self.machine.imu.position))
+            self._remember(measurement.instant.stamp, self.alone_doubt)
         try:
             if len(used) == self.machine.actuated_count:
                 for pose in self._start_poses(measurement):

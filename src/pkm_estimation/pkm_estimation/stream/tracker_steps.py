@@ -9,6 +9,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import Innovation
 from pkm_estimation.stream.messages import LegMeasurement
+from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import NANOSECOND, ImuSample, InputPath, Instant, seconds
 from pkm_estimation.stream.tracker_parts import LastPoses, TrackerParts
@@ -80,11 +81,14 @@ class TrackerSteps(TrackerParts):
             if name == 'assembly_mode_changed':
                 self._doubt_last_pose(stamp)
 
+    def _remember(self, stamp: int, doubt: ModeDoubt) -> None:
+        """A start looks near all poses that are possible."""
+        self.last_poses = LastPoses(stamp, doubt.poses(self.machine.imu.position), stamp)
+
     def _stop(self) -> None:
         for doubt in (self.doubt, self.alone_doubt):
             if doubt.is_open and self.now is not None:
-                stamp = self.now.instant.stamp
-                self.last_poses = LastPoses(stamp, doubt.poses(self.machine.imu.position), stamp)
+                self._remember(self.now.instant.stamp, doubt)
             doubt.end()
         self.now = self.since = None
         self.angular_acceleration.reset()

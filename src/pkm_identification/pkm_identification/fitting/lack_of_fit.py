@@ -163,6 +163,7 @@ class ScoreTest:
         self._white = WeighedFit(columns, errors, data.row_weights, RowNoise(fit.noise.std))
         is_white = not len(fit.noise.partial)
         self._fit = self._white if is_white else WeighedFit(columns, errors, data.row_weights, fit.noise)
+        self._power = float(np.sum(self._white.residuals**2))
         self._floor = self._least_deviations(fit)
         self._deviations = self._deviations_of(self._white.residuals)
 
@@ -190,12 +191,7 @@ class ScoreTest:
         is: then noise is what it leaves (a Wald test).
         """
         rows = candidate.rows(self._data)
-        white = self._white.products(rows, self._white.residuals / self._deviations)
-        explained = Evidence.of(white).explained()
-        is_most = explained is not None and explained.power > DOMINANT * float(np.sum(self._white.residuals**2))
-        if explained is not None and is_most:
-            left = self._white.left_by(rows, explained.factors)
-            white = self._white.products(rows, self._white.residuals / self._deviations_of(left))
+        white, is_most = self._white_products(rows)
         own = white if self._fit is self._white else self._fit.products(rows, self._fit.residuals)
         found = self._tested(candidate, white, own, is_most)
         both = candidate.alike
@@ -207,6 +203,15 @@ class ScoreTest:
         probability = shared.log_probability + np.log(2.0)
         return replace(found, log_probability=probability, shifts=shared.shifts, by_size=shared.by_size)
 
+    def _white_products(self, rows: Array) -> tuple[Products, bool]:
+        """Products of columns (n, A, C) by white noise, and whether their forces make most of the residuals."""
+        white = self._white.products(rows, self._white.residuals / self._deviations)
+        explained = Evidence.of(white).explained()
+        if explained is None or explained.power <= DOMINANT * self._power:
+            return white, False
+        left = self._white.left_by(rows, explained.factors)
+        return self._white.products(rows, self._white.residuals / self._deviations_of(left)), True
+
     def _tested(self, candidate: Candidate, white: Products, own: Products, with_it: bool) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
         found, of_fit = Evidence.of(white).explained(), Evidence.of(own).explained()
@@ -217,7 +222,7 @@ class ScoreTest:
         return MissingForce(
             candidate.title,
             log_probability(found, self._white.freedom, with_it),
-            found.power / max(float(np.sum(self._white.residuals**2)), 1e-300),
+            found.power / max(self._power, 1e-300),
             len(found.along),
             shifts,
             candidate,

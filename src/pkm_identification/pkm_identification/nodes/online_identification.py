@@ -20,6 +20,7 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.writing import make_folder, write_text
+from pkm_estimation.stream.lag_rule import allowed_lag
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
@@ -28,7 +29,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 from std_srvs.srv import SetBool, Trigger
 
 from pkm_identification.nodes.node_settings import OnlineNodeSettings, output_directory
-from pkm_identification.online.backlog import USUAL_LAG, OnlineBacklog
+from pkm_identification.online.backlog import OnlineBacklog
 from pkm_identification.online.identifier import OnlineSample
 from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import Payload
@@ -59,8 +60,8 @@ class OnlineIdentificationNode(LifecycleNode):
         self._qos = declare_stream_qos(self)
         self._stream: OnlineStream | None = None
         self._is_active = self.is_worked_off = False
-        usual = 0.0 if self._qos.reliability == ReliabilityPolicy.RELIABLE else USUAL_LAG
-        self._backlog = OnlineBacklog[_Waiting](usual if of_node.maximum_lag < 0.0 else of_node.maximum_lag)
+        is_lossless = self._qos.reliability == ReliabilityPolicy.RELIABLE
+        self._backlog = OnlineBacklog[_Waiting](allowed_lag(of_node.maximum_lag, is_lossless))
         self._next_parameters = 0
         self._predicted_publisher = self.create_publisher(JointState, '~/predicted', RELIABLE_STREAM_QOS)
         self._residual_publisher = self.create_publisher(JointState, '~/residual', RELIABLE_STREAM_QOS)

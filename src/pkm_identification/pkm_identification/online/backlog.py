@@ -7,8 +7,8 @@ from typing import Generic
 from pkm_estimation.stream.lag_rule import LagRule, Load
 from pkm_estimation.stream.sample_queue import Sample, SampleQueue
 
-#: s, what a node may be behind with best-effort subscriptions; longer steps of stamps are jumps
-USUAL_LAG, _JUMP = 0.5, 1.0
+#: s; longer steps of stamps are jumps
+_JUMP = 1.0
 #: samples of a turn
 _TURN = 20
 REMEDY = 'give the node a processor of its own (taskset, chrt -r 5), or lower the rate of the joint states'
