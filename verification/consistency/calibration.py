@@ -9,14 +9,14 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import fourier_profile, mp1_profile
+from pkm_description.motion.profiles import drives_profile, fourier_profile, mp1_profile
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
-from verification.check import Check, holds
+from verification.check import Check, holds, short_of
 from verification.consistency.monte_carlo import Normalised
 from verification.consistency.scenarios import MotionScenario
 
@@ -52,16 +52,27 @@ def mp1_scenario(machine: Machine, duration: float) -> MotionScenario:
     return MotionScenario(f'{machine.name}, MP1', machine, profile.evaluate, 12.0)
 
 
-#: by title
-SCENARIOS: dict[str, Callable[[Machine, float], MotionScenario]] = {
-    'srs, rich motion': rich_scenario,
-    'srs, MP1': mp1_scenario,
+def drives_scenario(machine: Machine, duration: float) -> MotionScenario:
+    """Sines of the drives, for machines of any freedom, beginning at rest."""
+    profile = drives_profile(machine, duration + 1.0)
+    return MotionScenario(f'{machine.name}, sines', machine, profile.evaluate, 0.0)
+
+
+#: title -> machine and motion
+SCENARIOS: dict[str, tuple[str, Callable[[Machine, float], MotionScenario]]] = {
+    'srs, rich motion': ('srs', rich_scenario),
+    'srs, MP1': ('srs', mp1_scenario),
+    'hexaglide_6pus, sines': ('hexaglide_6pus', drives_scenario),
+    'valencia_3rps, sines': ('valencia_3rps', drives_scenario),
+    'khalifa_3prr, sines': ('khalifa_3prr', drives_scenario),
+    'delta, sines': ('delta', drives_scenario),
 }
 
 
 def calibration_checks(title: str, seeds: int, duration: float = DURATION) -> Iterator[Check]:
     """Normalised errors of the constants after ``duration`` s on one of the scenarios, each with ``seeds`` seeds."""
-    scenario = SCENARIOS[title](load_machine('srs'), duration)
+    name, make = SCENARIOS[title]
+    scenario = make(load_machine(name), duration)
     for names in GROUPS:
         yield calibration_check(scenario, names, seeds, duration)
 
@@ -72,13 +83,15 @@ def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: i
     squares = np.array([error @ np.linalg.solve(covariance, error) for error, covariance in runs])
     normalised = Normalised(squares[None], np.array([len(runs[0][0])]))
     lower, upper = normalised.bounds(PROBABILITY)
-    return holds(
-        'constants',
-        f'normalised error squared of {", ".join(names)}, {len(runs[0][0])} expected, mean of {seeds} seeds',
-        f'{lower:.3g} .. {upper:.3g}',
-        f'{normalised.mean:.3g}, greatest {squares.max():.3g}',
-        lower <= normalised.mean <= upper,
-    )
+    what = f'normalised error squared of {", ".join(names)}, {len(runs[0][0])} expected, mean of {seeds} seeds'
+    required, measured = f'{lower:.3g} .. {upper:.3g}', f'{normalised.mean:.3g}, greatest {squares.max():.3g}'
+    if normalised.mean > upper:
+        return holds('constants', what, required, measured, False)
+    return short_of(
+        'constants', what, required, measured, lower <= normalised.mean, True,
+        'what a motion does not show (a mounting about an axis about which nothing turns) acts as noise on the rest, '
+        'which is too cautious',
+    )  # fmt: skip
 
 
 def calibration_run(

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.start import start_std
@@ -16,12 +17,18 @@ from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
-from verification.consistency.calibration import calibration_check, mp1_scenario, rich_scenario
+from verification.consistency.calibration import calibration_check, drives_scenario, mp1_scenario, rich_scenario
 from verification.consistency.scenarios import sines
 
 SRS = load_machine('srs')
+GRAVITY = np.array([0.0, 0.0, -9.81])
 SHORT, LONG = 12.0, 20.0
 RICH, MP1 = rich_scenario(SRS, SHORT), mp1_scenario(SRS, LONG)
+
+
+def of_drives(name):
+    return drives_scenario(load_machine(name), LONG)
+
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,9 @@ RICH, MP1 = rich_scenario(SRS, SHORT), mp1_scenario(SRS, LONG)
         (MP1, ('imu_delay',), SHORT),
         (MP1, ('imu_rotation',), SHORT),
         (RICH, ('imu_position',), SHORT),
+        (of_drives('valencia_3rps'), ('imu_delay', 'imu_rotation'), SHORT),
+        (of_drives('khalifa_3prr'), ('imu_position',), SHORT),
+        pytest.param(of_drives('delta'), ('leg_offsets',), LONG, marks=pytest.mark.campaign),
         pytest.param(MP1, ('imu_delay', 'imu_rotation'), LONG, marks=pytest.mark.campaign),
         pytest.param(MP1, ('imu_delay', 'imu_rotation', 'imu_position'), LONG, marks=pytest.mark.campaign),
     ],
@@ -70,12 +80,12 @@ class Belief:
 def make(names):
     layout, config = StateLayout.of(15, 6, names), EstimatorConfig(estimate=names)
     std = start_std(config, layout, 1e-4, 1e-4)
-    return layout, std, ConstantStates(layout, std, 1.0)
+    return layout, std, ConstantStates(layout, std, (1.0, 1.0))
 
 
 def wait(constants, belief, duration=0.2):
     for _ in range(round(duration / 0.01)):
-        constants.grow(belief, np.array([0.0, 0.0, -9.81]), np.zeros(6), np.zeros(6), 0.01)
+        constants.grow(belief, GRAVITY, np.eye(3), np.zeros(6), np.zeros(6), 0.01)
         constants.look(belief)
 
 
@@ -102,22 +112,30 @@ def test_what_is_hardly_known_stays_within_its_prior():
     assert (found <= std[layout.imu_position]).all() and (found > 0.99 * std[layout.imu_position]).all()
 
 
-def test_place_that_is_hardly_known_is_forgotten_without_moving_the_platform():
+@pytest.mark.parametrize(('turn', 'is_seen'), [(0.02, True), (2e-4, False)])
+def test_place_along_an_axis_is_not_seen_by_turning_about_it(turn, is_seen):
+    """What noise of the attitude seems to say of it is taken back, without moving the platform."""
     layout, std, constants = make(('imu_position',))
-    belief, place = Belief(std), layout.imu_position
-    belief.state[:3], belief.state[6:9], belief.state[place] = 0.1, [0.1, 0.0, 0.05], [0.03, 0.01, -0.02]
+    belief, place, named = Belief(std), layout.imu_position, np.array([0.03, 0.01, -0.02])
+    belief.covariance[6:9, 6:9] = 1e-10 * np.eye(3)  # 20 urad
+    belief.state[:3], belief.state[6:9], belief.state[place] = 0.1, [0.1, 0.0, 0.05], named
     belief.covariance[place, place] = np.diag([0.01, 0.04, 0.001]) ** 2  # of 0.05
-    turn = rotation_of(belief.state[6:9])
+    attitude = rotation_of(belief.state[6:9])
 
     def platform(of):
-        return of[:3] - turn @ of[place]
+        return of[:3] - attitude @ of[place]
 
     before, spread = belief.state.copy(), np.zeros((3, layout.size))
-    spread[:, :3], spread[:, place] = np.eye(3), -turn
+    spread[:, :3], spread[:, place] = np.eye(3), -attitude
     pose_covariance = spread @ belief.covariance @ spread.T
-    wait(constants, belief, 2.1)
-    np.testing.assert_allclose(belief.state[place], [0.03, 0.0, -0.02], atol=1e-12)
-    np.testing.assert_allclose(np.sqrt(belief.covariance.diagonal()[place]), [0.01, 0.05, 0.001])
+    for k in range(110):
+        about_z = rotation_exp(np.array([0.0, 0.0, turn * np.sin(0.1 * k)]))
+        constants.grow(belief, GRAVITY, about_z, np.zeros(6), np.zeros(6), 0.01)
+        constants.look(belief)
+    seen = np.array([is_seen, is_seen, False])
+    np.testing.assert_allclose(belief.state[place], seen * named, atol=1e-8)
+    found = np.sqrt(belief.covariance.diagonal()[place])
+    np.testing.assert_allclose(found, np.where(seen, [0.01, 0.04, 0.001], 0.05), rtol=1e-4)
     np.testing.assert_allclose(platform(belief.state), platform(before))
     np.testing.assert_allclose(spread @ belief.covariance @ spread.T, pose_covariance, atol=1e-12)
 
@@ -152,7 +170,7 @@ def test_offsets_of_up_to_three_millimetres_are_linear_enough(std, is_raised):
     """An offset that is known a thousand times better at once is taken back where it was large before."""
     layout = StateLayout.of(15, 6, ('leg_offsets',))
     prior = start_std(EstimatorConfig(estimate=('leg_offsets',), leg_offset_std=std), layout, 1e-4, 1e-4)
-    constants, belief, row = ConstantStates(layout, prior, 1.0), Belief(prior), layout.leg_offsets.start
+    constants, belief, row = ConstantStates(layout, prior, (1.0, 1.0)), Belief(prior), layout.leg_offsets.start
     belief.covariance[row, row] = (1e-3 * std) ** 2
     wait(constants, belief)
     assert np.sqrt(belief.covariance[row, row]) == pytest.approx((1e-2 if is_raised else 1e-3) * std, rel=1e-3)
@@ -175,7 +193,7 @@ def test_what_the_platform_is_accelerated_by_is_felt_less_gravity_and_bias():
     felt = -rotation_of(belief.state[6:9]).T @ gravity + bias
     for push in (np.zeros(3), np.array([1.0, 2.0, -2.0])):
         sample = np.concatenate([felt + push, np.zeros(3)])
-        constants.grow(belief, gravity, sample, sample, 0.01)
+        constants.grow(belief, gravity, rotation_of(belief.state[6:9]), sample, sample, 0.01)
         assert constants.snapshot().acceleration == pytest.approx(np.linalg.norm(push), abs=1e-12)
 
 
@@ -184,7 +202,7 @@ def test_an_unknown_mounting_makes_velocity_and_attitude_less_certain():
     layout, std, constants = make(('imu_rotation',))
     belief = Belief(std)
     before, sample = belief.covariance.diagonal().copy(), np.array([1.0, 2.0, 2.0, 0.3, 0.0, 0.4])
-    constants.grow(belief, np.array([0.0, 0.0, -9.81]), sample, sample, 1.0)
+    constants.grow(belief, GRAVITY, np.eye(3), sample, sample, 1.0)
     turn = std[layout.imu_rotation][0] ** 2
     grown = belief.covariance.diagonal() - before
     assert grown[3:6] == pytest.approx(np.full(3, turn * (9.0 * turn + std[9] ** 2)))

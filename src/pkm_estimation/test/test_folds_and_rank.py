@@ -86,7 +86,7 @@ class Sensors:
 
     def __init__(self, machine, mixed=None):
         self._model, self._mixed, self.seen = DriveModel(machine, machine.imu.position), mixed, []
-        self.set_chart = self._model.set_chart
+        self.set_chart, self.size = self._model.set_chart, self._model.size
 
     def observe(self, points):
         self.seen.append(self._model.observe(points))

@@ -367,7 +367,7 @@ def test_constants_are_plotted_under_the_names_of_their_drives(bag, monkeypatch)
     result = estimate_recording(SRS, read_bag(bag[0]), config)
     figures = []
     monkeypatch.setattr(plots, 'inline', lambda figure, **options: figures.append(figure))
-    plots.bias_plot(result, SRS.drive_labels)
+    plots.bias_plot(result, SRS.drive_labels, SRS.position_units)
     shown = {
         axis.get_ylabel().partition(' [')[0]: [
             text.get_text().partition(',')[0] for text in axis.get_legend().get_texts()

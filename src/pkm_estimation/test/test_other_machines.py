@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_description.errors import ConfigurationError, KinematicsError
+from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import profile
+from pkm_description.motion.profiles import drives_profile, profile
+from pkm_estimation.filtering.parts import measurement_model
+from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.drives import DriveModel
+from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
 from pkm_estimation.sensors import measure
+from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.stream import EstimatorPipeline
 
 from pkm_estimation.config import EstimatorConfig
@@ -52,8 +57,6 @@ def test_measurement_is_the_machines_kinematics(name: str) -> None:
     machine = load_machine(name)
     motion = profile('drives', machine, 4.0, 5.0)
     imu = machine.imu.position
-    from pkm_description.kinematics.rotation import quaternion_from_matrix
-
     states = np.zeros((len(motion), 15))
     states[:, :3] = motion.position + motion.rotation_base_platform @ imu
     states[:, 6:9] = quaternion_from_matrix(motion.rotation_base_platform)[:, :3]
@@ -65,9 +68,46 @@ def test_measurement_is_the_machines_kinematics(name: str) -> None:
     assert values.shape[1] == machine.actuated_count + machine.constraint_count
 
 
-def test_constants_that_the_model_lacks_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match='imu_delay.*valencia_3rps'):
-        EstimatorPipeline(load_machine('valencia_3rps'), EstimatorConfig(estimate=('imu_delay',)))
+@pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'delta', 'octopod_8ups'])
+def test_constants_of_the_sensors_act_as_they_are_defined(name: str) -> None:
+    """States of 3 ms ago, an IMU at another place, offsets: what the drives measure now, to the third order of time."""
+    machine = load_machine(name)
+    source = drives_profile(machine, 10.0)
+    layout = StateLayout.of(15, machine.actuated_count, ('leg_offsets', 'imu_delay', 'imu_position'))
+    model = DriveModel(machine, machine.imu.position, layout)
+    delay, arm, begin = 3e-3, np.array([0.02, -0.01, 0.03]), np.array([4.7, 4.71])
+    offsets = 1e-3 * np.arange(1.0, 1.0 + machine.actuated_count)
+    motion, now = source.evaluate(begin), source.evaluate(begin + delay)
+    place = machine.imu.position + arm
+    sampled = np.hstack(imu_truth(motion, machine.gravity, place, np.eye(3)))
+    model.follow(sampled[0], sampled[1], 0.01)
+    state, rotation = np.zeros((1, layout.size)), motion.rotation_base_platform[1]
+    state[0, :3] = motion.position[1] + rotation @ place
+    velocity = motion.linear_velocity[1] + np.cross(motion.angular_velocity[1], rotation @ place)
+    state[0, 3:6] = rotation.T @ velocity
+    state[0, 6:9] = quaternion_from_matrix(rotation[None])[0, :3]
+    state[0, layout.leg_offsets], state[0, layout.imu_delay], state[0, layout.imu_position] = offsets, delay, arm
+    found = model.observe(state)[0]
+    wanted = drive_positions(machine, now.position, now.rotation_base_platform)[1] + offsets
+    before = drive_positions(machine, motion.position, motion.rotation_base_platform)[1] + offsets
+    np.testing.assert_allclose(found[: machine.actuated_count], wanted, atol=1e-3 * np.abs(wanted - before).max())
+    np.testing.assert_allclose(found[machine.actuated_count :], 0.0, atol=1e-6)
+
+
+def test_struts_and_drives_of_any_kind_are_one_model() -> None:
+    """With all constants as states; two implementations of what the drives measure."""
+    machine, random = load_machine('srs'), np.random.default_rng(0)
+    layout, geometry = StateLayout.of(15, 6, tuple(EXTRA_STATES)), EstimatorGeometry.from_machine(machine)
+    struts = measurement_model(geometry, layout, None)
+    drives = DriveModel(machine, machine.imu.position, layout)
+    states = 0.02 * random.normal(size=(7, layout.size))
+    states[:, :3] += machine.home.position + machine.imu.position
+    samples = random.normal(size=(2, 6)) - np.array([0.0, 0.0, 9.8, 0.0, 0.0, 0.0])
+    for model in (struts, drives):
+        model.set_chart(np.eye(3))
+        model.follow(*samples, 0.01)
+    lengths = struts.observe(states) - machine.lengths_at_zero
+    np.testing.assert_allclose(drives.observe(states), lengths, atol=1e-12)
 
 
 def test_machine_with_too_few_drives_is_refused() -> None:

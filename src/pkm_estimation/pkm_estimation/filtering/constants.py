@@ -9,8 +9,8 @@ Four corrections, each of which only adds uncertainty:
 - Early confidence is deliberately reduced: whenever a constant is known much better than before, its value is kept and
   its covariance is raised. Data that were linearised at the old value count for a hundredth; the constant is then
   estimated again from the better value. No measurement is counted twice.
-- A rotation about one axis does not show where the IMU lies along that axis. Noise of the attitude looks like a little
-  information about it, so a position that is hardly known after two seconds is reset to its prior.
+- A rotation about one axis does not show where the IMU lies along that axis, but noise of the attitude looks like a
+  little information about it: :mod:`~pkm_estimation.filtering.unseen_place`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from scipy.linalg import eigh
 
+from pkm_estimation.filtering.unseen_place import PlaceMemory
 from pkm_estimation.filters import CovarianceError, KalmanFilter
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
-from pkm_estimation.models.attitude import rotation_of
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, VELOCITY
 from pkm_estimation.models.extra_states import StateLayout
 
 #: s: the error of a product lasts that long
@@ -41,12 +41,6 @@ _LINEAR = {'leg_offsets': 3e-3, 'imu_delay': 1e-3, 'imu_rotation': 3e-3, 'imu_po
 #: s, how often the filter checks whether the covariance has to be raised
 _INTERVAL = 0.1
 
-#: s, how often a hardly known position of the IMU is reset to its prior
-_PATIENCE = 2.0
-
-#: part of the prior variance, and std in m: above either one the position counts as hardly known
-_HARDLY_BETTER, _FAR = 0.5, 0.03
-
 
 class _Memory(NamedTuple):
     """All values that change.
@@ -55,17 +49,18 @@ class _Memory(NamedTuple):
     ----------
     settled : s since the start, or since the covariance was raised
     reference : (m, m) covariance of the constants then
-    until_look, until_forgetting : s
+    until_look : s
     since_update : s since the last measurement
-    acceleration : m/s^2 of any platform joint, at most
+    acceleration : m/s^2 or rad/s^2 of any drive, about the largest
+    place : what has been seen of the IMU's place, ``None`` if it is not estimated
     """
 
     settled: float
     reference: Array
     until_look: float = _INTERVAL
-    until_forgetting: float = _PATIENCE
     since_update: float = 0.0
     acceleration: float = 0.0
+    place: PlaceMemory | None = None
 
 
 class ConstantStates:
@@ -75,23 +70,26 @@ class ConstantStates:
     ----------
     layout : where the constants lie
     std : (n,) standard deviations at the start
-    reach : m, largest distance of a platform joint from the platform's origin
+    gains : largest speed of a drive by the platform's velocity, and by its angular velocity: of struts 1 and the
+        largest distance of a platform joint from the platform's origin
     """
 
-    def __init__(self, layout: StateLayout, std: Array, reach: float) -> None:
+    def __init__(self, layout: StateLayout, std: Array, gains: tuple[float, float]) -> None:
         groups = layout.groups
-        self._layout, self._reach = layout, reach
+        self._layout, self._gains = layout, gains
         self._rows = np.concatenate([np.arange(rows.start, rows.stop) for rows in groups.values()])
         self._block = np.ix_(self._rows, self._rows)
         self._linear = np.concatenate([np.full(r.stop - r.start, _LINEAR[name]) for name, r in groups.items()])
         self._prior = np.diag(std[self._rows] ** 2)
         self._bias_variance = std[BIASES] ** 2
-        self._place_variance = 0.0 if layout.imu_position is None else float(std[layout.imu_position].max()) ** 2
+        self._place_at_start = None
+        if layout.imu_position is not None:
+            self._place_at_start = PlaceMemory.of(np.zeros(3), np.diag(std[layout.imu_position] ** 2))
         self.start()
 
     def start(self) -> None:
         """Begin with the prior."""
-        self._memory = _Memory(0.0, self._prior)
+        self._memory = _Memory(0.0, self._prior, place=self._place_at_start)
 
     def snapshot(self) -> _Memory:
         """State for :meth:`restore`; it is never changed in place."""
@@ -101,18 +99,28 @@ class ConstantStates:
         """Restore a snapshot."""
         self._memory = snapshot
 
-    def grow(self, ukf: KalmanFilter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
-        """After a prediction over ``duration`` s, input (6,) at both ends; ``gravity`` (3,) in the filter's axes."""
-        settled, reference, look, forgetting, interval, acceleration = self._memory
-        settled, look, forgetting = settled + duration, look - duration, forgetting - duration
+    def grow(
+        self, ukf: KalmanFilter, gravity: Array, rotation: Array, imu_start: Array, imu_end: Array, duration: float
+    ) -> None:
+        """After a prediction over ``duration`` s, input (6,) at both ends.
+
+        ``rotation`` (3, 3) maps platform axes to those of ``gravity`` (3,), base axes.
+        """
+        memory = self._memory
+        settled, look = memory.settled + duration, memory.until_look - duration
+        acceleration, place = memory.acceleration, memory.place
         if self._layout.imu_rotation is not None:
             ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._growth(ukf, imu_end)
         if self._layout.imu_delay is not None:
-            felt = rotation_of(ukf.state[ATTITUDE]).T @ gravity
-            linear = imu_end[:3] - ukf.state[ACCELEROMETER_BIAS] + felt
-            turning = self._reach * (imu_end[3:] - imu_start[3:]) / duration
-            acceleration = float(np.linalg.norm(linear) + np.linalg.norm(turning))
-        self._memory = _Memory(settled, reference, look, forgetting, interval + duration, acceleration)
+            linear = imu_end[:3] - ukf.state[ACCELEROMETER_BIAS] + rotation.T @ gravity
+            turning = (imu_end[3:] - imu_start[3:]) / duration
+            by_velocity, by_rate = self._gains
+            acceleration = float(by_velocity * np.linalg.norm(linear) + by_rate * np.linalg.norm(turning))
+        if place is not None:
+            place = place.after(ukf, rotation, duration)
+        self._memory = _Memory(
+            settled, memory.reference, look, memory.since_update + duration, acceleration, place
+        )
 
     def look(self, ukf: KalmanFilter) -> None:
         """After :meth:`grow`: raise the covariance, if that is due.
@@ -122,21 +130,21 @@ class ConstantStates:
         CovarianceError
             The covariance is not positive definite, or not finite.
         """
-        settled, reference, look, forgetting, *_ = self._memory
+        settled, reference, look, _, _, seen = self._memory
+        rows = self._layout.imu_position
         if look <= 0.0:
             look = _INTERVAL
             if not np.isfinite(ukf.covariance).all():
                 raise CovarianceError('state covariance is not finite')
-            if self._is_due(ukf.covariance[self._block], reference):
+            if seen is not None and rows is not None:
+                seen.take_back(ukf, rows)
+            doubted = self._is_due(ukf.covariance[self._block], reference)
+            if doubted:
                 self._doubt(ukf)
                 settled, reference = 0.0, ukf.covariance[self._block]
-        if forgetting <= 0.0:
-            forgetting = _PATIENCE
-            if self._layout.imu_position is not None:
-                self._forget(ukf, self._layout.imu_position)
-        self._memory = self._memory._replace(
-            settled=settled, reference=reference, until_look=look, until_forgetting=forgetting
-        )
+            if seen is not None and rows is not None and (doubted or seen.is_due):
+                seen = PlaceMemory.of(ukf.state[rows], ukf.covariance[rows, rows])
+        self._memory = self._memory._replace(settled=settled, reference=reference, until_look=look, place=seen)
 
     def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array, carried: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n), ``carried`` (n, c) are those before it.
@@ -150,8 +158,8 @@ class ConstantStates:
             ukf.covariance[self._block] = covariance[self._block]
             ukf.carried[self._rows] = carried[self._rows]
 
-    def length_variance(self, ukf: KalmanFilter) -> float:
-        """Second-order effect of an unknown delay, as variance [m^2] of independent noise of the leg lengths.
+    def drive_variance(self, ukf: KalmanFilter) -> float:
+        """Second-order effect of an unknown delay, as variance [m^2, rad^2] of independent noise of the drives.
 
         Products of the delay with unknown speeds, and its own square.
         """
@@ -160,7 +168,8 @@ class ConstantStates:
             return 0.0
         variances = ukf.covariance.diagonal()
         variance = variances.item(rows.start)
-        speed = variances[VELOCITY].max() + self._reach**2 * variances[GYROSCOPE_BIAS].max()
+        by_velocity, by_rate = self._gains
+        speed = by_velocity**2 * variances[VELOCITY].max() + by_rate**2 * variances[GYROSCOPE_BIAS].max()
         bend = 0.5 * self._memory.acceleration * variance
         interval = self._memory.since_update
         updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
@@ -186,20 +195,6 @@ class ConstantStates:
             raise CovarianceError('covariance of the constants is not positive definite') from error
         better = reference @ directions[:, ratios < _BETTER**-2]  # by how much these directions were unknown
         return bool((np.abs(better) > self._linear[:, None]).any())
-
-    def _forget(self, ukf: KalmanFilter, place: slice) -> None:
-        """Reset a hardly known position of the IMU to its prior; the platform's pose stays as well known as before."""
-        prior = self._place_variance
-        variances, directions = np.linalg.eigh(ukf.covariance[place, place])
-        for variance, direction in zip(variances, directions.T, strict=True):
-            if variance >= prior or variance < min(_HARDLY_BETTER * prior, _FAR**2):
-                continue
-            shift = np.zeros(len(ukf.state))
-            shift[place] = direction
-            # the state's position is the IMU's: it moves along
-            shift[POSITION] = rotation_of(ukf.state[ATTITUDE]) @ direction
-            ukf.state[:] = ukf.state - (direction @ ukf.state[place]) * shift
-            ukf.covariance[:] = ukf.covariance + (prior - variance) * np.outer(shift, shift)
 
     def _doubt(self, ukf: KalmanFilter) -> None:
         """Multiply all standard deviations, those of constants to no more than the prior.

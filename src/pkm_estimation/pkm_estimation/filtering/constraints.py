@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
@@ -11,9 +12,12 @@ from pkm_description.arrays import Array
 from pkm_estimation.filters import Innovation, KalmanFilter
 from pkm_estimation.models.leg_model import LegModel
 
+#: corrects a filter with values (m,), their noise (m, m), which of them are used, and a limit of the NIS
+Correct = Callable[[Array, Array, NDArray[np.intp] | None, float], Innovation]
+
 
 def update_with_constraints(
-    ukf: KalmanFilter,
+    correct: Correct,
     legs: LegModel,
     values: Array,
     noise: Array,
@@ -25,7 +29,7 @@ def update_with_constraints(
 
     Parameters
     ----------
-    ukf, legs : the filter, and the model of what the legs measure
+    correct, legs : corrects the filter, and the model of what the legs measure
     values : (m,) as the legs' model gives them: drives, then constraints
     noise, noise_of_constraints : (m, m) for either correction
     used : drives to correct with; default all
@@ -40,27 +44,27 @@ def update_with_constraints(
     CovarianceError
         A covariance is not positive definite.
     """
-    drives, nis = _onto_constraints(ukf, legs, values, noise_of_constraints)
+    drives, nis = _onto_constraints(correct, legs, values, noise_of_constraints)
     used = np.arange(drives) if used is None else used
-    innovation = ukf.update_iterated(legs, values, noise, used, limit)
+    innovation = correct(values, noise, used, limit)
     return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis), nis
 
 
 def predicted_with_constraints(
-    ukf: KalmanFilter, legs: LegModel, values: Array, noise: Array, noise_of_constraints: Array
+    ukf: KalmanFilter, correct: Correct, legs: LegModel, values: Array, noise: Array, noise_of_constraints: Array
 ) -> tuple[Array, Array]:
     """Innovation (A,) of the drives after the constraints, and its covariance (A, A); the state is not changed.
 
     Raises CovarianceError.
     """
     state, covariance, carried = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
-    drives, _ = _onto_constraints(ukf, legs, values, noise_of_constraints)
+    drives, _ = _onto_constraints(correct, legs, values, noise_of_constraints)
     residual, spread = ukf.predicted_innovation(legs, values, noise)
     ukf.state[:], ukf.covariance[:], ukf.carried[:] = state, covariance, carried
     return residual[:drives], spread[:drives, :drives]
 
 
-def _onto_constraints(ukf: KalmanFilter, legs: LegModel, values: Array, noise: Array) -> tuple[int, float]:
+def _onto_constraints(correct: Correct, legs: LegModel, values: Array, noise: Array) -> tuple[int, float]:
     """Correct with the constraints, the last of ``values`` (m,); the number of values before them, and the NIS."""
     drives = len(values) - legs.constraint_count
-    return drives, ukf.update_iterated(legs, values, noise, np.arange(drives, len(values))).nis
+    return drives, correct(values, noise, np.arange(drives, len(values)), inf).nis

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constants import ConstantStates
-from pkm_estimation.filtering.determined import check_determined
+from pkm_estimation.filtering.determined import check_determined, home_slopes
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import (
     ExtendedKalmanFilter,
@@ -46,25 +45,16 @@ def make_filter(config: EstimatorConfig, layout: StateLayout, geometry: Estimato
     return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits)
 
 
-def measurement_model(
-    geometry: EstimatorGeometry, layout: StateLayout, estimate: tuple[str, ...], machine: Machine | None
-) -> LegModel:
+def measurement_model(geometry: EstimatorGeometry, layout: StateLayout, machine: Machine | None) -> LegModel:
     """Measurement model of the legs for the kind of machine and the extra states.
 
     Raises
     ------
-    ConfigurationError
-        Extra states are set for a machine whose measurement model does not have them.
     KinematicsError
         Drives and constraints do not determine the platform's pose.
     """
     if machine is not None and not measures_lengths(machine):
-        if estimate:
-            raise ConfigurationError(
-                f'estimate = {estimate!r}: further states need U-P legs, those of {machine.name} are of '
-                'another kind'
-            )
-        model = DriveModel(machine, geometry.imu_position)
+        model = DriveModel(machine, geometry.imu_position, layout)
         check_determined(machine, model)
         return model
     points = geometry.platform_points_from_imu
@@ -94,13 +84,17 @@ def walk_variances(layout: StateLayout, config: EstimatorConfig, machine: Machin
 
 
 def constant_states(
-    layout: StateLayout, geometry: EstimatorGeometry, config: EstimatorConfig
+    layout: StateLayout, geometry: EstimatorGeometry, config: EstimatorConfig, legs: LegModel
 ) -> ConstantStates | None:
     """Keeps the covariance of extra states consistent; ``None`` if there are none."""
     if not layout.groups:
         return None
-    reach = float(np.linalg.norm(geometry.platform_points, axis=1).max())
-    return ConstantStates(layout, start_std(config, layout, 1.0, 1.0), reach)
+    if isinstance(legs, DriveModel):
+        slopes = home_slopes(legs.machine, legs)[:, : legs.drive_count]
+        gains = [float(np.linalg.norm(slopes[rows], axis=0).max()) for rows in (slice(3), slice(3, 6))]
+    else:
+        gains = [1.0, float(np.linalg.norm(geometry.platform_points, axis=1).max())]
+    return ConstantStates(layout, start_std(config, layout, 1.0, 1.0), (gains[0], gains[1]))
 
 
 def step_limits(layout: StateLayout, geometry: EstimatorGeometry) -> Array:

@@ -56,8 +56,6 @@ class PlatformFilter:
 
     Raises
     ------
-    ConfigurationError
-        Extra states are set for a machine whose measurement model does not have them.
     KinematicsError
         The machine's drives do not determine the platform's pose.
     """
@@ -80,14 +78,14 @@ class PlatformFilter:
         self._step = InertialStep(self.process)
         paper = config.filter == 'paper'
         self.process.set_stamp_jitter(*(0.0, 0.0) if paper else (config.imu_stamp_jitter, config.leg_stamp_jitter))
-        self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
+        self.legs = measurement_model(geometry, self.layout, machine)
         self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(config, self.layout, geometry)
         self.walk = walk_variances(self.layout, config, machine)
         self._set_chart(np.eye(3))
         self.moves = config.filter == 'manifold'
-        self._constants = constant_states(self.layout, geometry, config)
+        self._constants = constant_states(self.layout, geometry, config, self.legs)
         self.record: StepWatcher | None = None
         self.set_noise(1.0, 1.0)
 
@@ -141,7 +139,10 @@ class PlatformFilter:
     @property
     def pose(self) -> Pose:
         """Pose of the platform's origin."""
-        return Pose(self.imu_point - self.rotation @ self.geometry.imu_position, self.rotation)
+        arm, place = self.geometry.imu_position, self.layout.imu_position
+        if place is not None:
+            arm = arm + self.ukf.state[place]
+        return Pose(self.imu_point - self.rotation @ arm, self.rotation)
 
     def start_at(
         self,
@@ -259,7 +260,7 @@ class PlatformFilter:
         if self._constants is not None:
             ends = process.input_at(begin), process.input_at(begin + duration)
             self.legs.follow(*ends, duration)
-            self._constants.grow(ukf, process.gravity, *ends, duration)
+            self._constants.grow(ukf, self.geometry.gravity, self.rotation, *ends, duration)
         if record is not None:
             record.settled(self)
         if self._constants is not None:
@@ -307,17 +308,22 @@ class PlatformFilter:
         Returns the innovation of the prediction. If its NIS is above ``limit``, the state is not corrected.
         ``noise_scale`` multiplies the noise variances of the legs. Raises CovarianceError.
         """
-        ukf, legs, noise, constants = self.ukf, self.legs, self._leg_noise(noise_scale), self._constants
+        legs, noise = self.legs, self._leg_noise(noise_scale)
         values = legs.measured(drive_positions)
-        if legs.constraint_count:
-            innovation, self.constraint_nis = update_with_constraints(
-                ukf, legs, values, noise, self._leg_noise(1.0), used, limit
-            )
-            return innovation
+        if not legs.constraint_count:
+            return self._correct(values, noise, used, limit)
+        innovation, self.constraint_nis = update_with_constraints(
+            self._correct, legs, values, noise, self._leg_noise(1.0), used, limit
+        )
+        return innovation
+
+    def _correct(self, values: Array, noise: Array, used: NDArray[np.intp] | None, limit: float) -> Innovation:
+        """Correct with those ``used`` of what the legs' model predicts; what is estimated beside the motion settles."""
+        ukf, constants = self.ukf, self._constants
         if constants is None:
-            return ukf.update_iterated(legs, values, noise, used, limit)
+            return ukf.update_iterated(self.legs, values, noise, used, limit)
         before = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
-        innovation = ukf.update_iterated(legs, values, noise, used, limit)
+        innovation = ukf.update_iterated(self.legs, values, noise, used, limit)
         if innovation.nis <= limit:
             constants.after_update(ukf, *before)
         return innovation
@@ -326,7 +332,7 @@ class PlatformFilter:
         """Covariance (m, m) of the leg measurements, times ``scale``, with the effect of unknown constants."""
         noise = self.length_covariance
         if self._constants is not None:
-            noise = noise + self._constants.length_variance(self.ukf) * np.eye(len(noise))
+            noise = noise + self._constants.drive_variance(self.ukf) * np.eye(len(noise))
         return noise if scale == 1.0 else scale * noise
 
     def update_with(
@@ -385,9 +391,14 @@ class PlatformFilter:
         """Innovation (A,) and its covariance (A, A) for positions (A,) of the drives; the state is not changed."""
         ukf, noise = self.ukf, self._leg_noise(noise_scale)
         values = self.legs.measured(drive_positions)
-        if self.legs.constraint_count:
-            return predicted_with_constraints(ukf, self.legs, values, noise, self._leg_noise(1.0))
-        return ukf.predicted_innovation(self.legs, values, noise)
+        if not self.legs.constraint_count:
+            return ukf.predicted_innovation(self.legs, values, noise)
+        constants = self._constants
+        memory = None if constants is None else constants.snapshot()
+        found = predicted_with_constraints(ukf, self._correct, self.legs, values, noise, self._leg_noise(1.0))
+        if constants is not None and memory is not None:
+            constants.restore(memory)
+        return found
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""

@@ -23,6 +23,7 @@ from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.models import ATTITUDE, POSITION
+from pkm_estimation.models.attitude import rotation_of
 
 _POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
 _ROWS, _COLUMNS = np.ix_(_POSE, _POSE)
@@ -111,15 +112,19 @@ class SingularReach:
 
     def is_possible(self, filter_: PlatformFilter) -> bool:
         """Whether the pose is known so badly that a singular one may matter: fast."""
-        return bool(self.weights.dot(filter_.ukf.covariance.diagonal()) > self.largest)
+        variances = filter_.ukf.covariance.diagonal()
+        if filter_.layout.imu_position is not None:
+            variances = variances.copy()
+            variances[_POSE] = _pose_spread(filter_)[1].diagonal()
+        return bool(self.weights.dot(variances) > self.largest)
 
     def fold(self, filter_: PlatformFilter, straight: float = STRAIGHT, noise_scale: float = 1.0) -> Fold | None:
         """The fold within reach of a filter's estimate; ``None`` where there is none, or legs are ``straight``.
 
         ``noise_scale`` multiplies the noise variances of the legs.
         """
-        covariance = filter_.ukf.covariance
-        values, vectors = np.linalg.eigh(covariance[_ROWS, _COLUMNS])
+        joint, spread = _pose_spread(filter_)
+        values, vectors = np.linalg.eigh(spread)
         roots = np.sqrt(np.maximum(values, 1e-30))
         root = vectors * roots
         center, ahead, behind = _on_both_sides(filter_, root, noise_scale)
@@ -142,7 +147,23 @@ class SingularReach:
             return None
         best = int(np.argmax(np.where(crosses, curvature, 0.0)))
         direction = np.eye(6)[best] if best < 6 else turned[:, best - 6]
-        return Fold(covariance[:, _POSE] @ (vectors / roots) @ direction, float(curvature[best]))
+        return Fold(joint @ (vectors / roots) @ direction, float(curvature[best]))
+
+
+def _pose_spread(filter_: PlatformFilter) -> tuple[Array, Array]:
+    """Covariance of all states with the pose, (n, 6), and that of the pose; of the point at the IMU's place so far.
+
+    Where the IMU is on the platform may be a state: then its point is known less than the platform's pose.
+    """
+    covariance, place = filter_.ukf.covariance, filter_.layout.imu_position
+    joint = covariance[:, _POSE]
+    if place is None:
+        return joint, covariance[_ROWS, _COLUMNS]
+    rotation = rotation_of(filter_.ukf.state[ATTITUDE])
+    joint[:, :3] -= covariance[:, place] @ rotation.T
+    spread = joint[_POSE]
+    spread[:3] -= rotation @ joint[place]
+    return joint, 0.5 * (spread + spread.T)
 
 
 def _on_both_sides(filter_: PlatformFilter, moves: Array, noise_scale: float) -> tuple[Array, Array, Array]:

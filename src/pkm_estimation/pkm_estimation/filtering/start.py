@@ -50,16 +50,19 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     Parameters
     ----------
     state : (n,) at the start
-    observe : the measurement model, leg lengths (N, L) of points (N, n)
+    observe : the measurement model, what drives and constraints measure (N, A + K) at points (N, n)
     """
     spread = np.eye(layout.size)
     if layout.imu_position is not None:
         spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
     if layout.leg_offsets is not None:
         step = 1e-6 * np.eye(layout.size)[_POSE]
-        lengths = observe(np.vstack([state + step, state - step]))
-        slope = (lengths[:6] - lengths[6:]).T / 2e-6
-        spread[np.ix_(_POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
+        measured = observe(np.vstack([state + step, state - step]))
+        slope = (measured[:6] - measured[6:]).T / 2e-6
+        drives = layout.leg_offsets.stop - layout.leg_offsets.start
+        spread[np.ix_(_POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = (
+            -np.linalg.pinv(slope)[:, :drives]
+        )
     return spread
 
 

@@ -11,9 +11,10 @@ from pkm_description.kernels.legs import close_leg, close_strut, eliminate
 from pkm_description.kernels.linalg import reflect
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 from pkm_description.kernels.tree import leg_poses
-from pkm_description.kernels.vectors import minus, store
+from pkm_description.kernels.vectors import minus, plus, store
 
 from pkm_estimation.kernels.attitude import product, rotation, scalar_part, triple, turn
+from pkm_estimation.kernels.imu_constants import LEG_OFFSETS, pose_at_legs
 from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW
 
 #: most iterations of a leg
@@ -27,6 +28,10 @@ class DrivesData(NamedTuple):
     ----------
     chart : (1, 3, 3) axes of positions and attitudes to base axes
     imu_position : (3,) m, platform axes; states describe this point
+    gravity : (3,) m/s^2, axes of the positions
+    constants : (4,) first rows of the constants, see :mod:`pkm_estimation.kernels.imu_constants`
+    imu : (6,) IMU sample of now, nominal platform axes
+    angular_acceleration : (3,) rad/s^2 of now, the same
     start : (J,) joint positions where the iterations of the first point begin; afterwards those that they found
     rows, reflections : (L, R, W), (L, R) QR of the closure rows of each leg at the first point
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
@@ -34,6 +39,10 @@ class DrivesData(NamedTuple):
 
     chart: Array
     imu_position: Array
+    gravity: Array
+    constants: Integers
+    imu: Array
+    angular_acceleration: Array
     start: Array
     rows: Array
     reflections: Array
@@ -43,12 +52,16 @@ class DrivesData(NamedTuple):
 @kernel
 def place_platform(model: ModelData, scratch: ScratchData, drives: DrivesData, points: Array, point: int) -> None:
     """Pose of the platform at a point (row)."""
-    platform, chart, imu = len(model.kind), drives.chart, drives.imu_position
+    platform, chart, nominal = len(model.kind), drives.chart, drives.imu_position
     to_base = triple(chart[0], 0, 0), triple(chart[0], 1, 0), triple(chart[0], 2, 0)
     q = triple(points, point, ATTITUDE_ROW)
-    attitude = product(to_base, rotation(q, scalar_part(q, drives.outside)))
-    imu_point = turn(to_base, triple(points, point, POSITION_ROW))
-    store(scratch.origin, platform, minus(imu_point, turn(attitude, (imu[0], imu[1], imu[2]))))
+    imu_point, attitude, place = pose_at_legs(
+        drives.constants, drives.imu, drives.angular_acceleration, drives.gravity, points, point,
+        triple(points, point, POSITION_ROW), rotation(q, scalar_part(q, drives.outside)),
+    )  # fmt: skip
+    imu_point, attitude = turn(to_base, imu_point), product(to_base, attitude)
+    arm = turn(attitude, plus((nominal[0], nominal[1], nominal[2]), place))
+    store(scratch.origin, platform, minus(imu_point, arm))
     for i in range(3):
         for k in range(3):
             scratch.rotation[platform, i, k] = attitude[i][k]
@@ -63,7 +76,7 @@ def drives_of_all(
     The gaps are seen along what the legs forbid at the first point, so that they have the same sense at all of them.
     The legs of the other points are closed from those of the first.
     """
-    platform, columns_of = len(model.kind), model.column_start
+    platform, columns_of, offsets = len(model.kind), model.column_start, drives.constants[LEG_OFFSETS]
     for point in range(len(points)):
         place_platform(model, scratch, drives, points, point)
         for joint in range(platform):
@@ -96,6 +109,8 @@ def drives_of_all(
                 values[point, column + 1 + k] = model.radius[0] * tilt
         for drive in range(len(model.drive_joint)):
             values[point, drive] = scratch.joints[model.drive_joint[drive]]
+            if offsets >= 0:
+                values[point, drive] += points[point, offsets + drive]
         if point == 0:
             for joint in range(platform):
                 drives.start[joint] = scratch.joints[joint]

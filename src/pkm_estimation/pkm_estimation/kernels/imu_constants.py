@@ -8,6 +8,7 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kernels.vectors import Vector, cross, minus, plus, store, times, vector
 
 from pkm_estimation.kernels.attitude import Rotation, exponential, product, triple, turn, turn_back
+from pkm_estimation.kernels.process import ACCELEROMETER_ROW, GYROSCOPE_ROW, VELOCITY_ROW
 
 #: places of the first rows of the constants in an array ``rows`` (4,); -1 there: not estimated
 LEG_OFFSETS, IMU_DELAY, IMU_ROTATION, IMU_POSITION = 0, 1, 2, 3
@@ -45,6 +46,40 @@ def with_constants(rows: Integers, points: Array, point: int, gravity: Vector, m
         attitude = product(attitude, exponential(times(rest, plus(rate, times(0.5 * rest, turning)))))
         velocity = plus(velocity, times(rest, minus(acceleration, cross(rate, velocity))))
     return position, attitude, velocity, rate, force, turning, place
+
+
+@kernel
+def pose_at_legs(
+    rows: Integers,
+    imu: Array,
+    turning: Array,
+    gravity: Array,
+    points: Array,
+    point: int,
+    position: Vector,
+    attitude: Rotation,
+) -> tuple[Vector, Rotation, Vector]:
+    """Position of the IMU's point and attitude at the stamp of the legs, and by how much the IMU's place is another.
+
+    Parameters
+    ----------
+    rows : (4,) where the constants lie
+    imu, turning : (6,) IMU sample and (3,) rad/s^2 angular acceleration of now, nominal platform axes
+    gravity : (3,) m/s^2, axes of the positions
+    points, point : states as rows, and which of them
+    position, attitude : of that state
+    """
+    place = (0.0, 0.0, 0.0)
+    if rows[IMU_DELAY] < 0 and rows[IMU_POSITION] < 0:
+        return position, attitude, place
+    velocity = triple(points, point, VELOCITY_ROW)
+    rate = minus((imu[3], imu[4], imu[5]), triple(points, point, GYROSCOPE_ROW))
+    force = minus((imu[0], imu[1], imu[2]), triple(points, point, ACCELEROMETER_ROW))
+    motion = position, attitude, velocity, rate, force, (turning[0], turning[1], turning[2]), place
+    position, attitude, _, _, _, _, place = with_constants(
+        rows, points, point, (gravity[0], gravity[1], gravity[2]), motion
+    )
+    return position, attitude, place
 
 
 @kernel

@@ -11,14 +11,8 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kernels.vectors import dot, minus, plus, vector
 
 from pkm_estimation.kernels.attitude import rotation, scalar_part, triple, turn
-from pkm_estimation.kernels.imu_constants import IMU_DELAY, IMU_POSITION, LEG_OFFSETS, with_constants
-from pkm_estimation.kernels.process import (
-    ACCELEROMETER_ROW,
-    ATTITUDE_ROW,
-    GYROSCOPE_ROW,
-    POSITION_ROW,
-    VELOCITY_ROW,
-)
+from pkm_estimation.kernels.imu_constants import LEG_OFFSETS, pose_at_legs
+from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW
 
 
 class LegsData(NamedTuple):
@@ -48,15 +42,11 @@ class LegsData(NamedTuple):
 def leg_lengths(legs: LegsData, points: Array, point: int, values: Array) -> None:
     """``|c + T_ba a_l - b_l|`` of each leg, into a row of ``values`` (N, L); a_l from the IMU's point (Eq. 25)."""
     position, q = triple(points, point, POSITION_ROW), triple(points, point, ATTITUDE_ROW)
-    attitude, place = rotation(q, scalar_part(q, legs.outside)), (0.0, 0.0, 0.0)
+    attitude = rotation(q, scalar_part(q, legs.outside))
     rows, imu, turning = legs.rows, legs.imu, legs.angular_acceleration
-    if rows[IMU_DELAY] >= 0 or rows[IMU_POSITION] >= 0:
-        velocity = triple(points, point, VELOCITY_ROW)
-        rate = minus((imu[3], imu[4], imu[5]), triple(points, point, GYROSCOPE_ROW))
-        force = minus((imu[0], imu[1], imu[2]), triple(points, point, ACCELEROMETER_ROW))
-        gravity = legs.gravity[0], legs.gravity[1], legs.gravity[2]
-        motion = position, attitude, velocity, rate, force, (turning[0], turning[1], turning[2]), place
-        position, attitude, _, _, _, _, place = with_constants(rows, points, point, gravity, motion)
+    position, attitude, place = pose_at_legs(
+        rows, imu, turning, legs.gravity, points, point, position, attitude
+    )
     offsets = rows[LEG_OFFSETS]
     for leg in range(len(legs.base_points)):
         arm = turn(attitude, minus(vector(legs.platform_points, leg), place))

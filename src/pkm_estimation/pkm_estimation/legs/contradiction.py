@@ -48,5 +48,5 @@ def contradiction(machine: Machine, positions: Array, pose: Pose, std: Array) ->
     return (
         f'redundant drives contradict each other: {machine.drive_labels[worst]} is {size:.3g} {unit} '
         f'({abs(off[worst]):.3g} standard deviations) off what fits all best. Calibrate the zeros of the drives, state '
-        'a larger noise of their positions, or (struts) estimate: [leg_offsets]'
+        'a larger noise of their positions, or estimate: [leg_offsets]'
     )

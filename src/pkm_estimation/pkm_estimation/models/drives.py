@@ -5,6 +5,8 @@ A machine with fewer than six degrees of freedom is estimated in all six: its co
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import structure
@@ -13,7 +15,8 @@ from pkm_description.kinematics import drive_positions, leg_lengths
 from pkm_description.machine import Machine
 
 from pkm_estimation.kernels.drives import DrivesData, drives_of_all
-from pkm_estimation.models.inertial_process import as_points
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import STATE_SIZE, as_points
 from pkm_estimation.models.leg_model import LegModel
 
 
@@ -37,23 +40,32 @@ class DriveModel(LegModel):
     ----------
     machine : any machine with a platform
     imu_position : (3,) m, platform axes; states describe this point
+    layout : where constants lie as states; default: there are none
 
     Attributes
     ----------
+    size : number of states n
     constraint_count : K, numbers behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
         about x and y times the platform's radius [m]
     scratch, data, struct : memory for kernels, and what they read, for NumPy and for kernels
     """
 
-    def __init__(self, machine: Machine, imu_position: Array) -> None:
+    def __init__(self, machine: Machine, imu_position: Array, layout: StateLayout | None = None) -> None:
         self.machine = machine
         self.drive_count = machine.actuated_count
         self.constraint_count = constraint_row_count(machine.model)
+        layout = layout or StateLayout(STATE_SIZE)
+        self.size = layout.size
         memory = scratch_data(machine.model)
         self.scratch = structure(memory)
+        self.imu, self.turning = np.zeros(6), np.zeros(3)
         self.data = DrivesData(
             chart=np.eye(3)[None],
             imu_position=np.array(imu_position, dtype=float),
+            gravity=np.array(machine.gravity, dtype=float),
+            constants=layout.first_rows,
+            imu=self.imu,
+            angular_acceleration=self.turning,
             start=machine.model.home_joints.copy(),
             rows=np.zeros_like(memory.rows),
             reflections=np.zeros_like(memory.reflections),
@@ -66,17 +78,19 @@ class DriveModel(LegModel):
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
         return int(self.data.outside[0])
 
-    def snapshot(self) -> Array:
+    def snapshot(self) -> tuple[Any, Array]:
         """State for :meth:`restore`."""
-        return self.data.start.copy()
+        return super().snapshot(), self.data.start.copy()
 
-    def restore(self, snapshot: Array) -> None:
+    def restore(self, snapshot: tuple[Any, Array]) -> None:
         """Restore a snapshot."""
-        self.data.start[:] = snapshot
+        of_imu, self.data.start[:] = snapshot
+        super().restore(of_imu)
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
         self.data.chart[0] = rotation
+        self.data.gravity[:] = rotation.T @ self.machine.gravity
 
     def measured(self, drive_positions: Array) -> Array:
         """Positions of the drives (A,), and zeros for the constraints (K,)."""

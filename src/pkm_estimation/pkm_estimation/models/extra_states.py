@@ -14,8 +14,13 @@ from functools import cached_property
 import numpy as np
 from pkm_description.kernels.model import Integers
 
-#: names that the setting ``estimate`` takes, with their units
+#: names that the setting ``estimate`` takes, with their units; offsets of drives that turn are in rad
 EXTRA_STATES = {'leg_offsets': 'm', 'imu_delay': 's', 'imu_rotation': 'rad', 'imu_position': 'm'}
+
+
+def extra_state_units(position_units: Sequence[str]) -> dict[str, str]:
+    """Units by name, on a machine whose drives' positions have units such as ``('m', 'm', 'm')``."""
+    return EXTRA_STATES | {'leg_offsets': ', '.join(dict.fromkeys(position_units))}
 
 
 @dataclass(frozen=True)

@@ -48,13 +48,14 @@ class LegLengthModel(LegModel):
         self.drive_count = len(base_points)
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
+        self.imu, self.turning = np.zeros(6), np.zeros(3)
         self.data = LegsData(
             base_points=np.array(base_points, dtype=float),
             platform_points=np.array(platform_points, dtype=float),
             gravity=np.array(self._gravity, dtype=float),
             rows=(layout or StateLayout(STATE_SIZE)).first_rows,
-            imu=np.zeros(6),
-            angular_acceleration=np.zeros(3),
+            imu=self.imu,
+            angular_acceleration=self.turning,
             outside=np.zeros(1, dtype=np.int64),
         )
         self.struct = structure(self.data)
@@ -66,11 +67,6 @@ class LegLengthModel(LegModel):
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
         return int(self.data.outside[0])
-
-    @property
-    def angular_acceleration(self) -> Array:
-        """Angular acceleration (3,) rad/s^2 of now, the slope of the last two samples, nominal platform axes."""
-        return self.data.angular_acceleration.copy()
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
@@ -93,15 +89,3 @@ class LegLengthModel(LegModel):
             self._memory, self._correction = memory, correction
             self._update = bound(update, memory.struct, self.struct, correction.struct, numbers=1)
         return self._update(limit)
-
-    def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
-        """Store the last IMU sample (6,) and the angular acceleration."""
-        self.data.imu[:], self.data.angular_acceleration[:] = imu_end, (imu_end[3:] - imu_start[3:]) / duration
-
-    def snapshot(self) -> tuple[Array, Array]:
-        """State for :meth:`restore`."""
-        return self.data.imu.copy(), self.angular_acceleration
-
-    def restore(self, snapshot: tuple[Array, Array]) -> None:
-        """Restore a snapshot."""
-        self.data.imu[:], self.data.angular_acceleration[:] = snapshot

@@ -22,7 +22,7 @@ from pkm_estimation.offline.report import report_text
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.innovations import innovation_names, innovation_rows
-from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
+from pkm_estimation.stream.verdict import NORMAL, summarise, units
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> int:
     began = time.monotonic()
     result = estimate_recording(machine, data, config, start, baseline_start, _progress('estimating'), options.smooth)
     spent = time.monotonic() - began
-    summary = describe(result, data, options.settling, config)
+    summary = describe(result, data, options.settling, config, machine.position_units)
     print(summary)
     seconds = result.motion.duration
     print(
@@ -97,7 +97,13 @@ def _run(options: argparse.Namespace) -> int:
     return _compare(result, data, machine.actuated_joint_names) if options.compare_live else 0
 
 
-def describe(result: EstimationResult, data: RecordedData, settling: float, config: EstimatorConfig) -> str:
+def describe(
+    result: EstimationResult,
+    data: RecordedData,
+    settling: float,
+    config: EstimatorConfig,
+    position_units: Sequence[str],
+) -> str:
     """Summary as text: events, biases, consistency, and errors if the recording contains ground truth."""
     lines = [f'{data.path}: {summarise(result.health, result.innovation.shape[1])[1]}']
     if result.is_smoothed:
@@ -107,7 +113,7 @@ def describe(result: EstimationResult, data: RecordedData, settling: float, conf
             lines.append(f'  {name}: {count}')
     for name, (values, deviations) in result.health.estimated.items():
         pairs = ', '.join(f'{value:.6f} +- {sigma:.1e}' for value, sigma in zip(values, deviations, strict=True))
-        lines.append(f'{name.replace("_", " ")} at the end [{UNITS[name]}]: {pairs}')
+        lines.append(f'{name.replace("_", " ")} at the end [{units(position_units)[name]}]: {pairs}')
     late = result.motion.stamps >= result.motion.stamps[0] + round(settling * 1e9)
     if np.isfinite(result.nis[late]).any():
         lines.append(f'mean NIS after {settling:g} s: {np.nanmean(result.nis[late]):.2f}')

@@ -158,7 +158,7 @@ class EstimatorNode(StreamNode):
         """Statistics of the filter."""
         machine = self.pipeline.machine
         level, sentence = summarise(report, machine.actuated_count)
-        details = values(report, machine.drive_labels) | {
+        details = values(report, machine.drive_labels, machine.position_units) | {
             'angular acceleration lag [s]': self.pipeline.angular_acceleration.lag,
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,
         }

@@ -228,8 +228,6 @@ def _motion(
 
 
 def _observability(machine: Machine, motion: PlatformMotion, config: EstimatorConfig) -> list[str]:
-    if not machine.has_closed_form:
-        return [f'observability: {machine.name} has no U-P legs, so no further states to look at']
     last = motion.time[0] + _LONGEST
     return observability_report(observability(machine, motion[motion.time <= last], config=config))
 

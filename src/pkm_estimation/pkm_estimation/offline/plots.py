@@ -14,7 +14,7 @@ from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUA
 from pkm_description.report.scales import Scale, scale_of
 from scipy.stats import chi2
 
-from pkm_estimation.models.extra_states import EXTRA_STATES
+from pkm_estimation.models.extra_states import extra_state_units
 from pkm_estimation.offline.result import EstimationResult
 
 AXES = 'xyz'
@@ -82,7 +82,7 @@ def nis_plot(result: EstimationResult) -> str:
         return inline(figure, dots_per_inch=DOTS)
 
 
-def bias_plot(result: EstimationResult, legs: Sequence[str]) -> str:
+def bias_plot(result: EstimationResult, legs: Sequence[str], units: Sequence[str]) -> str:
     """Biases and further states less their last values, with bounds of two standard deviations."""
     names: dict[str, Sequence[str]] = {'leg_offsets': legs, 'imu_delay': ['delay']}
     panels: list[tuple[str, str, Sequence[str], Array, Array]] = [
@@ -90,7 +90,7 @@ def bias_plot(result: EstimationResult, legs: Sequence[str]) -> str:
         ('gyroscope bias', 'rad/s', AXES, result.gyroscope_bias, result.bias_std[:, 3:]),
         *(
             (
-                name.replace('_', ' '), EXTRA_STATES[name], names.get(name, AXES),
+                name.replace('_', ' '), extra_state_units(units)[name], names.get(name, AXES),
                 result.state[:, rows], result.state_std[:, rows],
             )
             for name, rows in result.extra_states.items()

@@ -18,7 +18,8 @@ from pkm_estimation.offline.judgement import judge
 from pkm_estimation.offline.metrics import ErrorTable, error_table, poses_of_truth
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
+from pkm_estimation.stream.verdict import NORMAL, summarise
+from pkm_estimation.stream.verdict import units as units_of
 
 #: events that the report lists, the last ones
 _MOST_EVENTS = 200
@@ -57,9 +58,9 @@ def report_text(
         nis_plot=plots.nis_plot(result),
         nis_mean=float(result.nis[judged].mean()) if judged.any() else float('nan'),
         nis_expected=float(used[judged].mean()) if judged.any() else float('nan'),
-        bias_plot=plots.bias_plot(result, legs),
+        bias_plot=plots.bias_plot(result, legs, units),
         extra=bool(result.extra_states),
-        estimated=_estimated_rows(result),
+        estimated=_estimated_rows(result, units),
         rate_plot=plots.rate_plot(result),
         counters=sorted(result.health.counters.items()),
         normal=NORMAL,
@@ -143,11 +144,11 @@ def _leg_rows(result: EstimationResult, legs: list[str], units: tuple[str, ...])
     return rows
 
 
-def _estimated_rows(result: EstimationResult) -> list[Row]:
+def _estimated_rows(result: EstimationResult, units: tuple[str, ...]) -> list[Row]:
     return [
         {
             'name': f'{name.replace("_", " ")} {index + 1 if name == "leg_offsets" else _axis(index, values)}'.rstrip(),
-            'unit': UNITS[name],
+            'unit': units_of(units)[name],
             'value': float(value),
             'sigma': float(sigma),
         }

@@ -14,6 +14,7 @@ another, and the determinant would say for ever that the mode in which legs move
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +174,7 @@ class ModeDoubt:
             filter_.restore(part.snapshot)
             try:
                 innovation, logarithm = correct()
-                if is_possible():
+                if is_possible() and isfinite(innovation.nis + logarithm):
                     done = part._replace(snapshot=filter_.snapshot())
                     innovations[id(done.snapshot)] = innovation
                     corrected.append(done)

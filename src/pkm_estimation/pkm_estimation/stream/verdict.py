@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pkm_estimation.models.extra_states import EXTRA_STATES
+from pkm_estimation.models.extra_states import extra_state_units
 from pkm_estimation.stream.books import WELL
 from pkm_estimation.stream.health import HealthReport
 
 #: warn if the mean NIS exceeds this many times its expected value, or a smaller fraction of innovations is in 2 sigma
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
-
-UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
 
 #: counters that belong to normal running
 NORMAL = (*WELL, 'reset', 'foreign_joints')
@@ -48,8 +46,16 @@ def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
     return 'ok', 'estimating'
 
 
-def values(report: HealthReport, drives: Sequence[str]) -> dict[str, object]:
-    """Key-value pairs of one report window; ``drives`` (A,) names."""
+def units(position_units: Sequence[str]) -> dict[str, str]:
+    """Units of what is estimated beside the motion, by name; ``position_units`` (A,) of the drives."""
+    return {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | extra_state_units(position_units)
+
+
+def values(
+    report: HealthReport, drives: Sequence[str], position_units: Sequence[str] = ('m',)
+) -> dict[str, object]:
+    """Key-value pairs of one report window; ``drives`` (A,) names, and the units of their positions."""
+    unit = units(position_units)
     result: dict[str, object] = {
         'estimates': report.samples,
         'imu rate [Hz]': report.imu_rate,
@@ -67,7 +73,7 @@ def values(report: HealthReport, drives: Sequence[str]) -> dict[str, object]:
         result[name.replace('_', ' ')] = state
     for name, (numbers, deviations) in report.estimated.items():
         pairs = zip(numbers, deviations, strict=True)
-        result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
+        result[f'estimated {name} [{unit[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
     if report.mode_doubt:
         result['assembly mode'] = f'unknown: {report.mode_doubt}'
     if report.noise_factors != (1.0, 1.0):

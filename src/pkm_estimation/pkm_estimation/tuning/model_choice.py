@@ -18,7 +18,6 @@ from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 from pkm_description.machine.sensors import MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
 
-from pkm_estimation.models.geometry import measures_lengths
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.noise_scales import (
     SETTLING,
@@ -142,14 +141,13 @@ def _constant_terms(machine: Machine, start: EstimatorConfig, delay: float) -> l
     terms = []
     if round(delay, 5) != start.imu_delay:
         terms.append(_Term(f'the IMU is {1e3 * delay:.2f} ms late', 1, partial(_with, {'imu_delay': round(delay, 5)})))
-    if measures_lengths(machine):
-        for name, words, numbers in (
-            ('imu_rotation', 'the mounting of the IMU is another one than in the machine file', 3),
-            ('leg_offsets', 'constant errors of the leg lengths', len(machine.drive_labels)),
-            ('imu_position', 'the place of the IMU is another one than in the machine file', 3),
-        ):
-            if name not in start.estimate:
-                terms.append(_Term(words, numbers, partial(_estimating, name)))
+    for name, words, numbers in (
+        ('imu_rotation', 'the mounting of the IMU is another one than in the machine file', 3),
+        ('leg_offsets', 'constant errors of the drive positions', machine.actuated_count),
+        ('imu_position', 'the place of the IMU is another one than in the machine file', 3),
+    ):
+        if name not in start.estimate:
+            terms.append(_Term(words, numbers, partial(_estimating, name)))
     return terms
 
 

@@ -119,8 +119,13 @@ def _stamps(time: Array) -> NDArray[np.int64]:
 
 
 def gate_off(config: EstimatorConfig) -> EstimatorConfig:
-    """Settings with which all innovations count: a gate would hide those that are worst explained."""
-    return replace(config, leg_gate=0.0, divergence_nis=1e12, iteration_nis=1e12, baseline=False, history=0.0)
+    """Settings with which all innovations count: a gate would hide those that are worst explained.
+
+    Assembly modes are not followed: with a model that is wrong all of them are, at a hundred times the cost.
+    """
+    return replace(
+        config, leg_gate=0.0, divergence_nis=1e12, iteration_nis=1e12, baseline=False, history=0.0, follow_modes=False
+    )
 
 
 def suggest_noise_scales(

@@ -10,6 +10,7 @@ from pkm_description.kinematics import drive_jacobian
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 
+from pkm_estimation.filtering.parts import measurement_model
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import (
@@ -19,13 +20,11 @@ from pkm_estimation.models import (
     VELOCITY,
     EstimatorGeometry,
     InertialProcess,
-    LegLengthModel,
 )
-from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
+from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout, extra_state_units
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tuning.streams import TuningError
 
 #: deviation after the motion over deviation before it: below the first a direction is seen, above the second it is not
 SEEN, UNSEEN = 0.1, 0.5
@@ -42,15 +41,18 @@ class Observability:
     Attributes
     ----------
     names : of the parameters, such as ``leg_offsets leg1``, ``imu_position x``
+    units : of the parameters
     groups : rows of each group of parameters
     prior : (M,) standard deviations before, in each parameter's unit
     covariance : (M, M) after the motion, in the parameters' units
-    pose_patterns : (6, L) leg offsets, unit vectors, that look like a change of pose: along x, y, z, about x, y, z of
-        the platform; in the middle of the motion. ``None`` where offsets are no parameters
+    pose_patterns : (6, A) offsets of the drives, unit vectors, that look like a change of pose: along x, y, z, about
+        x, y, z of the platform; in the middle of the motion. ``None`` where offsets are no parameters, or legs forbid
+        the platform some of these
     noise_factors : on the variances of IMU and legs in the machine file that were assumed
     """
 
     names: tuple[str, ...]
+    units: tuple[str, ...]
     groups: dict[str, slice]
     prior: Array
     covariance: Array
@@ -88,7 +90,7 @@ def observability(
     estimate: tuple[str, ...] = tuple(EXTRA_STATES),
     config: EstimatorConfig | None = None,
 ) -> Observability:
-    """Linearise the filter along a motion and see what it would know about the constants at the end.
+    """Linearise the filter along a motion and see what it would know about the constants at the end, for any machine.
 
     Process and measurement model are those of the estimator, linearised by difference quotients at the true states;
     the start pose is unknown. So the covariance is the inverse of the information that all measurements of the
@@ -99,28 +101,19 @@ def observability(
     motion : N samples; one measurement of IMU and legs at each
     estimate : names of the extra states
     config : deviations at the start, factors on noise
-
-    Raises
-    ------
-    TuningError
-        The machine's legs are no U-P struts, for which there are no extra states.
     """
-    if not machine.has_closed_form:
-        name = machine.name
-        raise TuningError(f'{name}: offsets, delay and mounting are states of machines with U-P legs only')
     config = config or EstimatorConfig()
     geometry = EstimatorGeometry.from_machine(machine)
-    layout = StateLayout.of(STATE_SIZE, machine.leg_count, estimate)
+    layout = StateLayout.of(STATE_SIZE, machine.actuated_count, estimate)
     chart = motion.rotation_base_platform[0]
     gravity = chart.T @ machine.gravity
     process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.imu_rotation)
-    legs = LegLengthModel(
-        geometry.base_points, geometry.platform_points_from_imu, geometry.lengths_at_zero, machine.gravity, layout
-    )
+    legs = measurement_model(geometry, layout, machine)
     legs.set_chart(chart)
     factors = config.noise_inflation * config.q_scale, config.noise_inflation * config.r_scale
     process.set_noise(factors[0] * ImuFrame(machine.imu).noise_covariance)
-    length_noise = np.diag(factors[1] * machine.leg_sensors.position_noise**2)
+    constraints = np.full(legs.constraint_count, config.constraint_std**2)
+    noise = np.diag(np.concatenate([factors[1] * machine.leg_sensors.position_noise**2, constraints]))
     states = _true_states(motion, geometry, chart, layout.size)
     inputs = np.hstack(imu_truth(motion, machine.gravity, machine.imu.position, np.eye(3)))
     prior = start_std(config, layout, *_BROAD)
@@ -136,13 +129,16 @@ def observability(
             covariance = slope @ covariance @ slope.T + root @ root.T
         legs.follow(inputs[k], inputs[k], 1.0)
         slope = _slope(legs.observe(state + offsets))
-        gain = np.linalg.solve(slope @ covariance @ slope.T + length_noise, slope @ covariance).T
+        gain = np.linalg.solve(slope @ covariance @ slope.T + noise, slope @ covariance).T
         kept = np.eye(layout.size) - gain @ slope
-        covariance = kept @ covariance @ kept.T + gain @ length_noise @ gain.T
+        covariance = kept @ covariance @ kept.T + gain @ noise @ gain.T
     extra = slice(STATE_SIZE, layout.size)
     groups = {name: slice(rows.start - STATE_SIZE, rows.stop - STATE_SIZE) for name, rows in layout.groups.items()}
-    patterns = _pose_patterns(machine, motion) if layout.leg_offsets is not None else None
-    return Observability(_names(machine, groups), groups, prior[extra], covariance[extra, extra], patterns, factors)
+    free = layout.leg_offsets is not None and not legs.constraint_count
+    patterns = _pose_patterns(machine, motion) if free else None
+    names, units = _names(machine, groups), extra_state_units(machine.position_units)
+    in_units = tuple(units[name.split()[0]] for name in names)
+    return Observability(names, in_units, groups, prior[extra], covariance[extra, extra], patterns, factors)
 
 
 def _true_states(motion: PlatformMotion, geometry: EstimatorGeometry, chart: Array, size: int) -> Array:
@@ -166,7 +162,7 @@ def _slope(values: Array) -> Array:
 
 
 def _pose_patterns(machine: Machine, motion: PlatformMotion) -> Array:
-    """Unit vectors (6, L) of length changes by small changes of the pose in platform axes, in the motion's middle."""
+    """Unit vectors (6, A) of what drives measure of small changes of the pose, platform axes, mid-motion."""
     middle = len(motion) // 2
     rotation = motion.rotation_base_platform[middle]
     jacobian = drive_jacobian(machine, motion.position[middle], rotation)
@@ -179,7 +175,7 @@ def _names(machine: Machine, groups: dict[str, slice]) -> tuple[str, ...]:
     names: list[str] = []
     for group in groups:
         if group == 'leg_offsets':
-            names += [f'{group} {leg.name}' for leg in machine.legs]
+            names += [f'{group} {drive}' for drive in machine.drive_labels]
         elif group == 'imu_delay':
             names.append(group)
         else:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_estimation.models.extra_states import EXTRA_STATES
 from pkm_estimation.tuning.observability import SEEN, UNSEEN, Observability
 
 _POSES = ('a shift along x', 'a shift along y', 'another height', 'a tilt about x', 'a tilt about y', 'a turn about z')
-_COMMON = 'common offset of all legs'
+_COMMON = 'common offset of all drives'
 #: length of a named direction's part in the unseen space from which the name says it
 _NAMED = 0.95
 #: length of its part in what no other name has said yet from which it is worth saying
@@ -22,12 +21,11 @@ def observability_report(found: Observability) -> list[str]:
     """Report as lines of text: all constants and named combinations, then the unobservable directions."""
     lines = [f'{"constant":44s} {"before":>9s} {"after":>9s}']
     std = found.std
-    for name, before, after in zip(found.names, found.prior, std, strict=True):
-        unit = EXTRA_STATES[name.split()[0]]
+    for name, unit, before, after in zip(found.names, found.units, found.prior, std, strict=True):
         lines.append(f'{name:44s} {before:9.2g} {after:9.2g} {unit:4s} {_verdict(after / before)}')
     for name, direction in named_combinations(found).items():
         before, after = float(np.linalg.norm(direction * found.prior)), _std_along(found, direction)
-        lines.append(f'{name:44s} {before:9.2g} {after:9.2g} {"m":4s} {_verdict(after / before)}')
+        lines.append(f'{name:44s} {before:9.2g} {after:9.2g} {found.units[0]:4s} {_verdict(after / before)}')
     information = found.information()
     told = ' '.join(f'{value:.2g}' for value in information)
     lines.append(f'singular values of the information gained (in units of what was known before): {told}')
@@ -46,12 +44,13 @@ def observability_report(found: Observability) -> list[str]:
 def named_combinations(found: Observability) -> dict[str, Array]:
     """Combinations (M,) of leg offsets with a meaning, unit vectors in the parameters' units."""
     rows = found.groups.get('leg_offsets')
-    if rows is None or found.pose_patterns is None:
+    if rows is None:
         return {}
     count = rows.stop - rows.start
     patterns = {_COMMON: np.full(count, count**-0.5)}
-    for pose, row in zip(_POSES, found.pose_patterns, strict=True):
-        patterns[f'leg offsets that look like {pose}'] = row
+    if found.pose_patterns is not None:
+        named = zip(_POSES, found.pose_patterns, strict=True)
+        patterns |= {f'offsets that look like {pose}': row for pose, row in named}
     combinations = {}
     for name, pattern in patterns.items():
         combinations[name] = np.zeros(len(found.names))
@@ -95,7 +94,7 @@ def _spelled(found: Observability, direction: Array) -> str:
     sign = np.sign(direction[order[0]])
     physical = sign * direction * found.prior
     words = [
-        f'{physical[row]:+.2g} {EXTRA_STATES[found.names[row].split()[0]]} {found.names[row]}'
+        f'{physical[row]:+.2g} {found.units[row]} {found.names[row]}'
         for row in order
         if abs(direction[row]) > _WORTH * largest
     ]
