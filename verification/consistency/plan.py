@@ -49,6 +49,7 @@ class Extent:
     imu_seeds : imu: runs of each machine, motion and failure
     constant_seeds : constants: runs of each motion and group of constants
     cause_seeds : causes: runs of each case, and of 10 minutes without errors
+    cause_machines : causes: names or files
     wrong_seeds : wrong: runs of each machine
     fault_duration : delay and legs: s, of each run with a delay, and of each fault of a leg
     """
@@ -65,6 +66,7 @@ class Extent:
     imu_seeds: int = 3
     constant_seeds: int = 10
     cause_seeds: int = 3
+    cause_machines: tuple[str, ...] = (cause_checks.MACHINE,)
     wrong_seeds: int = 1
     fault_duration: float = 20.0
 
@@ -191,14 +193,15 @@ def _constants(extent: Extent) -> Iterator[Part]:
 
 
 def _causes(extent: Extent) -> Iterator[Part]:
-    for case in cause_checks.CASES:
-        yield Part(f'{cause_checks.MACHINE}, {case.title}', partial(_cause_checks, case.title, extent.cause_seeds))
-    yield Part(f'{cause_checks.MACHINE}, nothing wrong', partial(cause_checks.good_checks, extent.cause_seeds))
+    for machine in extent.cause_machines:
+        for case in cause_checks.CASES:
+            yield Part(f'{machine}, {case.title}', partial(_cause_checks, machine, case.title, extent.cause_seeds))
+        yield Part(f'{machine}, nothing wrong', partial(cause_checks.good_checks, machine, extent.cause_seeds))
 
 
-def _cause_checks(title: str, seeds: int) -> Iterable[Check]:
+def _cause_checks(machine: str, title: str, seeds: int) -> Iterable[Check]:
     case = next(case for case in cause_checks.CASES if case.title == title)
-    return cause_checks.cause_checks(case, seeds)
+    return cause_checks.cause_checks(machine, case, seeds)
 
 
 def _wrong(extent: Extent) -> Iterator[Part]:

@@ -127,15 +127,15 @@ def test_causes_that_are_named_wrong_or_not_at_all_are_missed(monkeypatch):
     data = late.spoil(SRS, 0, 12.0)
     result = cause_checks.estimate(SRS, data, EstimatorConfig(baseline=False, legs_alone=False))
     monkeypatch.setattr(cause_checks, 'estimate', lambda *args: result)
-    (check,) = cause_checks.cause_checks(late, 1)
+    (check,) = cause_checks.cause_checks('srs', late, 1)
     assert check.status == 'met' and '1 of 1' in check.measured
-    (check,) = cause_checks.cause_checks(replace(late, right=lambda name, seed: name == 'gravity'), 1)
+    (check,) = cause_checks.cause_checks('srs', replace(late, right=lambda machine, seed: ('gravity',)), 1)
     assert check.status != 'met' and 'else delay of the IMU' in check.measured
     monkeypatch.setattr(cause_checks, 'GOOD', 12.0)
-    (check,) = cause_checks.good_checks(1)
+    (check,) = cause_checks.good_checks('srs', 1)
     assert check.failed
     result = replace(result, health=replace(result.health, lasting='', findings=()))
-    (check,) = cause_checks.cause_checks(late, 1)
+    (check,) = cause_checks.cause_checks('srs', late, 1)
     assert check.status != 'met' and 'no alarm' in check.measured
 
 

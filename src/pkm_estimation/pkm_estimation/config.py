@@ -90,7 +90,9 @@ class EstimatorConfig(Settings):
         [], f'constants to estimate, any of {", ".join(EXTRA_STATES)}; they are observable in motion only',
         choices=EXTRA_STATES,
     )
-    leg_offset_std: float = setting(1e-3, 'standard deviation of the offsets of the drives [m; rad where they turn]', 1e-9, 1.0)
+    leg_offset_std: float = setting(
+        1e-3, 'standard deviation of the offsets of the drives [m; rad where they turn]', 1e-9, 1.0
+    )
     imu_delay: float = setting(0.0, 'known delay of the IMU stamps relative to the leg stamps [s]', -1.0, 1.0)
     imu_delay_std: float = setting(0.03, 'its standard deviation at the start, if estimated [s]', 1e-6, 1.0)
     imu_rotation_std: float = setting(0.05, 'standard deviation of the mounting rotation of the IMU [rad]', 1e-6, 3.0)

@@ -102,25 +102,26 @@ def causes(machine: Machine) -> Iterator[Cause]:
             f'scale or units of the {sensor}', np.array([1e-3]), _scaled(rows), lambda p: f'factor {1.0 + p[0]:.5g}',
             lambda m, p: f'driver: the samples times {1.0 + p[0]:.5g}',
         )  # fmt: skip
-    for drive, name in enumerate(machine.drive_labels):
-        yield _offset(drive, name)
-    for drive, name in enumerate(machine.drive_labels):
-        yield _drift(drive, name)
+    drives = list(zip(machine.drive_labels, machine.position_units, strict=True))
+    for drive, (name, unit) in enumerate(drives):
+        yield _offset(drive, name, f'm{unit}')
+    for drive, (name, unit) in enumerate(drives):
+        yield _drift(drive, name, f'm{unit}')
     for index, leg in enumerate(machine.legs):
         if len(leg.platform_closures) == 1 and machine.drives_are_struts:
             yield _geometry(index, leg.name)
 
 
-def _offset(drive: int, name: str) -> Cause:
+def _offset(drive: int, name: str, unit: str) -> Cause:
     return Cause(
-        f'offset of {name}', np.array([2e-5]), _longer(drive, False), lambda p: f'{1e3 * p[0]:+.3g} mm',
-        lambda m, p: f'{name}: length at zero, or estimate: [leg_offsets]', _length_errors(drive, False),
+        f'offset of {name}', np.array([2e-5]), _longer(drive, False), lambda p: f'{1e3 * p[0]:+.3g} {unit}',
+        lambda m, p: f'{name}: zero of its sensor, or estimate: [leg_offsets]', _length_errors(drive, False),
     )  # fmt: skip
 
 
-def _drift(drive: int, name: str) -> Cause:
+def _drift(drive: int, name: str, unit: str) -> Cause:
     return Cause(
-        f'drift of {name}', np.array([2e-5, 2e-6]), _longer(drive, True), lambda p: f'{1e3 * p[1]:+.3g} mm/s',
+        f'drift of {name}', np.array([2e-5, 2e-6]), _longer(drive, True), lambda p: f'{1e3 * p[1]:+.3g} {unit}/s',
         lambda m, p: f'{name}: its sensor, or estimate: [leg_offsets] with leg_offset_walk',
         _length_errors(drive, True),
     )  # fmt: skip

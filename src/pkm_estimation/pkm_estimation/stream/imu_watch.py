@@ -12,10 +12,14 @@ from pkm_description.kernels.model import Integers
 from pkm_description.machine import ImuSensor
 
 from pkm_estimation.stream.imu_jumps import ImuJumps
+from pkm_estimation.stream.range_ends import RangeEnds
 from pkm_estimation.stream.samples import EARLIER, Instant
 
 #: parts of the range from which on a number counts as clipped, and as none of this sensor
 _CLIPPED, _BEYOND = 0.998, 1.05
+#: the six numbers of a sample
+_AXES = tuple(f'{what} {axis}' for what in ('specific force', 'angular rate') for axis in 'xyz')
+_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
 #: m/s^2 and rad/s that no platform does, where the range is not known
 _ABSURD = 1000.0, 100.0
 #: samples that repeat the one before, all six numbers, from which on the IMU may be frozen; parts of its usual repeats
@@ -75,6 +79,7 @@ class ImuWatch:
         self._parts = self._scale / limits
         self._feels_gravity = feels_gravity
         self.jumps = ImuJumps(imu, conversion, self._kept)
+        self._ends = RangeEnds()
         self.reset()
 
     def reset(self) -> None:
@@ -86,24 +91,29 @@ class ImuWatch:
         self._repeats, self._usual = 0, 0
         self._run_begin = Instant(0, 0)
         self.jumps.reset()
+        self._ends.reset()
 
     def snapshot(self) -> dict[str, Any]:
         """State for :meth:`restore`."""
-        return {**vars(self), '_spans': list(self._spans), 'jumps': deepcopy(self.jumps)}
+        return {
+            **vars(self), '_spans': list(self._spans), 'jumps': deepcopy(self.jumps), '_ends': deepcopy(self._ends),
+        }  # fmt: skip
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a snapshot, which can be used again."""
-        vars(self).update(
-            {**snapshot, '_spans': list(snapshot['_spans']), 'jumps': deepcopy(snapshot['jumps'])}
-        )
+        own = {name: deepcopy(snapshot[name]) for name in ('jumps', '_ends')}
+        vars(self).update({**snapshot, '_spans': list(snapshot['_spans']), **own})
 
     # -- samples -------------------------------------------------------------------------------------------------------
 
     def take(self, instant: Instant, value: Array) -> None:
         """Look at a sample (6,) as the driver has it; one that is late is not looked at."""
+        if self._instant is None or not instant < self._instant:
+            self._take(instant, value, self._ends.find(value[None]).item())
+
+    def _take(self, instant: Instant, value: Array, ended: int) -> None:
+        """The same of the next sample; ``ended`` is 1 plus an axis that has stopped at the end of a range, or 0."""
         before = self._instant
-        if before is not None and instant < before:
-            return
         self.jumps.take(instant.epoch, np.array([instant.stamp]), value[None])
         content, parts = value.tobytes(), value * self._parts
         if content == self._last and value[:3].any():
@@ -113,6 +123,10 @@ class ImuWatch:
         self._instant, self._last = instant, content
         if not parts.dot(parts) < 1.0 or (self._feels_gravity and not value[:3].any()):
             self._judge(before, instant, value)
+        elif ended and not self._known[ended - 1]:
+            size = abs(float(value[ended - 1] * self._scale[ended - 1]))
+            detail = f'{_AXES[ended - 1]} stops at {size:.4g} {_UNITS[ended - 1]} while it moves fast: clipped'
+            self._add('imu_clipped', f'{detail}; state its range in the machine file', before, instant, instant)
 
     def take_all(self, epoch: int, stamps: Integers, values: Array) -> None:
         """Look at samples (M,) ns, (M, 6) that continue this stream."""
@@ -123,12 +137,13 @@ class ImuWatch:
         quiet = quiet and bool((np.einsum('ij,ij->i', parts, parts) < 0.999).all())
         quiet = quiet and bool((values[1:] != values[:-1]).any(axis=1).all())
         quiet = quiet and (not self._feels_gravity or bool(values[:, :3].any(axis=1).all()))
-        if quiet:
+        ended = self._ends.find(values)
+        if quiet and not ended.any():
             self.jumps.take(epoch, stamps, values)
             self._instant, self._last = Instant(epoch, int(stamps[-1])), values[-1].tobytes()
             return
-        for stamp, value in zip(stamps.tolist(), values, strict=True):
-            self.take(Instant(epoch, stamp), value)
+        for stamp, value, end in zip(stamps.tolist(), values, ended.tolist(), strict=True):
+            self._take(Instant(epoch, stamp), value, end)
 
     def _judge(self, before: Instant | None, instant: Instant, value: Array) -> None:
         size = np.abs(value * self._scale)
@@ -142,9 +157,8 @@ class ImuWatch:
 
     def _largest(self, size: Array) -> str:
         axis = int(np.argmax(size / self._ranges))
-        unit, what = ('m/s^2', 'specific force') if axis < 3 else ('rad/s', 'angular rate')
         whose = 'of its range' if self._known[axis] else 'that any platform does'
-        return f'{what} {"xyz"[axis % 3]} reaches {size[axis]:.4g} {unit} of {self._ranges[axis]:.4g} {whose}'
+        return f'{_AXES[axis]} reaches {size[axis]:.4g} {_UNITS[axis]} of {self._ranges[axis]:.4g} {whose}'
 
     def _repeat(self, instant: Instant) -> None:
         assert self._instant is not None
