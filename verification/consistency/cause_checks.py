@@ -55,8 +55,6 @@ class Case:
 def cause_checks(source: str, case: Case, seeds: int) -> Iterator[Check]:
     """Names of the first cause over the seeds; the IMU is not left out, so that it is the innovations that tell."""
     machine, config = load_machine(source), EstimatorConfig(baseline=False, legs_alone=False)
-    if case.of_struts and not machine.drives_are_struts:
-        return
     named, others = 0, []
     for seed in range(seeds):
         first = _first(estimate(machine, case.spoil(machine, seed, case.duration), config).health)
@@ -195,3 +193,9 @@ CASES = (
     # along the leg they are one
     Case('a joint centre 1 mm off', 75.0, _moved, _of_leg('geometry', 'offset'), of_struts=True),
 )
+
+
+def cases_of(source: str) -> tuple[Case, ...]:
+    """Cases that a machine can have."""
+    struts = load_machine(source).drives_are_struts
+    return tuple(case for case in CASES if struts or not case.of_struts)

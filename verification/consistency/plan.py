@@ -194,7 +194,7 @@ def _constants(extent: Extent) -> Iterator[Part]:
 
 def _causes(extent: Extent) -> Iterator[Part]:
     for machine in extent.cause_machines:
-        for case in cause_checks.CASES:
+        for case in cause_checks.cases_of(machine):
             yield Part(f'{machine}, {case.title}', partial(_cause_checks, machine, case.title, extent.cause_seeds))
         yield Part(f'{machine}, nothing wrong', partial(cause_checks.good_checks, machine, extent.cause_seeds))
 

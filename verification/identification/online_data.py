@@ -9,7 +9,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
-from pkm_description.motion.profiles import fourier_profile, mp1_profile, sample_times
+from pkm_description.motion.profiles import excitation_profile, mp1_profile, sample_times
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.sliding_polynomial import WindowSample
 
@@ -22,6 +22,8 @@ from verification.identification_data.signals import drive_signals
 STEP = 0.001
 #: part of the platform's mass; its centre in radii of the platform, its sides, too: a cube
 LOAD, PLACE, SIDE = 0.1, (0.1, -0.06, 0.12), 0.2
+#: part of what is told of a parameter that counts as nothing
+_NOTHING = 1e-12
 #: s, after the load and before the end, so that the fade of the motion comes after what is judged
 AFTER = 8.0
 
@@ -66,9 +68,10 @@ def stream(
 
     Parameters
     ----------
-    source : name or path of a hexapod
+    source : name or path of a machine
     case : of :data:`verification.identification_data.cases.CASES`
-    motion : ``fourier`` (platform shifts and turns) or ``mp1`` (a circle, and slow turns)
+    motion : ``fourier`` (platform shifts and turns; where it is not free: sines of the drives) or ``mp1`` (a circle,
+        and slow turns)
     since, duration : s
     has_load : whether a load comes at all
     friction : factor by which friction has grown at the end, or one for each drive (A,)
@@ -78,7 +81,7 @@ def stream(
     hidden = hidden_bodies(nominal, known, seed)
     physics = Physics(hidden, STEP, passive_radius(nominal, known))
     rubbing = drive_friction(nominal, known, seed, physics.drive_inertia, STEP)
-    profile = fourier_profile(nominal, duration, seed) if motion == 'fourier' else mp1_profile(nominal, duration)
+    profile = mp1_profile(nominal, duration) if motion == 'mp1' else excitation_profile(nominal, duration, seed)
     wanted = profile.evaluate(sample_times(duration, 1.0 / STEP))
     payload = load_of(nominal) if has_load else None
     run = physics.run(wanted, nominal, rubbing, Happening(payload, since if has_load else np.inf, friction))
@@ -105,8 +108,10 @@ def center_bound(data: OnlineData, span: float) -> Array:
         sample = WindowSample(0, position, velocity, acceleration, none, none, 0.0, none, none, none, none)
         rows = observation.rows(sample).platform
         information += 10.0 * (rows.T / data.effort_noise**2) @ rows
-    size = 1.0 / np.sqrt(np.diag(information))
-    covariance = np.outer(size, size) * np.linalg.inv(information * np.outer(size, size))
+    told = np.diag(information)
+    size = 1.0 / np.sqrt(np.where(told > 0.0, told, 1.0))
+    scaled = information * np.outer(size, size) + _NOTHING * np.eye(10)
+    covariance = np.outer(size, size) * np.linalg.inv(scaled)
     mass, center = data.payload.mass, data.payload.center_of_mass
     slope = np.concatenate([-center[:, None], np.eye(3)], axis=1) / mass
     return np.asarray(np.sqrt(np.diag(slope @ covariance[:4, :4] @ slope.T)))
