@@ -89,8 +89,7 @@ def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: i
         return holds('constants', what, required, measured, False)
     return short_of(
         'constants', what, required, measured, lower <= normalised.mean, True,
-        'what a motion does not show (a mounting about an axis about which nothing turns) acts as noise on the rest, '
-        'which is too cautious',
+        'products of constants that the motion hardly shows count as noise, which is too cautious',
     )  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def load_checks(machine: str, case: str, motion: str, seeds: range) -> Iterator[
         f'{name}-delay', f'a load is named after {told}', f'<= {NAMED:g} s', f'{latest:.3g} s', latest <= NAMED,
         latest <= LATEST or too_light,
         'friction, ripple and noise make as large forces: five deviations of the mass take longer'
-        + (' (the node says so: detectable_mass)' if too_light else ''),
+        + (' (the node says so in /diagnostics)' if too_light else ''),
     )  # fmt: skip
     if not np.isfinite(latest):
         return

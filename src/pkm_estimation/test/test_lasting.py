@@ -14,6 +14,7 @@ from pkm_description.kernels import cache
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
+from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking, ranking_job
@@ -178,6 +179,26 @@ def test_small_excess_must_last() -> None:
     assert not lasting_excess(blocks([1.3] * 60 + [1.0] * 60), names)
     assert not any(lasting_excess(blocks([1.0] * 120, seed), names) for seed in range(60))
     assert excess(blocks([1.5] * 40), names, LARGE)
+
+
+def test_colour_of_innovations_that_are_smaller_than_claimed_is_no_alarm_with_estimated_constants() -> None:
+    """Errors that last count as more noise of each sample then, so that innovations are small and not white."""
+    names, coloured = SRS.drive_labels, blocks([2.5] * 30)
+    small = [block._replace(means=0.4 * block.means, products=0.16 * block.products) for block in coloured]
+    assert 'as much as white ones' in excess(small, names, LARGE)
+    assert not excess(small, names, LARGE, are_white=False)
+    assert 'as much as is claimed' in excess(coloured, names, LARGE, are_white=False)
+
+
+@pytest.mark.parametrize('name', ['srs', 'delta'])
+def test_constants_that_are_being_found_raise_no_alarm(name: str) -> None:
+    """Before: means of 50 innovations scatter 2 to 4 times as much as white ones, while the NIS was 0.4 of 6."""
+    machine = load_machine(name)
+    evaluate, time = drives_profile(machine, 30.0).evaluate, 5.0 + np.arange(1500) / 100.0
+    wrong = SensorConditions(imu_misalignment=(0.01, -0.008, 0.012), imu_delay=0.004)
+    data = simulate_sensors(machine, evaluate, time, wrong, 1)
+    result = estimate(machine, data, EstimatorConfig(baseline=False, estimate=('imu_delay', 'imu_rotation')))
+    assert 'over_confident' not in result.health.counters
 
 
 def test_an_imu_without_legs_fills_no_memory() -> None:

@@ -83,9 +83,9 @@ class PlatformFilter:
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(config, self.layout, geometry)
         self.walk = walk_variances(self.layout, config, machine)
+        self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
         self.moves = config.filter == 'manifold'
-        self._constants = constant_states(self.layout, geometry, config, self.legs)
         self.record: StepWatcher | None = None
         self.set_noise(1.0, 1.0)
 

@@ -79,7 +79,11 @@ def lasting_excess(blocks: Sequence[Block], legs: Sequence[str]) -> str:
 
 
 def excess(
-    blocks: Sequence[Block], legs: Sequence[str], least: tuple[float, float, float], certain: float = _CERTAIN
+    blocks: Sequence[Block],
+    legs: Sequence[str],
+    least: tuple[float, float, float],
+    certain: float = _CERTAIN,
+    are_white: bool = True,
 ) -> str:
     """What of the innovations of blocks is larger than it should be, beyond chance, in words; empty: nothing.
 
@@ -88,6 +92,7 @@ def excess(
     legs : names
     least : ratios to what is expected that matter, such as :data:`LARGE`
     certain : standard deviations beyond chance
+    are_white : whether they should be; else means are compared with what is claimed, not with how samples scatter
     """
     seconds = span(blocks)
     numbers = sum(block.numbers for block in blocks)
@@ -108,15 +113,18 @@ def excess(
     if len(whole) < _FEWEST:
         return ''
     drives = len(squares)
-    covariance = np.sum([block.products for block in whole], axis=0) / sum(block.complete - 1 for block in whole)
     means = np.array([block.means * block.complete**0.5 for block in whole])
+    covariance, numbers, as_much_as = np.eye(drives), len(whole), 'is claimed'  # legs may be one and the same
+    if are_white:
+        covariance = np.sum([block.products for block in whole], axis=0) / sum(block.complete - 1 for block in whole)
+        numbers, as_much_as = drives * len(whole), 'white ones'
     try:
         statistic = float(np.sum(means * np.linalg.solve(covariance, means.T).T))
     except np.linalg.LinAlgError:
         return ''
     ratio = statistic / (drives * len(whole))
-    if _is_large(ratio, drives * len(whole), least[2], certain):
-        return f'means of {longest} innovations scatter {ratio:.3g} times as much as white ones, for {seconds:.3g} s'
+    if _is_large(ratio, numbers, least[2], certain):
+        return f'means of {longest} innovations scatter {ratio:.3g} times as much as {as_much_as}, for {seconds:.3g} s'
     return ''
 
 

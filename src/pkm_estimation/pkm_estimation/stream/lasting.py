@@ -212,7 +212,8 @@ class LastingTest:
         """Test the innovations up to a stamp [ns], and rank the causes of what is wrong with them."""
         recent = self._recent()
         labels = self._machine.drive_labels
-        alarm, small = excess(recent, labels, LARGE), ''
+        # of constants that are being found, errors that last count as more noise of each sample
+        alarm, small = excess(recent, labels, LARGE, are_white=not self._config.estimate), ''
         if not alarm and self._is_ranked and span(self._blocks) >= _SHORTEST_LONG:
             small = lasting_excess(self._blocks, labels)
             alarm = small if self._is_explained else ''
