@@ -26,7 +26,7 @@ class SoakResult:
     steps, outputs : leg measurements sent, estimates given
     faults : how often each fault began
     not_finite : estimates with a number that is not finite
-    not_positive : estimates after which the filter's covariance was not positive definite
+    not_positive : messages after which the covariance of the filter in use was not positive definite
     largest_error : m, position, of estimates without a fault in the last two seconds
     typical_error : m, root mean square of the same
     largest_normalised : the largest of the same in standard deviations that are claimed (Mahalanobis distance)
@@ -85,8 +85,10 @@ def soak(
                     largest, squares, judged = max(largest, error), squares + error * error, judged + 1
                     spread = output.motion.pose_covariance[:3, :3]
                     normalised = max(normalised, float(off @ np.linalg.lstsq(spread, off)[0]) ** 0.5)
-            if pipeline.tracker.now is not None:
-                not_positive += not _is_positive(pipeline.filter.covariance)
+            tracker = pipeline.tracker
+            if tracker.now is not None:  # an IMU that is only tried may lead its filter anywhere
+                in_use = tracker.alone.filter if tracker.imu_fault.is_on else tracker.filter
+                not_positive += not _is_positive(in_use.covariance)
         if progress is not None and step % (steps // 100 + 1) == 0:
             progress(step)
     typical = (squares / max(1, judged)) ** 0.5

@@ -165,7 +165,8 @@ class LegsAloneTracker(ImuTrialTracker):
             along()
             if alone.is_lost and len(used) == self.machine.actuated_count:
                 # far from linear: a correction would lead to any of the assembly modes, and call it certain
-                raise SurpriseError('neither IMU nor legs for so long that the pose is not known any more', 'pose_lost')
+                why = 'no IMU, and legs that were silent or moved as no platform does: the pose is not known'
+                raise SurpriseError(why, 'pose_lost')
             if not self._begins_doubt(measurement.instant.stamp, doubt, alone.filter):
                 return alone.update(sample.positions, used)
         innovation = self._correct_in_doubt(measurement, doubt, alone.filter, used)
