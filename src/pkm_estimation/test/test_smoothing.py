@@ -7,7 +7,9 @@ import pytest
 from moving_platform import BIAS_STD, Motion, measured
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
+from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.offline import smoothing
+from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.recording import SensorData
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
@@ -232,6 +234,24 @@ def test_constants_are_known_from_the_first_sample_on():
     np.testing.assert_allclose(smooth.state[:, rows], smooth.state[-1:, rows].repeat(len(smooth), 0), atol=1e-6)
     assert smooth.state_std[0, rows].max() < 2e-4
     assert np.abs(error).max() < 4.0
+
+
+def test_a_mounting_beside_constraints_is_smoothed_from_where_it_is_corrected():
+    """While constants are only considered a step is no correction by a measurement: covariances grew to 1e8 m^2."""
+    machine = load_machine('valencia_3rps')
+    source, time = drives_profile(machine, 20.0), 4.0 + np.arange(800) / 100.0
+    turned = SensorConditions(imu_misalignment=(0.01, -0.008, 0.012))
+    data = simulate_sensors(machine, source.evaluate, time, turned, 1)
+    config = replace(CONFIG, estimate=('imu_rotation',))
+    smooth, plain = (estimate(machine, data, config, smooth=way) for way in (True, False))
+    for covariances in (smooth.motion.pose_covariance, smooth.motion.twist_covariance):
+        assert np.linalg.eigvalsh(covariances)[:, 0].min() > 0.0
+    late = slice(500, None)
+    truth = source.evaluate(time).position[late]
+    off, off_plain = (result.motion.position[late] - truth for result in (smooth, plain))
+    assert np.sum(off**2) < 0.7 * np.sum(off_plain**2)
+    deviations = np.sqrt(smooth.motion.pose_covariance[late].diagonal(axis1=1, axis2=2)[:, :3])
+    assert np.mean((off / deviations) ** 2) < 1.5
 
 
 def test_an_estimate_that_goes_back_for_late_samples_cannot_be_smoothed():

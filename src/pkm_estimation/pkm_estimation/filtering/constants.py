@@ -91,6 +91,11 @@ class ConstantStates:
         """Begin with the prior."""
         self._memory = _Memory(0.0, self._prior, place=self._place_at_start)
 
+    @property
+    def are_considered(self) -> bool:
+        """Whether measurements do not correct the constants yet."""
+        return self._memory.settled < _SETTLING
+
     def snapshot(self) -> _Memory:
         """State for :meth:`restore`; it is never changed in place."""
         return self._memory
@@ -153,7 +158,7 @@ class ConstantStates:
         other states is, so the covariance stays consistent (Schmidt 1966).
         """
         self._memory = self._memory._replace(since_update=0.0)
-        if self._memory.settled < _SETTLING:
+        if self.are_considered:
             ukf.state[self._rows] = state[self._rows]
             ukf.covariance[self._block] = covariance[self._block]
             ukf.carried[self._rows] = carried[self._rows]

@@ -274,6 +274,11 @@ class PlatformFilter:
         if self.record is not None:
             self.record.moved(transport)
 
+    @property
+    def can_be_smoothed(self) -> bool:
+        """Whether corrections are those of one estimate: not while constants are considered beside constraints."""
+        return self._constants is None or not (self.legs.constraint_count and self._constants.are_considered)
+
     def take_constants_as_known(self) -> None:
         """Neither correct estimated constants nor add to their covariance from now on."""
         self._constants = None

@@ -111,7 +111,8 @@ class TrackerSteps(TrackerParts):
         instant, sample, is_open = measurement.instant, measurement.sample, self.doubt.is_open
         baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
         if self.filter.record is not None:
-            (self.filter.record.pause if is_open else self.filter.record.go_on)()
+            can_be_smoothed = not is_open and self.filter.can_be_smoothed
+            (self.filter.record.go_on if can_be_smoothed else self.filter.record.pause)()
         assert self.now is not None
         jumped = self.imu_watch.jumps.at(self.now.instant) if self.leg_gate.active else None
         last = self.continuity.last
