@@ -226,7 +226,7 @@ def known(covariance, prior):
     names = (*(f'leg_offsets leg{k}' for k in range(1, 7)), 'imu_position x', 'imu_position y', 'imu_position z')
     groups = {'leg_offsets': slice(0, 6), 'imu_position': slice(6, 9)}
     patterns = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
-    return Observability(names, groups, prior, covariance, patterns, (1.0, 1.0))
+    return Observability(names, ('m',) * 9, groups, prior, covariance, patterns, (1.0, 1.0))
 
 
 def test_directions_are_principal_axes_in_units_of_the_prior():
