@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from pkm_description import load_machine
 pytest.importorskip('rclpy')
 
 import rclpy
+from pkm_bringup.nodes import robot_listener
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, SENSOR_QOS
 from pkm_description.ros.testing import ros_domain
@@ -121,6 +123,27 @@ def test_an_interrupt_ends_it_with_a_report_of_what_came(driver, tmp_path):
         assert run.wait() in (1, 2)
         assert 'Traceback' not in run.output
         assert json.loads(path.read_text())['machine'] == 'srs'
+
+
+@pytest.mark.parametrize('interrupted', [True, False])
+def test_an_interrupt_that_comes_as_another_error_gives_the_report_too(interrupted, monkeypatch):
+    """In a callback of C++ code a KeyboardInterrupt becomes another error: it ended with 0 and without a report."""
+
+    def look():
+        raise RuntimeError('of C++ code')
+
+    monkeypatch.setattr(robot_listener, 'was_interrupted', lambda: interrupted)
+    monkeypatch.setattr(robot_listener, 'StreamExecutor', lambda: SimpleNamespace(add_node=lambda node: None))
+    monkeypatch.setattr(robot_listener, 'check_robot', lambda machine, seen: seen)
+    monkeypatch.setattr(robot_listener, 'tell', lambda findings, *files: 1 if findings == 'seen' else 0)
+    node = SimpleNamespace(
+        _topics=('/drives', '/imu'), _settings=SimpleNamespace(duration=1.0), context=SimpleNamespace(ok=lambda: True),
+        _has_enough=lambda: False, _look=look, _observation=lambda: 'seen', machine=None, _json=None, _driver_file=None,
+    )  # fmt: skip
+    with pytest.raises(SystemExit if interrupted else RuntimeError) as ended:
+        robot_listener.RobotListener.run(node)
+    if interrupted:
+        assert ended.value.code == 1
 
 
 def test_nothing_at_all_is_said_so(driver, tmp_path):

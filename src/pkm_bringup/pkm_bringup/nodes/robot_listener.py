@@ -14,7 +14,7 @@ import numpy as np
 from pkm_description.loading.arguments import machine_of_options
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.node_main import run_node
+from pkm_description.ros.node_main import run_node, was_interrupted
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
 from pkm_description.ros.stream_executor import StreamExecutor
@@ -101,7 +101,9 @@ class RobotListener(Node):
                 executor.serve(0.05)
             if self.context.ok():
                 self._look()
-        except (KeyboardInterrupt, ExternalShutdownException):
+        except (KeyboardInterrupt, Exception) as error:
+            if not (isinstance(error, KeyboardInterrupt | ExternalShutdownException) or was_interrupted()):
+                raise
             print('interrupted: a report of what has come so far', flush=True)
         raise SystemExit(tell(check_robot(self.machine, self._observation()), self._json, self._driver_file))
 

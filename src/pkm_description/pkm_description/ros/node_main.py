@@ -22,6 +22,17 @@ from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
 _LATER, _LOST = 0.01, 5.0
 
 
+class _Run:
+    """Of the node that runs: set by the first SIGINT."""
+
+    interrupted = threading.Event()
+
+
+def was_interrupted() -> bool:
+    """Whether the node that runs got a SIGINT: rclpy's C++ code may turn the KeyboardInterrupt into another error."""
+    return _Run.interrupted.is_set()
+
+
 def run_node(
     factory: Callable[[], object],
     args: Sequence[str] | None = None,
@@ -115,7 +126,7 @@ def _interrupt_once() -> threading.Event:
     threading.Event
         Set by the first SIGINT.
     """
-    interrupted = threading.Event()
+    interrupted = _Run.interrupted = threading.Event()
 
     def handler(number: int, frame: FrameType | None) -> None:
         if interrupted.is_set():
