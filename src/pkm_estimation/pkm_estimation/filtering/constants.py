@@ -84,7 +84,7 @@ class ConstantStates:
         self._bias_variance = std[BIASES] ** 2
         self._place_at_start = None
         if layout.imu_position is not None:
-            self._place_at_start = PlaceMemory.of(np.zeros(3), np.diag(std[layout.imu_position] ** 2))
+            self._place_at_start = PlaceMemory.of(layout.imu_position, np.zeros(len(std)), np.diag(std**2))
         self.start()
 
     def start(self) -> None:
@@ -135,21 +135,20 @@ class ConstantStates:
         CovarianceError
             The covariance is not positive definite, or not finite.
         """
-        settled, reference, look, _, _, seen = self._memory
-        rows = self._layout.imu_position
+        settled, reference, look, _, _, place = self._memory
         if look <= 0.0:
             look = _INTERVAL
             if not np.isfinite(ukf.covariance).all():
                 raise CovarianceError('state covariance is not finite')
-            if seen is not None and rows is not None:
-                seen.take_back(ukf, rows)
+            if place is not None:
+                place.take_back(ukf)
             doubted = self._is_due(ukf.covariance[self._block], reference)
             if doubted:
                 self._doubt(ukf)
                 settled, reference = 0.0, ukf.covariance[self._block]
-            if seen is not None and rows is not None and (doubted or seen.is_due):
-                seen = PlaceMemory.of(ukf.state[rows], ukf.covariance[rows, rows])
-        self._memory = self._memory._replace(settled=settled, reference=reference, until_look=look, place=seen)
+            if place is not None and (doubted or place.is_due):
+                place = PlaceMemory.of(place.rows, ukf.state, ukf.covariance)
+        self._memory = self._memory._replace(settled=settled, reference=reference, until_look=look, place=place)
 
     def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array, carried: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n), ``carried`` (n, c) are those before it.

@@ -31,12 +31,14 @@ class PlaceMemory(NamedTuple):
 
     Attributes
     ----------
+    rows : of the place in the state
     time : s since then
     place, covariance : (3,) m, (3, 3) of the place then
     turns : (3, 3) s, integral of the rotation, platform axes to base axes
     noise : rad^2 s, integral of the variance of the attitude about the axis where it is largest
     """
 
+    rows: slice
     time: float
     place: Array
     covariance: Array
@@ -44,9 +46,9 @@ class PlaceMemory(NamedTuple):
     noise: float
 
     @classmethod
-    def of(cls, place: Array, covariance: Array) -> PlaceMemory:
-        """From now on."""
-        return cls(0.0, place.copy(), covariance.copy(), np.zeros((3, 3)), 0.0)
+    def of(cls, rows: slice, state: Array, covariance: Array) -> PlaceMemory:
+        """From now on, of a state (n,) and its covariance (n, n)."""
+        return cls(rows, 0.0, state[rows].copy(), covariance[rows, rows].copy(), np.zeros((3, 3)), 0.0)
 
     def after(self, ukf: KalmanFilter, rotation: Array, duration: float) -> PlaceMemory:
         """After ``duration`` s at a rotation (3, 3) from platform axes to base axes."""
@@ -60,9 +62,9 @@ class PlaceMemory(NamedTuple):
         """Whether the time is over."""
         return self.time >= _WINDOW
 
-    def take_back(self, ukf: KalmanFilter, rows: slice) -> None:
+    def take_back(self, ukf: KalmanFilter) -> None:
         """Know directions of the place that have not turned as before; the platform's pose stays as well known."""
-        mean = self.turns / self.time
+        rows, mean = self.rows, self.turns / self.time
         squares, directions = np.linalg.eigh(np.eye(3) - mean.T @ mean)
         unseen = directions[:, squares < _ABOVE_NOISE * self.noise / self.time]
         lost, mixed = np.linalg.eigh(unseen.T @ (self.covariance - ukf.covariance[rows, rows]) @ unseen)

@@ -44,9 +44,9 @@ def contradiction(machine: Machine, positions: Array, pose: Pose, std: Array) ->
         return ''
     worst = int(np.argmax(np.abs(off)))
     size = 1e3 * abs(off[worst] * std[worst])
-    unit = 'mrad' if machine.actuated_joints[worst].kind == 'revolute' else 'mm'
     return (
-        f'redundant drives contradict each other: {machine.drive_labels[worst]} is {size:.3g} {unit} '
+        f'redundant drives contradict each other: {machine.drive_labels[worst]} is '
+        f'{size:.3g} m{machine.position_units[worst]} '
         f'({abs(off[worst]):.3g} standard deviations) off what fits all best. Calibrate the zeros of the drives, state '
         'a larger noise of their positions, or estimate: [leg_offsets]'
     )

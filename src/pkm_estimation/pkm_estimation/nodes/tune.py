@@ -22,6 +22,7 @@ from pkm_description.writing import make_folder, write_text
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream.samples import IMU_UNITS
 from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overlapping_allan_deviation
 from pkm_estimation.tuning.allan_plot import (
     allan_figure,
@@ -37,7 +38,6 @@ from pkm_estimation.tuning.observability import observability
 from pkm_estimation.tuning.observability_report import observability_report
 from pkm_estimation.tuning.static_calibration import (
     IMU_CHANNELS,
-    IMU_UNITS,
     LEG_OFFSET_STD,
     calibrate_static,
     require_standstill,

@@ -13,13 +13,12 @@ from pkm_description.machine import ImuSensor
 
 from pkm_estimation.stream.imu_jumps import ImuJumps
 from pkm_estimation.stream.range_ends import RangeEnds
-from pkm_estimation.stream.samples import EARLIER, Instant
+from pkm_estimation.stream.samples import EARLIER, IMU_UNITS, Instant
 
 #: parts of the range from which on a number counts as clipped, and as none of this sensor
 _CLIPPED, _BEYOND = 0.998, 1.05
 #: the six numbers of a sample
 _AXES = tuple(f'{what} {axis}' for what in ('specific force', 'angular rate') for axis in 'xyz')
-_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
 #: m/s^2 and rad/s that no platform does, where the range is not known
 _ABSURD = 1000.0, 100.0
 #: samples that repeat the one before, all six numbers, from which on the IMU may be frozen; parts of its usual repeats
@@ -125,7 +124,7 @@ class ImuWatch:
             self._judge(before, instant, value)
         elif ended and not self._known[ended - 1]:
             size = abs(float(value[ended - 1] * self._scale[ended - 1]))
-            detail = f'{_AXES[ended - 1]} stops at {size:.4g} {_UNITS[ended - 1]} while it moves fast: clipped'
+            detail = f'{_AXES[ended - 1]} stops at {size:.4g} {IMU_UNITS[ended - 1]} while it moves fast: clipped'
             self._add('imu_clipped', f'{detail}; state its range in the machine file', before, instant, instant)
 
     def take_all(self, epoch: int, stamps: Integers, values: Array) -> None:
@@ -158,7 +157,7 @@ class ImuWatch:
     def _largest(self, size: Array) -> str:
         axis = int(np.argmax(size / self._ranges))
         whose = 'of its range' if self._known[axis] else 'that any platform does'
-        return f'{_AXES[axis]} reaches {size[axis]:.4g} {_UNITS[axis]} of {self._ranges[axis]:.4g} {whose}'
+        return f'{_AXES[axis]} reaches {size[axis]:.4g} {IMU_UNITS[axis]} of {self._ranges[axis]:.4g} {whose}'
 
     def _repeat(self, instant: Instant) -> None:
         assert self._instant is not None

@@ -18,6 +18,8 @@ from pkm_estimation.kernels.input_path import SAMPLES
 NANOSECOND = 1e-9
 #: samples before an interval that its input goes through
 EARLIER = SAMPLES - 2
+#: of the six numbers of a sample
+IMU_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
 
 
 class StampVerdict(Enum):

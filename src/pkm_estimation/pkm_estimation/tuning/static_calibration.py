@@ -16,7 +16,6 @@ from pkm_estimation.tuning.standstill import find_movement
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
 
 IMU_CHANNELS = tuple(f'{sensor} {axis}' for sensor in ('accelerometer', 'gyroscope') for axis in 'xyz')
-IMU_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
 
 #: how far averages over a tenth of a second may be from their median, beside noise: m (or rad), m/s^2, rad/s
 LEG_TOLERANCE, FORCE_TOLERANCE, RATE_TOLERANCE = 5e-5, 2e-2, 2e-3
