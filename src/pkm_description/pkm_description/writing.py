@@ -65,7 +65,7 @@ def replacing(path: str | Path, exclusive: bool = False) -> Iterator[Path]:
     Raises
     ------
     UnwritableError
-        In place of an :class:`OSError` in the block.
+        In place of an :class:`OSError` in the block, unless that names a file elsewhere: then it is raised as it is.
     FileExistsError
         The file is there, and ``exclusive``.
     """
@@ -83,6 +83,8 @@ def replacing(path: str | Path, exclusive: bool = False) -> Iterator[Path]:
     except FileExistsError:
         raise
     except OSError as error:
+        if _names_another(error, beside, target):
+            raise
         raise unwritable(given, error) from None
     finally:
         if not is_special:
@@ -101,7 +103,7 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
     Raises
     ------
     UnwritableError
-        In place of an :class:`OSError` in the block.
+        In place of an :class:`OSError` in the block, unless that names a file elsewhere: then it is raised as it is.
     """
     folder = make_folder(folder)
     beside = folder / f'.{uuid.uuid4().hex[:8]}'
@@ -116,6 +118,8 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
     except FileExistsError:
         raise
     except OSError as error:
+        if _names_another(error, beside, folder):
+            raise
         raise unwritable(folder, error) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -126,6 +130,14 @@ def write_text(path: str | Path, text: str, exclusive: bool = False) -> Path:
     with replacing(path, exclusive) as beside:
         beside.write_text(text, encoding='utf-8')
     return Path(path)
+
+
+def _names_another(error: OSError, *places: Path) -> bool:
+    """Whether an error is of a file elsewhere, such as one that the block reads."""
+    if not isinstance(error.filename, (str, Path)):
+        return False
+    named = Path(error.filename)
+    return not any(named == place or place in named.parents for place in places)
 
 
 def _to_disk(file: Path) -> None:

@@ -72,6 +72,15 @@ def test_places_that_nobody_can_write_to(tmp_path: Path) -> None:
             make_folder(folder)
 
 
+def test_error_of_a_file_that_the_block_reads_names_that_file(tmp_path: Path) -> None:
+    missing = tmp_path / 'template.j2'
+    with pytest.raises(FileNotFoundError, match='template.j2'), replacing(tmp_path / 'report.html') as beside:
+        beside.write_text(missing.read_text())
+    with pytest.raises(FileNotFoundError, match='template.j2'), replacing_together(tmp_path / 'run') as folder:
+        (folder / 'report.html').write_text(missing.read_text())
+    assert entries(tmp_path / 'run') == []
+
+
 def test_what_somebody_wrote_is_not_replaced(tmp_path: Path) -> None:
     file = tmp_path / 'overlay.yaml'
     write_text(file, 'mine', exclusive=True)

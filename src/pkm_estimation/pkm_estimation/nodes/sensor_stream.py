@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pkm_description.ros.lost_messages import LostMessages
 from pkm_description.ros.qos import with_few_held
 from pkm_description.ros.serialized import UNREADABLE, TooLongError
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.subscription import MessageInfo, Subscription
+from rclpy.subscription import Subscription
 
 from pkm_estimation.stream.health import HealthMonitor
+
+if TYPE_CHECKING:
+    from rclpy.subscription import MessageInfo  # not in the rclpy of Jazzy
 
 #: ticks after a message that was too long for which few messages are held
 _NARROW = 5

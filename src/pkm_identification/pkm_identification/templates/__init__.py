@@ -1,1 +1,0 @@
-"""Templates of the report."""
