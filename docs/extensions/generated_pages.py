@@ -16,7 +16,7 @@ from suite_contents import PACKAGES
 #: modules whose functions the pages about the mathematics name
 FURTHER_MODULES = (
     'pkm_description.machine', 'pkm_description.kinematics', 'pkm_description.kinematics.continuation',
-    'pkm_description.kinematics.drive_map', 'pkm_description.kinematics.jacobian_rates',
+    'pkm_description.kinematics.drive_map', 'pkm_description.kinematics.drive_map',
     'pkm_description.kinematics.rotation', 'pkm_description.kinematics.admissible_home',
     'pkm_description.kinematics.forward', 'pkm_description.kinematics.workspace',
     'pkm_description.dynamics', 'pkm_description.dynamics.terms', 'pkm_description.kernels.dynamics',
@@ -29,7 +29,7 @@ FURTHER_MODULES = (
     'pkm_estimation.kernels.input_path', 'pkm_estimation.kernels.input_noise', 'pkm_estimation.kernels.carried',
     'pkm_estimation.kernels.leg_lengths', 'pkm_estimation.kernels.stamp_jitter', 'pkm_estimation.kernels.unscented',
     'pkm_estimation.filtering.point_motion', 'pkm_estimation.filtering.backward_pass',
-    'pkm_estimation.filtering.adaptation', 'pkm_estimation.legs.gate',
+    'pkm_estimation.stream.tracker_parts', 'pkm_estimation.legs.gate',
     'pkm_estimation.baseline', 'pkm_estimation.sensors', 'pkm_estimation.tuning.allan', 'pkm_estimation.bags',
     'pkm_identification.motion_source.bands', 'pkm_identification.motion_source.by_name',
     'pkm_identification.motion_source.interface', 'pkm_identification.motion_source.fourier_fit',

@@ -9,8 +9,7 @@ import numpy as np
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.circle_and_rock import CircleAndRock
-from pkm_description.motion.profiles import mp1_profile, mp2_profile
-from pkm_description.motion.roll_pitch_sines import RollPitchSines
+from pkm_description.motion.profiles import RollPitchSines, mp1_profile, mp2_profile
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline

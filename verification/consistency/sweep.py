@@ -17,8 +17,8 @@ from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCI
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
-from pkm_estimation.stream.books import WELL
 from pkm_estimation.stream.output import OutputBlock
+from pkm_estimation.stream.verdict import WELL
 
 from verification.check import Check, at_most, equal, holds
 from verification.consistency.monte_carlo import Normalised

@@ -19,10 +19,10 @@ from pkm_description.motion.coordinates import motion_from_coordinates, pose_coo
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import ordinary
+from pkm_identification.motion_source.by_name import CentralDifferences, Fourier
 from pkm_identification.motion_source.fourier_fit import fourier_basis
 from pkm_identification.motion_source.line_filter import line_filter
 from pkm_identification.motion_source.repeatability import repeatability
-from pkm_identification.motion_source.sources import CentralDifferences, Fourier
 from pkm_identification.recording.recording import Recording
 
 from pkm_bringup import simulate

@@ -16,8 +16,8 @@ from pkm_description.motion.circle_path import CirclePath
 from pkm_description.motion.profiles import profile
 from pkm_identification.judgement.force_error import ForceError, force_error
 from pkm_identification.motion_source.bands import choose_bands
+from pkm_identification.motion_source.by_name import LowPass
 from pkm_identification.motion_source.filters import low_pass
-from pkm_identification.motion_source.sources import LowPass
 from pkm_identification.recording.recording import Recording
 
 from pkm_bringup import simulate

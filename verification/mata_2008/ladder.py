@@ -25,9 +25,9 @@ from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.judgement.collinearity import collinear_groups
 from pkm_identification.judgement.identifiability import classify
-from pkm_identification.judgement.relative_error import mean_relative_error, relative_absolute_error
 from pkm_identification.judgement.significance import IDENTIFIED, possible_signs
 from pkm_identification.recording.drive_data import DriveData
+from pkm_identification.validation.other_motions import mean_relative_error, relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near, not_reachable, within
 from verification.mata_2008.data import NOISE, truth_run

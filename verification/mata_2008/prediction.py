@@ -14,8 +14,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
-from pkm_identification.judgement.cross_prediction import CrossPrediction, cross_prediction
-from pkm_identification.judgement.relative_error import mean_relative_error, relative_absolute_error
+from pkm_identification.validation.other_motions import (
+    CrossPrediction,
+    cross_prediction,
+    mean_relative_error,
+    relative_absolute_error,
+)
 
 from verification.check import Check, at_least, at_most, holds, not_reachable, within
 from verification.mata_2008.estimation import OTHERS, Model, Run, run_of

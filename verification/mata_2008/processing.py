@@ -13,15 +13,15 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
 from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
-from pkm_identification.judgement.relative_error import relative_absolute_error
+from pkm_identification.motion_source.by_name import CentralDifferences, Fourier
 from pkm_identification.motion_source.filters import low_pass
 from pkm_identification.motion_source.interface import Curve
 from pkm_identification.motion_source.local_polynomials import LocalRegression
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.motion_source.repeatability import Repeatability, repeatability
-from pkm_identification.motion_source.sources import CentralDifferences, Fourier
 from pkm_identification.recording.drive_data import DriveData
 from pkm_identification.recording.recording import Recording
+from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.signal import butter, sosfiltfilt
 
 from verification.check import Check, at_most, equal, holds, within

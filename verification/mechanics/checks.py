@@ -22,7 +22,7 @@ from pkm_description.dynamics.energy_model import energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion, joint_positions
 from pkm_description.kinematics.closed_legs import close_legs, closing_points
-from pkm_description.kinematics.jacobian_rates import joint_map_rate
+from pkm_description.kinematics.drive_map import joint_map_rate
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_payload

@@ -24,8 +24,7 @@ from pkm_description.kinematics.rotation import (
 )
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.machine import Machine, Pose, hexapod_layout
-from pkm_description.motion.profiles import mp1_profile
-from pkm_description.motion.roll_pitch_sines import RollPitchSines
+from pkm_description.motion.profiles import RollPitchSines, mp1_profile
 from scipy.spatial.transform import Rotation
 
 from verification.check import Check, at_most, equal, near, near_each, refused, relative_error

@@ -10,8 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import mp1_profile, mp2_profile, sample_times
-from pkm_description.motion.roll_pitch_sines import RollPitchSines
+from pkm_description.motion.profiles import RollPitchSines, mp1_profile, mp2_profile, sample_times
 from pkm_estimation.sensors import SensorConditions
 from pkm_estimation.sensors.simulated import Evaluate
 from pkm_estimation.stream import EstimatorConfig

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
+from pkm_description.motion.profiles import RollPitchSines
 from pkm_description.motion.recorded_poses import RPY_COLUMNS, RecordedPoses
-from pkm_description.motion.roll_pitch_sines import RollPitchSines
 from pkm_estimation.sensors import SensorConditions, imu_truth, simulate_sensors
 
 from verification.check import Check, at_most, equal, holds, near, within

@@ -21,7 +21,7 @@ from pkm_identification.estimator.force_fit import FitResult, ForceFit
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.searches import bounded_least_squares
 from pkm_identification.judgement.force_error import force_error
-from pkm_identification.judgement.relative_error import relative_absolute_error
+from pkm_identification.validation.other_motions import relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near_each
 from verification.rosyid_2020.data import FORCE_NOISE, LibraryExperiment, measured, truth_run

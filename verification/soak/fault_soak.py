@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
-from pkm_estimation.stream.books import imu_balance, leg_balance
+from pkm_estimation.stream.verdict import imu_balance, leg_balance
 
 from verification.soak.faulty_stream import FaultyStream
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkm_bringup.nodes.congestion import Congestion
+from pkm_bringup.nodes.player import Congestion
 
 
 class Reader:

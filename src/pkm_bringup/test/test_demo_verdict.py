@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pkm_bringup.demo.aftermath import judge_estimation
 from pkm_bringup.demo.criteria import criterion
 from pkm_bringup.demo.estimation_errors import attitude_error, estimation_errors
-from pkm_bringup.demo.estimation_verdict import judge_estimation
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
 from pkm_bringup.demo.timeline import plan
 from pkm_estimation.bags import BagWriter, MissingTopicError, RecordedData, read_bag

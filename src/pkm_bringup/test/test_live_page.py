@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from pkm_bringup.viewer.browser import BrowserError, browser_page
+from pkm_bringup.pictures.live_page import BrowserError, browser_page
 from pkm_description.ros.warm_programs import WarmNode
 
 #: ms; the browser renders on the processor

@@ -10,13 +10,12 @@ from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.control import EffortCommands, LegReference, LegServo, ReferenceRefusedError, ServoSettings, ServoState
 from pkm_bringup.control import gains_for_delay as lowered
 from pkm_bringup.control.axis_controllers import AxisControllers
-from pkm_bringup.control.braking import braking_reference
 from pkm_bringup.control.leg_reference import LegSetpoint
+from pkm_bringup.control.leg_servo import SetpointWindow, TrippedError
 from pkm_bringup.control.reference_check import check_drives, check_knots
+from pkm_bringup.control.reference_maker import braking_reference
 from pkm_bringup.control.reference_plan import ReferencePlan
 from pkm_bringup.control.servo_gains import largest_integral_rate
-from pkm_bringup.control.servo_state import TrippedError
-from pkm_bringup.control.setpoint_window import SetpointWindow
 from pkm_bringup.control.supervision import TrackingSupervision
 from pkm_description.dynamics import mass_matrix
 from pkm_description.errors import ConfigurationError

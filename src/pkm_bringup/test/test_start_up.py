@@ -68,7 +68,7 @@ import numpy as np
 from pkm_description import *
 from pkm_description.kernels import cache
 from pkm_description.kinematics import assembly_modes
-from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate
+from pkm_description.kinematics.drive_map import drive_jacobian_rate
 from pkm_estimation import estimate, measure
 
 for name in {machines}:

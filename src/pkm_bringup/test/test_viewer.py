@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 from pkm_bringup.viewer import diagnosis
 from pkm_bringup.viewer.force_colors import PUSH
-from pkm_bringup.viewer.history import History
 from pkm_bringup.viewer.moment import Body, Moment, Status
-from pkm_bringup.viewer.page import ViewerError, ViewerPage
-from pkm_bringup.viewer.parameter_plot import parameter_image
+from pkm_bringup.viewer.page import History, ViewerError, ViewerPage, parameter_image
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine.closure_ends import closure_ends

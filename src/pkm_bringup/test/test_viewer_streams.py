@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
-from pkm_bringup.nodes.polled_topics import StampedMessages
-from pkm_bringup.nodes.viewer_streams import BASELINE, ESTIMATE, TRUTH, ViewerStreams
+from pkm_bringup.nodes.viewer_streams import BASELINE, ESTIMATE, TRUTH, StampedMessages, ViewerStreams
 from pkm_bringup.viewer.moment import Moment
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine

@@ -17,7 +17,7 @@ from pkm_description.kernels.tree import turn_about
 from pkm_description.kinematics.admissible_home import admissible_home
 from pkm_description.kinematics.closed_legs import close_legs, leg_regularity
 from pkm_description.kinematics.continuation import regular_from_home
-from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate
+from pkm_description.kinematics.drive_map import drive_jacobian_rate
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion

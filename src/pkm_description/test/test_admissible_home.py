@@ -18,7 +18,7 @@ from pkm_description.loading.load import unchecked_machine
 from pkm_description.machine import Machine, Pose
 from pkm_description.nodes import new_machine
 from pkm_description.skeleton import KINDS, skeleton_text, with_admissible_home
-from pkm_description.skeleton.edited_yaml import with_value
+from pkm_description.skeleton.completed_home import with_value
 
 HOLDING = ['3rps', '3prs', '3rrs']
 

@@ -9,7 +9,7 @@ import yaml
 from pkm_description.bounded_yaml import UnreadableYamlError, bounded_yaml
 from pkm_description.errors import PkmError
 from pkm_description.export.ros2_control import read_hardware_parameters
-from pkm_description.importing.loops_yaml import with_loops_of
+from pkm_description.importing.importer import with_loops_of
 from pkm_description.loading import load_machine
 from pkm_description.settings import Settings
 

@@ -9,7 +9,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Leg
 from pkm_description.machine.closure_ends import closure_ends
-from pkm_description.machine.closure_rows import closure_rows
+from pkm_description.machine.model_data import closure_rows
 
 SRS = load_machine('srs')
 PLATFORM = SRS.platform.name

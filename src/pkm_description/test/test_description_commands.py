@@ -17,8 +17,7 @@ from other_machines import cart_with_pendulum, planar_prr, three_rps
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.urdf import urdf_text
-from pkm_description.inspection.describe import describe
-from pkm_description.inspection.provenance import count_origins
+from pkm_description.inspection.describe import count_origins, describe
 from pkm_description.loading import load_machine, machine_file, machine_names, write_overlay
 from pkm_description.nodes import export_machine, inspect_machine
 from pkm_description.ros.warm_programs import run_program

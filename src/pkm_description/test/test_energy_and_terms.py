@@ -14,7 +14,7 @@ from pkm_description.dynamics.energy_model import energy_equations, energy_regre
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, joint_motion
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate, joint_map_rate
+from pkm_description.kinematics.drive_map import drive_jacobian_rate, joint_map_rate
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.variants import joined, with_gravity, with_payload, without_rotors
 

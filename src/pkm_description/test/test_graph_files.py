@@ -232,7 +232,7 @@ def test_a_leg_that_moves_by_itself(tmp_path: Path) -> None:
 
 
 def test_all_numbers_have_a_stated_origin() -> None:
-    from pkm_description.inspection.provenance import count_origins
+    from pkm_description.inspection.describe import count_origins
 
     for name in NAMES:
         assert 'not stated' not in count_origins(CONTENT[name], CONTENT[name]['provenance']), name

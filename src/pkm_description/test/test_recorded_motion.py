@@ -9,9 +9,8 @@ import pytest
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import profile
+from pkm_description.motion.profiles import RollPitchSines, profile
 from pkm_description.motion.recorded_poses import MotionFileError, RecordedPoses
-from pkm_description.motion.roll_pitch_sines import RollPitchSines
 from scipy.spatial.transform import Rotation
 from test_motion import TILTED_HOME, check_derivatives, check_home_at_rest
 

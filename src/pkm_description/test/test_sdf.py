@@ -11,8 +11,8 @@ from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_names import with_unique_links
 from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_systems import gains_without_rotors
 from pkm_description.export.sdf_tips import ExportError, split_bodies, welded_ends, with_least_masses
-from pkm_description.export.servo import gains_without_rotors
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.closure_ends import closure_ends

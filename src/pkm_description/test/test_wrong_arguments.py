@@ -13,7 +13,7 @@ from pkm_description.dynamics.energy_model import energy_regressor
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.errors import ArgumentError, PkmError, ShapeError
-from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate, joint_map_rate
+from pkm_description.kinematics.drive_map import drive_jacobian_rate, joint_map_rate
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.loading import load_machine
 from pkm_description.motion import limits

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from pkm_description.kinematics import drive_positions
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.books import WELL
+from pkm_estimation.stream.verdict import WELL
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 

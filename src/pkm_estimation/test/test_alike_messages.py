@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pkm_estimation.bags import decoding
-from pkm_estimation.bags.alike import as_table
-from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags.decoding import TYPESTORE, as_table
 from pkm_estimation.bags.messages import open_bag
 from test_bags import write
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pkm_estimation.bags import BagError, BagWriter, MissingTopicError, read_bag
 from pkm_estimation.bags.decoding import TYPESTORE
-from pkm_estimation.bags.metadata import promised_message_count
+from pkm_estimation.bags.messages import promised_message_count
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]

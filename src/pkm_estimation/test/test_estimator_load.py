@@ -15,7 +15,7 @@ from pkm_description.ros.testing import ros_domain, wait_for  # noqa: E402
 from pkm_description.ros.warm_programs import WarmNode  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline  # noqa: E402
-from pkm_estimation.stream.books import imu_balance, leg_balance, node_balance  # noqa: E402
+from pkm_estimation.stream.verdict import imu_balance, leg_balance, node_balance  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from test_estimator_node import MECHANISM, NAMES, RELIABLE, SRS, Sensors  # noqa: E402
 

@@ -12,7 +12,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
 from pkm_description.motion.coordinates import motion_from_coordinates
-from pkm_estimation.filtering.determined import check_determined
+from pkm_estimation.filtering.parts import check_determined
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.models import EstimatorGeometry

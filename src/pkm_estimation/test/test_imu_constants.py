@@ -5,8 +5,7 @@ import pytest
 from pkm_description.kernels import cache
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, rotation_log
 from pkm_description.loading import load_machine
-from pkm_estimation.filtering.delay_jacobian import turn_jacobian
-from pkm_estimation.filtering.point_motion import FilterStates, point_motions
+from pkm_estimation.filtering.point_motion import FilterStates, point_motions, turn_jacobian
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout

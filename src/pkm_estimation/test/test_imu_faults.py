@@ -14,11 +14,10 @@ from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simulate_sensors
 from pkm_estimation.sensors.imu_faults import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.books import WELL
 from pkm_estimation.stream.imu_causes import ImuCauses
 from pkm_estimation.stream.imu_watch import ImuWatch
 from pkm_estimation.stream.samples import Instant
-from pkm_estimation.stream.verdict import summarise
+from pkm_estimation.stream.verdict import WELL, summarise
 from scipy.spatial.transform import Rotation
 from test_stretches import assert_same, one_by_one
 

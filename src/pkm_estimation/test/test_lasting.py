@@ -17,7 +17,7 @@ from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
-from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking, ranking_job
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, lasting, ranking
 from pkm_estimation.stream import replay as stream_replay
 from pkm_estimation.stream.blocks import LARGE, Block, excess, lasting_excess
 from pkm_estimation.stream.causes import Model, causes
@@ -373,7 +373,7 @@ def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: py
         name = 'gravity' if len(begun) < 6 else 'bias walk'
         return Ranking(9.0, (Finding(name, 'large', 'mended', 6.0, 500.0),))
 
-    monkeypatch.setattr(ranking_job, 'rank', answered)
+    monkeypatch.setattr(lasting, 'rank', answered)
     health = HealthMonitor(6)
     test, random = LastingTest(SRS, CONFIG, health), np.random.default_rng(0)
     test.add_imus(np.array([0]), np.zeros((1, 6)))

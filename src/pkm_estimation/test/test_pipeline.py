@@ -15,8 +15,7 @@ from pkm_description.machine import JointLimits
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.books import WELL
-from pkm_estimation.stream.verdict import summarise, values
+from pkm_estimation.stream.verdict import WELL, summarise, values
 
 SRS = load_machine('srs')
 MECHANISM = SRS

@@ -12,10 +12,10 @@ from pkm_description.kinematics import drive_positions, forward_kinematics, meas
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
 from pkm_description.motion.profiles import drives_profile
-from pkm_estimation.legs.contradiction import contradiction
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream.doubtful_tracker import contradiction
 
 NAMES = ('octopod_8ups', 'four_rrr')
 

@@ -21,15 +21,14 @@ from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking
 from pkm_estimation.stream.causes import Cause
 from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.imu_fault import ImuFault
 from pkm_estimation.stream.imu_watch import ImuWatch
-from pkm_estimation.stream.lasting import LastingTest
+from pkm_estimation.stream.lasting import LastingTest, RankingJob
 from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.mode_doubt import ModeDoubt
-from pkm_estimation.stream.ranking_job import RankingJob
 from pkm_estimation.stream.replay import Replayed, Window, completed, replay_config, replaying
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.stretch import Stretch
+from pkm_estimation.stream.tracker_parts import ImuFault
 from test_stretches import assert_same, one_by_one
 
 SRS = load_machine('srs')
@@ -279,7 +278,7 @@ def test_parameters_that_would_be_unusual_count_against_their_cause(monkeypatch)
 
 
 def test_a_ranking_goes_on_after_36_us_for_each_unit_that_its_last_portion_has_cost(monkeypatch):
-    monkeypatch.setattr('pkm_estimation.stream.ranking_job.rank', lambda model: iter([1000, 2000]))
+    monkeypatch.setattr('pkm_estimation.stream.lasting.rank', lambda model: iter([1000, 2000]))
     job = RankingJob(None, SECOND)
     assert job.due == SECOND
     assert job.advance(SECOND) is None and job.due == SECOND + 36_000_000

@@ -7,7 +7,6 @@ from math import exp, log
 import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
-from pkm_estimation.filtering.adaptation import NoiseAdaptation
 from pkm_estimation.filtering.gaussian_sum import (
     Part,
     _turned,
@@ -21,6 +20,7 @@ from pkm_estimation.filtering.gaussian_sum import (
 )
 from pkm_estimation.filters import Innovation
 from pkm_estimation.models.attitude import rotation_of
+from pkm_estimation.stream.tracker_parts import NoiseAdaptation
 
 RANDOM = np.random.default_rng(4)
 SIZE = 15

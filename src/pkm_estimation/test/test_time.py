@@ -14,8 +14,7 @@ from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.simulated import simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.books import WELL
-from pkm_estimation.stream.verdict import summarise
+from pkm_estimation.stream.verdict import WELL, summarise
 from test_pipeline import (
     DATA,
     MECHANISM,

@@ -28,12 +28,11 @@ from pkm_estimation.tuning.allan import (
     overlapping_allan_deviation,
 )
 from pkm_estimation.tuning.allan_plot import walk_settings
-from pkm_estimation.tuning.channel_noise import channel_noise
 from pkm_estimation.tuning.delay import _combined, _with_variance_between
 from pkm_estimation.tuning.leg_motion import motion_of_legs
 from pkm_estimation.tuning.observability import Observability, observability
 from pkm_estimation.tuning.observability_report import observability_report, unseen_directions
-from pkm_estimation.tuning.static_calibration import calibrate_static
+from pkm_estimation.tuning.static_calibration import calibrate_static, channel_noise
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')

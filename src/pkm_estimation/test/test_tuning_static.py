@@ -13,8 +13,7 @@ from pkm_estimation.bags import BagWriter
 from pkm_estimation.nodes.tune import main
 from pkm_estimation.sensors import measure
 from pkm_estimation.tuning.allan import FLICKER, allan_coefficients, overlapping_allan_deviation
-from pkm_estimation.tuning.channel_noise import channel_noise
-from pkm_estimation.tuning.static_calibration import calibrate_static, write_sensor_overlay
+from pkm_estimation.tuning.static_calibration import calibrate_static, channel_noise, write_sensor_overlay
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')

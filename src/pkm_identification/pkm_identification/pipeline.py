@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
+import numpy as np
+import scipy
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.findings import Finding, State
 from pkm_description.machine import Machine
+from pkm_description.report.words import now_in_words, time_of_data
 
 from pkm_identification.columns.chosen import observation_model
-from pkm_identification.columns.joint_terms import EffortDelay
+from pkm_identification.columns.joint_samples import JointSamples
+from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET, EffortDelay
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.diagnosis.diagnose import diagnose
+from pkm_identification.errors import NotConvergedError, NotExcitedError
 from pkm_identification.estimator import least_squares
 from pkm_identification.fitting.aliases import aliases
+from pkm_identification.fitting.allowance import allowing_for
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce, with_doubtful_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
-from pkm_identification.fitting.motion_band import in_a_fitting_band
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
-from pkm_identification.fitting.unknown_loads import with_unknown_loads
+from pkm_identification.fitting.weighed_fit import moved_by
 from pkm_identification.judgement.significance import (
     KNOWN,
     NOT_TRUSTED,
     body_scale,
     significance,
 )
+from pkm_identification.motion_source.by_name import motion_source
+from pkm_identification.motion_source.sign_cutoff import WIDEST
 from pkm_identification.preparation import prepare
 from pkm_identification.prepared_data import PreparedData
 from pkm_identification.recording.recording import Recording
@@ -39,10 +48,18 @@ from pkm_identification.validation.direct_dynamics import direct_dynamics
 from pkm_identification.validation.force_comparison import compare_forces
 from pkm_identification.validation.held_out import judge, require_other_data
 from pkm_identification.validation.noise_floor import noise_floor
-from pkm_identification.validation.provenance import provenance_of
 from pkm_identification.validation.remarks import lacking, remarks, remarks_on_files
 from pkm_identification.validation.resampling import ResampledStd, block_bootstrap, monte_carlo
 
+#: factor from band to band, and part by which errors must become smaller
+WIDER, WORTH = np.sqrt(2.0), 0.05
+#: part of the samples in which drives stick, from which the band matters
+OFTEN = 0.05
+#: estimators in words
+_METHODS = {
+    'gls': 'generalised least squares', 'wls': 'weighted least squares', 'ls': 'least squares',
+    'irls': 'robust least squares', 'iv': 'instrumental variables', 'rls': 'recursive least squares',
+}  # fmt: skip
 Progress = Callable[[str], None]
 
 
@@ -229,3 +246,100 @@ def _is_open_fault(finding: Finding, model: ObservationModel) -> bool:
     mended = {'delay': 'effort_delay', 'gain': 'effort_gain'}
     codes = {mended.get(term.kind) for term in model.terms}
     return finding.state is State.WRONG and finding.code not in codes
+
+
+def provenance_of(
+    machine: Machine, recording: Recording, validation: Recording | None, config: IdentificationConfig
+) -> dict[str, str]:
+    """Where the numbers come from; the date is that of the run, the data have their own clock."""
+    legs = 'identical legs' if config.columns.identical_legs else 'legs one by one'
+    source = motion_source(config.motion).title
+    return {
+        'machine': machine.name,
+        'machine file': str(machine.path),
+        'data': recording.source + (f', {validation.source}' if validation else ''),
+        'date': now_in_words(),
+        'time of the data': time_of_data(recording.start_stamp),
+        'method': f'{_METHODS[config.estimator.method]} on base parameters, {legs}, '
+        f'friction of {config.columns.friction} joints, motion from {source}',
+        'versions': f'Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}',
+    }
+
+
+# Friction that grows with the drive's force, where that force is not known: part of it may be the sensor's offset.
+#
+# What a motion tells is the sum of the force that a drive passes on and of a constant offset of its effort: most
+# offsets look like bodies. The fit takes the sum for the load. If the offset is the sensor's, or Coulomb friction that
+# differs by direction, then the load is smaller by it, and the friction by its coefficient times that: as long as the
+# force has one sign, this is Coulomb friction. Offsets are of the size of Coulomb friction; the deviations allow for
+# one of that size, or for the estimated one where it is smaller.
+def with_unknown_loads(data: PreparedData, fit: ModelFit) -> ModelFit:
+    """The fit with deviations that allow for offsets which the drives do not pass on; see the module."""
+    if not {LOAD_FRICTION.kind, OFFSET.kind} <= fit.model.kinds:
+        return fit
+    coefficients = next(
+        values for term, values in fit.model.with_parameters(fit.parameters) if term.kind == LOAD_FRICTION.kind
+    )
+    rows = data.joint_rows(lambda part: _columns(fit.samples[part]), np.arange(fit.model.machine.actuated_count))
+    moved = moved_by(rows, fit.fitted_columns, fit.noise, data.row_weights)
+    return allowing_for(fit, moved * (coefficients * _sizes(fit)))
+
+
+def _columns(samples: JointSamples) -> Array:
+    """Friction (N, A) per unit of coefficient and offset."""
+    return np.sign(samples.passed_on) * samples.signs
+
+
+def _sizes(fit: ModelFit) -> Array:
+    """Offsets (A,) N or N m that are possible."""
+    base = list(fit.base.names)
+    fitted = dict(zip(fit.model.all_names, fit.parameters.tolist(), strict=True))
+    possible = []
+    for joint in fit.model.machine.actuated_joints:
+        size = abs(fitted.get(f'{joint.name}.coulomb', joint.friction.coulomb))
+        name = f'{joint.name}.{OFFSET.parameter}'
+        if name in base:  # by itself, not in a sum with bodies
+            place = base.index(name)
+            size = min(size, float(np.hypot(fit.estimate.parameters[place], fit.estimate.std[place])))
+        possible.append(size)
+    return np.array(possible)
+
+
+# The band of the motion where drives stick: as wide as the residuals ask for.
+#
+# Below its cut-off the low-pass of the motion takes from forces and columns alike. But what a drive does while it
+# sticks is left out, before the filter of the rows, and when a drive stops or starts its acceleration jumps: a narrow
+# low-pass spreads that jump to where the drive slides. A wide one lets noise through. So it is widened as long as the
+# errors of the fit become smaller, in all rows, those near reversals too.
+def in_a_fitting_band(
+    recording: Recording, data: PreparedData, fit: ModelFit, config: IdentificationConfig
+) -> tuple[PreparedData, ModelFit]:
+    """A prepared recording and its fit, or those in a wider band of the motion.
+
+    Parameters
+    ----------
+    recording : as it was recorded
+    data : the prepared recording
+    fit : of a model to it
+    config : a band that it states stays
+    """
+    if config.motion.cutoff_frequency or np.mean(~data.slides) < OFTEN:
+        return data, fit
+    widest = WIDEST * data.recording.sample_rate
+    while data.bands.motion_cutoff < widest:
+        cutoff = float(min(WIDER * data.bands.motion_cutoff, widest))
+        bands = replace(data.bands, motion_cutoff=cutoff, sign_cutoff=max(cutoff, data.bands.sign_cutoff))
+        try:
+            wider = prepare(data.model, recording, config, bands)
+            other = fit_model(wider, fit.model, config)
+        except (NotConvergedError, NotExcitedError):
+            break
+        if len(other.base) != len(fit.base) or _size(other) > _size(fit) - WORTH:
+            break
+        data, fit = wider, other
+    return data, fit
+
+
+def _size(fit: ModelFit) -> float:
+    """Logarithm of the errors of all rows, mean over the drives."""
+    return float(np.mean(np.log(np.maximum(np.mean(fit.errors**2, axis=0), 1e-300)))) / 2.0

@@ -11,8 +11,7 @@ from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
-from pkm_identification.identifiability.locations import location_sensitivities
-from pkm_identification.identifiability.motion_value import motion_value
+from pkm_identification.identifiability.motion_value import location_sensitivities, motion_value
 from pkm_identification.nodes.identifiability import main
 
 

@@ -16,11 +16,10 @@ from pkm_identification.configuration import MOTION_SOURCES, ColumnSettings, Mot
 from pkm_identification.errors import RecordingError
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.motion_source.bands import choose_bands
-from pkm_identification.motion_source.by_name import motion_source
+from pkm_identification.motion_source.by_name import LowPass, motion_source
 from pkm_identification.motion_source.local_polynomials import LocalRegression, SavitzkyGolay
 from pkm_identification.motion_source.period_search import find_period, refined_period
 from pkm_identification.motion_source.periods import PeriodMean
-from pkm_identification.motion_source.sources import LowPass
 from pkm_identification.recording.recording import PlatformPoses, Recording
 
 from pkm_identification import IdentificationConfig, compare_with_truth, identify

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_identification.online.change_filter import LEARNED, LONGEST, ChangeFilter
-from pkm_identification.online.first_seconds import FirstSeconds
+from pkm_identification.online.change_filter import LEARNED, LONGEST, ChangeFilter, FirstSeconds
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.residual_noise import ResidualNoise
 from pkm_identification.online.settings import ESTIMATORS, OnlineSettings

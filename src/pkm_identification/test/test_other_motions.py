@@ -11,9 +11,8 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
 from pkm_description.motion.drive_sines import DriveSines
 from pkm_identification.errors import RecordingError
-from pkm_identification.judgement.slow_motion import error_by_speed
 from pkm_identification.recording.recording import Recording
-from pkm_identification.validation.other_motions import other_motions
+from pkm_identification.validation.other_motions import error_by_speed, other_motions
 
 
 def recorded(seed: int) -> Recording:

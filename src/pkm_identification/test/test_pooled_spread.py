@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.row_noise import RowNoise
-from pkm_identification.fitting.pooled_spread import _seen, spread_variance, with_spread
+from pkm_identification.fitting.pooled_laws import _seen, spread_variance, with_spread
 
 
 def test_known_deviations_give_their_spread() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_identification.online.prior_exchange import PriorExchange
+from pkm_identification.online.payload import PriorExchange
 
 
 @pytest.mark.parametrize('jumped', [0.0, 3.0])

@@ -9,8 +9,8 @@ from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.fitting.extension import NEAREST, reach_by_residuals
 from pkm_identification.fitting.model_fit import fit_model
-from pkm_identification.fitting.reversal_rows import NEAREST, reach_by_residuals
 from pkm_identification.motion_source.reversals import nearest_reversals
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare

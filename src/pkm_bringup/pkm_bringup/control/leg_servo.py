@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -10,21 +11,37 @@ from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.machine import Machine, PlatformMotion, Pose, ServoGains
 
 from pkm_bringup.control.axis_controllers import AxisControllers
-from pkm_bringup.control.leg_reference import LegReference
-from pkm_bringup.control.reference_check import check_drives, check_reference
+from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
+from pkm_bringup.control.reference_check import ReferenceRefusedError, check_drives, check_reference
 from pkm_bringup.control.reference_maker import ReferenceMaker
 from pkm_bringup.control.reference_plan import ReferencePlan
 from pkm_bringup.control.servo_gains import largest_integral_rate
 from pkm_bringup.control.servo_settings import ServoSettings
-from pkm_bringup.control.servo_state import ServoState, TrippedError
-from pkm_bringup.control.setpoint_window import SetpointWindow
 from pkm_bringup.control.supervision import TrackingSupervision
 
+#: control periods of a window
+_LENGTH = 256
 #: part of a drive's speed limit up to which it counts as standing
 _STANDING = 0.05
 
 #: m/s or rad/s, speed limit of drives without one, for the line above
 _NO_SPEED_LIMIT = 1.0
+
+
+class ServoState(Enum):
+    """All but the first follow a trip and end with :meth:`LegServo.reset`."""
+
+    FOLLOWING = 'following'
+    BRAKING = 'braking'
+    HOLDING = 'holding'
+    #: the position loop failed while braking or holding: weight and damping only
+    DAMPED = 'damped'
+    #: damping made the machine faster (a wrong sign, a broken sensor): no force
+    RELEASED = 'released'
+
+
+class TrippedError(ReferenceRefusedError):
+    """The servo has stopped the machine and takes no motion until it is reset."""
 
 
 class LegServo:
@@ -321,3 +338,36 @@ class LegServo:
         if self._axes.cut.any():
             self.saturation_count += self._axes.cut
             self.last_saturation_ns = time_ns
+
+
+class SetpointWindow:
+    """Looks set-points up; forces are those of the middle of the control period that begins at a time.
+
+    Parameters
+    ----------
+    plan : what is followed; after a change of it, :meth:`forget`
+    period_ns : control period
+
+    """
+
+    def __init__(self, plan: ReferencePlan, period_ns: int) -> None:
+        self._plan = plan
+        self._period_ns = period_ns
+        self._start_ns = 0
+        self._setpoints: LegSetpoint | None = None
+
+    def forget(self) -> None:
+        """Evaluate the plan anew."""
+        self._setpoints = None
+
+    def at(self, time_ns: int) -> tuple[Array, Array, Array]:
+        """Positions, rates and feed-forward forces (A,) at a time."""
+        index, offset = divmod(time_ns - self._start_ns, self._period_ns)
+        if self._setpoints is None or offset or not 0 <= index < _LENGTH:
+            # windows lie on a fixed grid: values never depend on when a reference arrived
+            self._start_ns = time_ns - time_ns // self._period_ns % _LENGTH * self._period_ns
+            times = self._start_ns + self._period_ns * np.arange(_LENGTH, dtype=np.int64)
+            self._setpoints = self._plan.evaluate(times, lead_ns=self._period_ns // 2)
+            index = (time_ns - self._start_ns) // self._period_ns
+        found = self._setpoints
+        return found.positions[index], found.rates[index], found.forces[index]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
+from pkm_description.kinematics.drive_motion import motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion, Pose
+from pkm_description.motion.envelope import SMOOTH_STEP
 
-from pkm_bringup.control.braking import braking_reference
 from pkm_bringup.control.leg_reference import LegReference
 from pkm_bringup.control.servo_settings import ServoSettings
+
+#: knots of a braking motion
+_KNOTS = 16
+
+#: s, in which a drive at the end of its range may stop
+_SHORTEST = 0.02
+
+#: factors on the braking time, tried in turn until the forces suffice
+_STRETCHES = (1.0, 1.5, 2.0, 3.0, 4.0)
 
 
 class ReferenceMaker:
@@ -64,3 +75,54 @@ class ReferenceMaker:
             self._machine, positions[None], tolerance=measured_tolerance(self._machine)
         ).require()
         return Pose(result.position[0], result.rotation_base_platform[0])
+
+
+def braking_reference(
+    machine: Machine,
+    start_ns: int,
+    positions: Array,
+    rates: Array,
+    force_limits: Array,
+    braking_time: float,
+    feedforward: str,
+    dead_band: float,
+) -> LegReference:
+    """Reference that takes the drives from positions and rates (A,) to rest.
+
+    All rates fade out in the same time with the C3 step, so that the platform goes on along its path at first and
+    needs half the braking time times its speed. The time is stretched (up to four times) until the feed-forward forces
+    keep the limits; if they never do, the shortest one stands and the forces are cut. Drives that would leave their
+    range stop at its end.
+
+    Raises
+    ------
+    KinematicsError
+        The positions belong to no regular pose of the platform.
+
+    """
+    references = []
+    for stretch in _STRETCHES:
+        motion = _braking_motion(machine, positions, rates, stretch * braking_time)
+        references.append(LegReference(machine, motion, start_ns, feedforward, dead_band, from_rest=False))
+        if (np.abs(references[-1].between_knots()[1].forces) <= force_limits).all():
+            return references[-1]
+    return references[0]
+
+
+def _braking_motion(machine: Machine, positions: Array, rates: Array, duration: float) -> PlatformMotion:
+    lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]).T
+    room = np.maximum(np.where(rates > 0.0, upper - positions, positions - lower), 0.0)
+    # a drive that fades out in T covers half of rate * T
+    with np.errstate(divide='ignore', invalid='ignore'):
+        durations = np.where(rates == 0.0, duration, np.minimum(duration, 2.0 * room / np.abs(rates)))
+    durations = np.maximum(durations, _SHORTEST)
+    time = np.linspace(0.0, duration, _KNOTS)
+    phase = np.clip(time[:, None] / durations, 0.0, 1.0)
+    way, fall, slope = SMOOTH_STEP.integ()(phase), SMOOTH_STEP(phase), SMOOTH_STEP.deriv()(phase)
+    return motion_from_drives(
+        machine,
+        time,
+        positions + rates * durations * (phase - way),
+        rates * (1.0 - fall),
+        -rates * slope / durations,
+    )

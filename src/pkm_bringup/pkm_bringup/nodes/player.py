@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, Driver
 from pkm_description.errors import JointStateError
@@ -24,16 +25,21 @@ from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy, qos_profile_sensor_data
 from rosbags.interfaces import Qos, QosDurability, QosReliability
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from pkm_bringup.nodes.congestion import Congestion
 from pkm_bringup.nodes.service_calls import ServiceCalls
-from pkm_bringup.nodes.silence import Silence
 from pkm_bringup.recording import Playback
 from pkm_bringup.recording.message_classes import message_class
 
+#: messages of a topic after which all of them must have arrived, and s of a recording whose messages may be on the way
+#: in any case: Fast DDS asks its readers every 3 s what has arrived, and a replay is to be as fast as the machine was
+_LEAST, _ON_THE_WAY = 400, 4.0
+#: s after which a subscriber that takes nothing is no longer waited for
+_LONGEST_HOLD = 5.0
+#: s without a message after which a topic counts as silent
+_SILENCE = 1.0
 #: messages published in one go before the executor gets its turn
 _BATCH = 200
 
@@ -294,3 +300,73 @@ def main(args: list[str] | None = None) -> int:
     """Replay a bag to its end or until interrupted."""
     # a timer drives it, not messages
     return run_node(PlayerNode, args, SingleThreadedExecutor)
+
+
+class Silence:
+    """Listens to topics from now on and says when none of them has had a message for a second.
+
+    Parameters
+    ----------
+    node : has to be spun
+    topics : those without publisher are left out
+
+    """
+
+    def __init__(self, node: Node, topics: Sequence[str]) -> None:
+        self._last = time.monotonic()
+        self._topics = []
+        for topic in topics:
+            publishers = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+            if publishers:
+                try:
+                    kind = message_class(publishers[0].topic_type)
+                except BagError:
+                    continue  # nobody here can wait for what is not installed
+                node.create_subscription(kind, topic, self._hear, qos_profile_sensor_data, raw=True)
+                self._topics.append(topic)
+
+    def _hear(self, _: bytes) -> None:
+        self._last = time.monotonic()
+
+    @property
+    def has_come(self) -> bool:
+        """Whether all is silent; at once if there is nothing to listen to."""
+        return not self._topics or time.monotonic() - self._last > _SILENCE
+
+
+class Acknowledging(Protocol):
+    """What is asked of a publisher."""
+
+    def wait_for_all_acked(self, timeout: Duration) -> bool:
+        """Whether all reliable subscribers have everything."""
+        ...
+
+
+class Congestion:
+    """Counts what is on the way.
+
+    Parameters
+    ----------
+    rates : messages of each topic per recorded second
+    """
+
+    def __init__(self, rates: Mapping[str, float]) -> None:
+        self._most = {topic: max(_LEAST, math.ceil(_ON_THE_WAY * rate)) for topic, rate in rates.items()}
+        self._counts = dict.fromkeys(rates, 0)
+        self._held_since: float | None = None
+
+    def depth(self, topic: str) -> int:
+        """Messages that a publisher must keep."""
+        return 2 * self._most[topic]
+
+    def holds(self, topic: str, publisher: Acknowledging, now: float) -> bool:
+        """Whether the next message of a topic has to wait, at ``now`` [s]; if not, it counts as published."""
+        self._counts[topic] += 1
+        if self._counts[topic] < self._most[topic]:
+            return False
+        if publisher.wait_for_all_acked(Duration(nanoseconds=1)):
+            self._counts[topic] = 0
+            self._held_since = None
+            return False
+        self._held_since = self._held_since or now
+        return now - self._held_since < _LONGEST_HOLD

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from pkm_description.errors import PkmError
 from pkm_description.ros.testing import NodeProcess
 
-from pkm_bringup.viewer.browser import browser_page
-
+#: nothing but the page itself: no screen, no GPU, no connections of the browser's own
+_FLAGS = (
+    '--headless', '--no-sandbox', '--disable-gpu', '--enable-unsafe-swiftshader', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync',
+)  # fmt: skip
+_NAMES = ('chromium', 'chromium-browser', 'google-chrome')
 _SIZE = (1280, 800)
 #: ms that the page may take on a computer without GPU; ms of motion before the picture
 _PATIENCE, _WATCHED = 90_000, 12_000
@@ -68,3 +75,31 @@ def _save(page: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=path, timeout=_PATIENCE)
     Image.open(path).convert('RGB').quantize(256).save(path, optimize=True)
+
+
+class BrowserError(PkmError):
+    """There is no browser, or no playwright to drive it."""
+
+
+@contextmanager
+def browser_page(width: int, height: int) -> Iterator[Any]:
+    """Page of playwright in the system's Chromium.
+
+    Raises
+    ------
+    BrowserError
+        Says what is not installed.
+    """
+    chromium = next(filter(None, map(shutil.which, _NAMES)), None)
+    if chromium is None:
+        raise BrowserError(f'none of {", ".join(_NAMES)} is installed: apt install chromium')
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise BrowserError('playwright is not installed: pip install playwright') from None
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=list(_FLAGS))
+        try:
+            yield browser.new_page(viewport={'width': width, 'height': height})
+        finally:
+            browser.close()

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.definite import bodies_exist
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import TIME_STEP, mjcf_text
+from pkm_description.friction_laws import FrictionLaw, Sign
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.closure_ends import closure_ends
 
-from pkm_bringup.simulation.friction_laws import FrictionCorrections
 from pkm_bringup.simulation.payload import PlatformPayload
 from pkm_bringup.simulation.samples import Sample, TruthSample
 from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel
+
+#: m/s or rad/s, in which the difference of two laws changes its sign
+_FADE = 1e-3
 
 
 class SimulationError(PkmError):
@@ -224,3 +229,40 @@ class MujocoSimulation:
             truth.linear_acceleration + cross(truth.angular_acceleration, lever) + cross(rate, cross(rate, lever))
         )
         return rotation_base_imu.T @ (acceleration - self.machine.gravity), rotation_base_imu.T @ rate
+
+
+class FrictionCorrections:
+    """Force of each joint's law less that of the pair which MuJoCo has in its place (its nearest one).
+
+    MuJoCo's own dry friction sticks and slips; what is left to do is small and smooth. Load-dependent laws are left
+    out, because MuJoCo does not tell the load of a joint: they stay at their nearest pair.
+
+    Parameters
+    ----------
+    machine : joints and laws
+    model : MuJoCo's model of it
+
+    Attributes
+    ----------
+    left_out : names of joints whose law is not simulated
+    """
+
+    def __init__(self, machine: Machine, model: Any) -> None:
+        self.left_out: list[str] = []
+        self._laws: list[tuple[int, FrictionLaw, float, float]] = []
+        for joint in machine.joints:
+            if joint.friction.is_viscous_coulomb:
+                continue
+            if joint.friction.law.needs_load:
+                self.left_out.append(joint.name)
+                continue
+            law = joint.friction.law.with_sign(Sign('tanh', _FADE))
+            dof = int(model.joint(joint.name).dofadr[0])
+            self._laws.append((dof, law, joint.friction.viscous, joint.friction.coulomb))
+
+    def apply(self, data: Any) -> None:
+        """Set the forces for the velocities of now."""
+        for dof, law, viscous, coulomb in self._laws:
+            velocity = data.qvel[dof]
+            near = viscous * velocity + coulomb * np.tanh(velocity / _FADE)
+            data.qfrc_applied[dof] = near - float(law.force(velocity))

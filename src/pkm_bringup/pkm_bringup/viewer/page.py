@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, PkmError
 from pkm_description.machine import Machine
 
 from pkm_bringup.viewer import diagnosis
+from pkm_bringup.viewer.diagnosis import Parameter
 from pkm_bringup.viewer.fault_panel import FaultPanel
 from pkm_bringup.viewer.moment import Moment, Request, Status
-from pkm_bringup.viewer.parameter_plot import parameter_image
-from pkm_bringup.viewer.payload_panel import PayloadPanel
-from pkm_bringup.viewer.plots import LEG_COLORS, XYZ_COLORS, Plot
 from pkm_bringup.viewer.scene import MachineScene
 
+#: colours that colour-blind readers can tell apart (Okabe and Ito)
+XYZ_COLORS = ('#0072B2', '#D55E00', '#009E73')
+LEG_COLORS = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#000000', '#999999')
+_HEIGHT = 170
+_HINT = 'A payload is for simulations: no simulator has been heard yet.'
+#: heaviest payload, in masses of the platform, and steps of the slider
+_HEAVIEST, _STEPS = 0.5, 50
+#: inches per row; width; dots per inch
+_ROW, _WIDTH, _DPI = 0.2, 6.2, 110
 _INSTALL = "viewer needs viser, which is not installed: pip install 'viser>=1.1,<2'"
 _ENLARGEMENTS = ('automatic', '1', '10', '100', '1000', '10000')
 
@@ -210,3 +220,150 @@ def _numbers_html(moment: Moment, enlarged: float) -> str:
     elif shown is not None:
         lines.append('no estimate: the machine is drawn where truth or drives say')
     return f'<div style="font-size:0.85em;padding:0.3em 0.75em">{"<br>".join(lines)}</div>'
+
+
+def parameter_image(parameters: Sequence[Parameter]) -> NDArray[np.uint8]:
+    """Picture (H, W, 3): each parameter relative to its value before, bars of two standard deviations."""
+    if not parameters:
+        return np.full((1, 1, 3), 255, dtype=np.uint8)
+    # not needed before something is identified, and slow to import
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from pkm_description.report.figures import NOMINAL, PREDICTED, STYLE
+
+    value, std, nominal = np.array([one[1:] for one in parameters]).T
+    # parameters that are nominally zero are compared with their own uncertainty
+    scale = np.maximum(np.abs(nominal), 2.0 * std)
+    place = np.arange(len(parameters))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(_WIDTH, _ROW * len(parameters) + 0.9), layout='constrained', dpi=_DPI)
+        canvas = FigureCanvasAgg(figure)
+        axis = figure.subplots()
+        axis.plot(nominal / scale, place, '|', color=NOMINAL, ms=9, mew=2, label='before')
+        bars = 2.0 * std / scale
+        axis.errorbar(value / scale, place, xerr=bars, fmt='o', ms=3, lw=1, capsize=2, color=PREDICTED,
+                      label='identified, two standard deviations')  # fmt: skip
+        axis.set_yticks(place, [one.name if len(one.name) < 40 else f'{one.name[:38]}…' for one in parameters])
+        axis.set_ylim(len(parameters) - 0.5, -0.5)
+        axis.set_xlabel('value / max(|before|, two standard deviations)')
+        figure.legend(loc='outside upper center', ncols=2, frameon=False)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+class PayloadPanel:
+    """Mass and place of a payload; a button drops it, another one takes it off.
+
+    Parameters
+    ----------
+    gui : of viser
+    machine : with a platform
+    ask : takes the request of a click
+    """
+
+    def __init__(self, gui: Any, machine: Machine, ask: Callable[[Request], None]) -> None:
+        self._ask = ask
+        heaviest = _HEAVIEST * (machine.platform.mass or 1.0)
+        reach = max(float(machine.model.radius[0]), 1e-3)
+        self._note = gui.add_markdown(_HINT)
+        self._mass = gui.add_slider('Mass [kg]', 0.0, heaviest, heaviest / _STEPS, 0.2 * heaviest)
+        self._place = [
+            gui.add_slider(f'{axis} [m]', -reach, reach, reach / _STEPS, part * reach)
+            for axis, part in zip('xyz', (0.2, 0.0, 0.2), strict=True)
+        ]
+        gui.add_button('Drop it on the platform').on_click(lambda _event: self._send(float(self._mass.value)))
+        gui.add_button('Take it off', color='green').on_click(lambda _event: self._send(0.0))
+
+    def _send(self, mass: float) -> None:
+        self._ask(Request('payload', numbers=(mass, *(float(slider.value) for slider in self._place))))
+
+    def refresh(self, simulated: Status | None, named: Status | None) -> None:
+        """Show what the simulator carries, and what the identification while it runs says of it."""
+        if simulated is None:
+            return
+        said = '' if named is None else named.values.get('payload', 'it has not named a payload')
+        text = simulated.message + (f'; the identification says: {said}' if said else '')
+        if self._note.content != text:
+            self._note.content = text
+
+
+class Plot:
+    """Curves over time in the page's panel; hidden as long as there are no values.
+
+    Parameters
+    ----------
+    gui : of viser
+    title : with the unit, if it is not in the labels
+    labels, colors : of the curves; colours repeat
+
+    Attributes
+    ----------
+    ticks : how many values have been added
+    """
+
+    def __init__(self, gui: Any, title: str, labels: Sequence[str], colors: Sequence[str]) -> None:
+        from viser import uplot
+
+        self._history = History(len(labels))
+        self.ticks = 0
+        self._shown = 0
+        curves = [
+            uplot.Series(label=label, stroke=colors[number % len(colors)], width=1.5)
+            for number, label in enumerate(labels)
+        ]
+        self._handle = gui.add_uplot(
+            data=self._history.columns(),
+            series=(uplot.Series(label='t [s]'), *curves),
+            title=title,
+            scales={'x': uplot.Scale(time=False), 'y': uplot.Scale(auto=True)},
+            height=_HEIGHT,
+            visible=False,
+        )
+
+    def add(self, time: float, values: Array) -> None:
+        """Add values (K,) at a time [s]."""
+        if not np.isnan(values).all():
+            self._history.add(time, values)
+            self.ticks += 1
+
+    def refresh(self) -> None:
+        """Send what is new."""
+        if self.ticks != self._shown and len(self._history) > 1:
+            self._shown = self.ticks
+            self._handle.data = self._history.columns()
+            self._handle.visible = True
+
+
+class History:
+    """Samples of K curves over one time; a clock that jumps back begins anew.
+
+    Parameters
+    ----------
+    curves : K
+    span : s that are kept
+    """
+
+    def __init__(self, curves: int, span: float = 30.0) -> None:
+        self._curves, self._span = curves, span
+        self._rows: deque[tuple[float, Array]] = deque()
+
+    def add(self, time: float, values: Array) -> None:
+        """Add values (K,) at a time [s]; NaN leaves a gap."""
+        if self._rows and time <= self._rows[-1][0]:
+            if time == self._rows[-1][0]:
+                return
+            self._rows.clear()
+        self._rows.append((time, np.asarray(values, dtype=float)))
+        while self._rows[0][0] < time - self._span:
+            self._rows.popleft()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def columns(self) -> tuple[Array, ...]:
+        """Times (N,) and the K curves (N,) each."""
+        if not self._rows:
+            return (np.zeros(1), *(np.full(1, np.nan) for _ in range(self._curves)))
+        times, values = zip(*self._rows, strict=True)
+        return (np.array(times), *np.array(values).T)

@@ -22,6 +22,7 @@ from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 
+from pkm_description.arrays import Array
 from pkm_description.export.drawing import (
     base_joint_points,
     drawing_size,
@@ -33,7 +34,6 @@ from pkm_description.export.drawing import (
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.origin import add_provenance
 from pkm_description.export.rest import RestConfiguration, start_configuration
-from pkm_description.export.sdf_closures import add_closing_joint, frame_rotation
 from pkm_description.export.sdf_names import unused_name, with_unique_links
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.sdf_parts import (
@@ -44,14 +44,17 @@ from pkm_description.export.sdf_parts import (
     add_inertial,
     add_joint,
     add_link,
+    add_pose,
     add_visuals,
 )
 from pkm_description.export.sdf_systems import add_model_systems, add_weld, add_world_systems
 from pkm_description.export.sdf_tips import moving_bodies, split_bodies, welded_ends, with_least_masses
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
-from pkm_description.machine import Leg, Machine, RigidBody
+from pkm_description.machine import Closure, Leg, Machine, RigidBody
 from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
+
+_KINDS = {'ball': 'ball', 'pin': 'revolute', 'universal': 'universal', 'fixed': 'fixed'}
 
 
 def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
@@ -168,3 +171,32 @@ def _add_closure(
         place = np.zeros(3), None
     add_closing_joint(model, machine, closure, child, place, start)
     add_frame(model, end.anchor, closure.other, closure.other_point, frame_rotation(closure.rotation_other))
+
+
+def frame_rotation(rotation: Array) -> Array | None:
+    """The rotation (3, 3), None where there is none."""
+    return None if np.array_equal(rotation, np.eye(3)) else rotation
+
+
+def add_closing_joint(
+    model: Element, machine: Machine, closure: Closure, child: str, place: tuple[Array, Array | None],
+    start: RestConfiguration,
+) -> None:  # fmt: skip
+    """Joint from a leg's body to a child, at a place of it: (3,) m and (3, 3); planar machines: pins about z.
+
+    A universal joint's first axis stands in the leg's body: where it is when the simulation starts.
+    """
+    joint = add_joint(model, closure.name, _KINDS[closure.kind], closure.body, child)
+    add_pose(joint, *place)
+    if closure.kind == 'pin':
+        attributes = {'expressed_in': 'base_link'} if machine.planar else {}
+        SubElement(SubElement(joint, 'axis'), 'xyz', attributes).text = numbers([0.0, 0.0, 1.0])
+    elif closure.kind == 'universal':
+        here = start.link_poses[closure.body][1] @ closure.rotation_body
+        there = _rotation(start, closure.other) @ closure.rotation_other
+        for name, axis in (('axis', there.T @ here[:, 0]), ('axis2', np.array([0.0, 1.0, 0.0]))):
+            SubElement(SubElement(joint, name), 'xyz').text = numbers(axis)
+
+
+def _rotation(start: RestConfiguration, link: str) -> Array:
+    return np.eye(3) if link == 'base_link' else start.link_poses[link][1]

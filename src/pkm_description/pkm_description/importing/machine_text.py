@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +11,10 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
+from pkm_description.importing.closing import Loops
 from pkm_description.importing.graph import Body, JointValues
 from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
-from pkm_description.importing.names import plain, plain_names
 from pkm_description.importing.placement import Placement
-from pkm_description.importing.statics import holding_forces
 
 #: a drive gives at least this times what holds the machine at home
 _RESERVE = 1.1
@@ -207,3 +208,37 @@ def roll_pitch_yaw(rotation: Array) -> Array:
     pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[2, 1], rotation[2, 2]))
     yaw = np.arctan2(sine * rotation[0, 2] - cosine * rotation[0, 1], cosine * rotation[1, 1] - sine * rotation[1, 2])
     return np.array([roll, pitch, yaw])
+
+
+def holding_forces(mechanism: Mechanism) -> Array:
+    """Forces (A,) N, N m of the drives against gravity at home, by virtual work; least ones where there are several."""
+    loops = Loops(mechanism)
+    places = loops.places(loops.home)
+    weight = np.zeros(len(mechanism.joints) + 6)
+    for body in (*(joint.body for joint in mechanism.joints), mechanism.platform):
+        center = places[body.name].point(body.center_of_mass)
+        weight += body.mass * mechanism.gravity @ loops.velocity_map(loops.home, body.name, center)
+    matrix = loops.jacobian(loops.home)
+    _, values, rows = np.linalg.svd(matrix)
+    motions = rows[int((values > 1e-7 * values[0]).sum()) :].T
+    forces: Array = -np.linalg.lstsq(motions[list(mechanism.drives)].T, motions.T @ weight, rcond=1e-9)[0]
+    return forces
+
+
+def plain(name: str) -> str:
+    """Letters, digits and underscores of a name, a letter first."""
+    text = re.sub(r'[^A-Za-z0-9]+', '_', name).strip('_') or 'part'
+    return text if text[0].isalpha() else f'n{text}'
+
+
+def plain_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """Plain names of all, no two alike, and none of ``taken``."""
+    found: dict[str, str] = {}
+    used = set(taken)
+    for name in names:
+        text, number = plain(name), 2
+        while text in used:
+            text, number = f'{plain(name)}_{number}', number + 1
+        used.add(text)
+        found[name] = text
+    return found

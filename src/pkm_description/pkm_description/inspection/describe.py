@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.driver_streams import DriverStreams
 from pkm_description.dynamics import (
     BaseParameters,
     base_parameters,
@@ -18,15 +20,20 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
 )
 from pkm_description.errors import KinematicsError
-from pkm_description.inspection.driver_lines import driver_lines
-from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines
-from pkm_description.inspection.provenance import count_origins
-from pkm_description.inspection.workspace_lines import workspace_lines
+from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines, table
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
+from pkm_description.kinematics.drive_reach import drive_reaches
+from pkm_description.kinematics.workspace import free_axes, single_axis_limits
 from pkm_description.machine import Joint, Leg, Machine
 
+#: kinds of origin in the order in which they are listed
+ORIGINS = ('printed', 'derived', 'assumed', 'overlay', 'other', 'not stated')
+
+#: keys whose content is no number of the machine
+_NOT_COUNTED = ('schema', 'provenance')
+_AXES = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 _FREEDOM = {
     'free': 'free platform on ball joints',
     'planar': 'planar platform on pins: x, y and about z',
@@ -219,3 +226,135 @@ def _vector(values: Array) -> str:
 
 def _plural(count: int, word: str) -> str:
     return f'{count} {word}' + ('' if count == 1 else 's')
+
+
+def workspace_lines(machine: Machine) -> list[str]:
+    """Excursions of the platform along single axes; where the legs couple these, excursions of single drives."""
+    if free_axes(machine):
+        lines = ['one axis at a time, from home']
+        for axis, (least, most) in single_axis_limits(machine).items():
+            if axis >= 3:
+                lines.append(f'{_AXES[axis]:<8} {np.degrees(least):+8.2f} to {np.degrees(most):+8.2f} deg')
+            else:
+                lines.append(f'{_AXES[axis]:<8} {least:+8.3f} to {most:+8.3f} m')
+        return lines
+    lines = ['one drive at a time, from home: excursion; platform rises; turns']
+    sliding = {joint.name: joint.kind == 'prismatic' for joint in machine.actuated_joints}
+    reaches = drive_reaches(machine)
+    width = max(len(reach.drive) for reach in reaches)
+    for reach in reaches:
+        slides = sliding.get(reach.drive, all(sliding.values()))
+        scale, unit = (1.0, 'm') if slides else (np.degrees(1.0), 'deg')
+        rise = np.sort(reach.move[:, 2])
+        lines.append(
+            f'{reach.drive:<{width}} {scale * reach.lower:+8.3f} to {scale * reach.upper:+8.3f} {unit}; '
+            f'{rise[0]:+7.3f} to {rise[1]:+7.3f} m; up to {np.degrees(reach.turn.max()):5.1f} deg'
+        )
+    return lines
+
+
+def count_origins(content: Mapping[str, Any], provenance: Mapping[str, str]) -> dict[str, int]:
+    """How many numbers of a machine file have which origin.
+
+    Parameters
+    ----------
+    content : machine file as read
+    provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``; the longest key that holds a
+        number's key wins
+
+    Returns
+    -------
+    dict
+        Origins that occur, in the order of :data:`ORIGINS`.
+    """
+    counted: Counter[str] = Counter()
+    for key in _number_keys(content, ''):
+        counted[_origin(key, provenance)] += 1
+    return {origin: counted[origin] for origin in ORIGINS if counted[origin]}
+
+
+def _number_keys(content: object, place: str) -> Iterator[str]:
+    """Dotted key of every number; of numbers in lists the key of the list."""
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            if place or key not in _NOT_COUNTED:
+                yield from _number_keys(value, f'{place}.{key}' if place else str(key))
+    elif isinstance(content, list):
+        for value in content:
+            yield from _number_keys(value, place)
+    elif isinstance(content, int | float) and not isinstance(content, bool):
+        yield place
+
+
+def _origin(key: str, provenance: Mapping[str, str]) -> str:
+    parts = key.split('.')
+    for length in range(len(parts), 0, -1):
+        text = provenance.get('.'.join(parts[:length]))
+        if text is not None:
+            word = text.split(':')[0].strip().lower()
+            return word if word in ORIGINS else 'other'
+    return 'not stated'
+
+
+def driver_lines(machine: Machine, home: Array) -> list[str]:
+    """File and topics, then a table of the drives: names, conversions, and what the driver reads at home.
+
+    Parameters
+    ----------
+    machine : whose driver is not the standard one
+    home : (A,) positions of the drives at home, m or rad
+    """
+    driver = machine.driver
+    imu = driver.imu
+    lines = [
+        f'{"driver":<20}{driver.path or "topics given"}',
+        f'{"joint states":<20}{driver.joint_topic}{_ignored(driver.ignore)}',
+        f'{"IMU":<20}{driver.imu_topic}, {imu.acceleration_scale:.6g} m/s^2 and {imu.rate_scale:.6g} rad/s per unit',
+        f'{"commands":<20}{driver.command_topic}, {driver.command.quantity if driver.command else "force or torque"}',
+        '',
+    ]
+    count = machine.actuated_count
+    streams = DriverStreams(machine)
+    told = streams.joint_states(home, np.zeros(count), np.zeros(count))
+    names = driver.joint_names or machine.actuated_joint_names
+    at_home = dict(zip(told.names, told.positions.tolist(), strict=True))
+    unit, force = ('m', 'N') if machine.actuated_joints[0].kind == 'prismatic' else ('rad', 'N m')
+    rows = [('drive', "driver's name", f'position [{unit}]', f'effort [{force}]', 'the driver reads at home')]
+    for drive, name in enumerate(names):
+        rows.append((
+            machine.actuated_joint_names[drive], name, _position(machine, drive), _effort(machine, drive),
+            f'{at_home[name]:.6g}',
+        ))  # fmt: skip
+    return [*lines, *table(rows)]
+
+
+def _ignored(names: tuple[str, ...]) -> str:
+    return f', without {", ".join(names)}' if names else ''
+
+
+def _position(machine: Machine, drive: int) -> str:
+    conversion = machine.driver.position
+    if conversion is None:
+        return 'x'
+    compensated = ' - periodic error' if conversion.periodic_error is not None else ''
+    linear = conversion.linear
+    return f'{linear.scale[drive]:.6g} x{compensated}{_offset(linear.offset[drive])}'
+
+
+def _effort(machine: Machine, drive: int) -> str:
+    effort = machine.driver.effort
+    if effort is None:
+        return 'x'
+    terms = [
+        f'{channel.scale[drive]:.6g} {_entry(machine, drive, channel.names[drive])}' for channel in effort.channels
+    ]
+    return ' + '.join(terms).replace('+ -', '- ') + _offset(effort.offset[drive])
+
+
+def _entry(machine: Machine, drive: int, name: str) -> str:
+    own = (machine.driver.joint_names or machine.actuated_joint_names)[drive]
+    return 'x' if name == own else name
+
+
+def _offset(value: float) -> str:
+    return f' {"-" if value < 0.0 else "+"} {abs(value):.6g}' if value else ''

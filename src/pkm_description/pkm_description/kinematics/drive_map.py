@@ -7,9 +7,12 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.drive_motion import twist_maps
+from pkm_description.kernels.map_rates import map_rates
+from pkm_description.kinematics.arguments import require_machine_and_motion
 from pkm_description.kinematics.closed_legs import ClosedLegs
 from pkm_description.kinematics.failures import require_ok
-from pkm_description.machine import Machine
+from pkm_description.kinematics.joint_motion import packed_motion, require_legs
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def require_drives(machine: Machine) -> None:
@@ -86,3 +89,28 @@ def branch_signs(legs: ClosedLegs) -> Array:
     carried = np.linalg.det(np.swapaxes(basis[:-1], 1, 2) @ basis[1:])
     turns = np.concatenate([[1.0], np.cumprod(np.sign(carried))])
     return np.asarray(np.sign(np.linalg.det(reduced_jacobian(legs))) * turns)
+
+
+def joint_map_rate(machine: Machine, motion: PlatformMotion) -> Array:
+    """Time derivative (N, J, 6) of the map from the platform's twist to joint velocities.
+
+    Joint accelerations are ``joint_map @ acceleration + joint_map_rate @ twist``. Of legs that hold the platform
+    (3-RPS) the map is the least-squares inverse of their closures, and the identity holds for admissible motions.
+
+    Raises
+    ------
+    As :func:`pkm_description.kinematics.joint_motion`.
+    """
+    require_machine_and_motion(machine, motion)
+    require_legs(machine)
+    data, scratch = machine.scratch
+    result = np.empty((len(motion), len(machine.joints), 6))
+    status = map_rates(machine.compiled_model, scratch, *packed_motion(motion)[:4], result)
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return result
+
+
+def drive_jacobian_rate(machine: Machine, motion: PlatformMotion) -> Array:
+    """Time derivative (N, A, 6) of :func:`pkm_description.kinematics.drive_jacobian`."""
+    return joint_map_rate(machine, motion)[:, machine.drive_columns]

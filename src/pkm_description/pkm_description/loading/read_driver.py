@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pkm_description.driver import STANDARD_DRIVER, CommandConversion, Driver, ImuConversion
+from pkm_description.driver.csv_names import JOINT_FIELDS, NAMES
 from pkm_description.driver.driver import COMMAND_TOPIC, IMU_TOPIC, JOINT_TOPIC
 from pkm_description.driver.units import ACCELERATION, ANGULAR_RATE
-from pkm_description.loading.driver_columns import read_columns
 from pkm_description.loading.driver_efforts import read_command, read_effort
 from pkm_description.loading.driver_positions import read_position
 from pkm_description.loading.driver_values import choice, texts, topic
@@ -135,3 +135,33 @@ def _read_imu(section: Section) -> ImuConversion:
         acceleration if at_rest == 'up' else -acceleration,
         ANGULAR_RATE[choice(section, 'angular_rate', ANGULAR_RATE, 'rad/s')],
     )
+
+
+def read_columns(section: Section, names: tuple[str, ...]) -> dict[str, str]:
+    """Read ``csv``: column of the file -> name that the suite knows (see the page on CSV recordings).
+
+    Parameters
+    ----------
+    names : the driver's names of the joints
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    section.expect_keys(['columns'])
+    columns = section.section('columns')
+    targets: dict[str, str] = {}
+    for column in columns.content:
+        target = columns.text(column)
+        name, _, part = target.rpartition('.')
+        if target not in NAMES and (part not in JOINT_FIELDS or not name):
+            raise columns.error(
+                str(column), target,
+                f'is no name that can be read: use time (s), time_ms, time_us or stamp (ns), {names[0]}.position, '
+                f'{names[0]}.velocity, {names[0]}.effort, or imu.linear_acceleration.x and the like',
+            )  # fmt: skip
+        if target in targets.values():
+            raise columns.error(str(column), target, 'two columns have this meaning; leave one out')
+        targets[str(column)] = target
+    return targets

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
 from types import FrameType
 
 import rclpy
@@ -15,9 +16,15 @@ from rclpy.signals import uninstall_signal_handlers
 
 from pkm_description.errors import PkmError
 from pkm_description.ros.failed_publishing import survive_failed_publishing
+from pkm_description.ros.node_settings import FrameSettings, MachineSettings, SubscriptionSettings
 from pkm_description.ros.stream_executor import StreamExecutor
-from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
+from pkm_description.settings import settings_of
 
+#: launch files give these to all of their nodes
+_SHARED = {name for kind in (MachineSettings, FrameSettings, SubscriptionSettings) for name in settings_of(kind)}
+
+#: as alike as a name must be to one that was meant, 0 to 1
+_ALIKE = 0.6
 #: s after which an interrupt comes again that Python has dropped, and after which one has got lost that ended nothing
 _LATER, _LOST = 0.01, 5.0
 
@@ -145,3 +152,29 @@ def _interrupt_once() -> threading.Event:
     sys.unraisablehook = lost
     signal.signal(signal.SIGINT, handler)
     return interrupted
+
+
+def warn_of_unknown_parameters(node: Node) -> list[str]:
+    """Warn of each parameter that was given by command line, file or launch and that the node has not declared.
+
+    Called when a node has declared all of its own. A node may have an attribute ``parameters_of_others``: names that
+    stand in a file which it shares with other nodes.
+
+    Returns
+    -------
+    The sentences
+    """
+    others: Collection[str] = getattr(node, 'parameters_of_others', ())
+    # rclpy has no public list of what was given
+    given = getattr(node, '_parameter_overrides', {})
+    own = sorted(node.get_parameters_by_prefix(''))
+    said = []
+    for name, parameter in sorted(given.items()):
+        if node.has_parameter(name) or name in _SHARED or name in others:
+            continue
+        near = get_close_matches(name, own, 1, _ALIKE)
+        meant = f'; did you mean {near[0]}?' if near else ''
+        given_as = f'parameter {name} = {parameter.value!r}'
+        said.append(f'{given_as} is ignored: {node.get_name()} has none of this name{meant}')
+        node.get_logger().warning(said[-1])
+    return said

@@ -9,7 +9,10 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
@@ -20,7 +23,6 @@ from pkm_estimation.bags.csv_reader import csv_files, read_csv_messages
 from pkm_estimation.bags.errors import BagError
 from pkm_estimation.bags.mcap_chunks import Message, chunked_files
 from pkm_estimation.bags.mcap_recovery import recover_mcap
-from pkm_estimation.bags.metadata import bag_metadata, lost_messages
 from pkm_estimation.bags.ros1 import Ros1Bag
 from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
 from pkm_estimation.bags.unpacking import (
@@ -32,6 +34,8 @@ from pkm_estimation.bags.unpacking import (
     unpack_file,
 )
 
+#: topics whose losses are told one by one
+_TOLD = 4
 bound_rosbags()
 #: endings of storage files that are compressed as a whole
 _PACKED = ('.zst', '.zstd')
@@ -272,3 +276,55 @@ def _sound_reader(path: Path, stack: ExitStack) -> tuple[Reader, Counter[str]] |
     except Exception:
         return None
     return reader, counts
+
+
+def bag_metadata(folder: Path) -> dict[str, Any] | None:
+    """What ``rosbag2`` wrote about the recording in a folder, None without (readable) metadata."""
+    try:
+        content = bounded_file(folder / 'metadata.yaml')
+        return dict(content['rosbag2_bagfile_information'])
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
+        return None
+
+
+def promised_message_count(path: Path) -> int | None:
+    """Count of messages that the metadata name for a bag or for one of its files; None where they name none."""
+    information = bag_metadata(path if path.is_dir() else path.parent)
+    if information is None:
+        return None
+    try:
+        if path.is_dir() or [Path(name).name for name in information['relative_file_paths']] == [path.name]:
+            return int(information['message_count'])
+        counts = {Path(part['path']).name: int(part['message_count']) for part in information.get('files') or ()}
+        return counts.get(path.name)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def lost_messages(path: Path, found: Mapping[str, int]) -> str:
+    """Say what of the promised messages was not found; empty if all of them are there.
+
+    Parameters
+    ----------
+    path : bag directory or one of its files
+    found : messages that can be read, by topic
+    """
+    promised, total = promised_message_count(path), sum(found.values())
+    if promised is None or promised <= total:
+        return ''
+    lost = _lost_by_topic(path, found) if path.is_dir() else []
+    told = f' ({", ".join(lost[:_TOLD])}{", ..." if len(lost) > _TOLD else ""})' if lost else ''
+    return f'{promised - total} of {promised} messages named in metadata.yaml are lost{told}'
+
+
+def _lost_by_topic(path: Path, found: Mapping[str, int]) -> list[str]:
+    """``topic: lost of promised`` for each that lacks messages, as far as the metadata say."""
+    lost = []
+    try:
+        for entry in (bag_metadata(path) or {})['topics_with_message_count']:
+            topic, count = str(entry['topic_metadata']['name']), int(entry['message_count'])
+            if count > found.get(topic, 0):
+                lost.append(f'{topic}: {count - found.get(topic, 0)} of {count}')
+    except (KeyError, TypeError, ValueError):
+        return []
+    return lost

@@ -6,13 +6,13 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.driver import ImuConversion
 from pkm_description.kernels.model import Integers
 from pkm_description.machine import ImuSensor
 
+from pkm_estimation.kernels.imu_ends import HIGHEST, LOWER, LOWEST, ROWS, STEP, UPPER, find_ends
 from pkm_estimation.stream.imu_jumps import ImuJumps
-from pkm_estimation.stream.range_ends import RangeEnds
 from pkm_estimation.stream.samples import EARLIER, IMU_UNITS, Instant
 
 #: parts of the range from which on a number counts as clipped, and as none of this sensor
@@ -207,3 +207,21 @@ class ImuWatch:
             return jump
         begins = [span.begin.stamp for span in self._spans if now < span.end and span.begin.epoch == now.epoch]
         return min([*begins, jump])
+
+
+class RangeEnds:
+    """Finds the ends of the range in a stream of samples."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._count, self._memory = np.zeros(1, dtype=np.int64), np.zeros((ROWS, 6))
+        self._memory[[LOWEST, STEP, UPPER]], self._memory[[HIGHEST, LOWER]] = np.inf, -np.inf
+
+    def find(self, values: Array) -> Integers:
+        """Axes (M,), counted from 1, that are at an end in samples (M, 6) that continue this stream; 0: none."""
+        found = np.zeros(len(values), dtype=np.int64)
+        find_ends(self._count, self._memory, packed(values), found)
+        return found

@@ -7,7 +7,7 @@ measurements are kept for some seconds. What is tested of them (Bar-Shalom, Li, 
 - the means of blocks: what changes slowly raises them long before the NIS.
 
 Only where a test fails, the samples of these seconds are replayed to rank the causes
-(:mod:`~pkm_estimation.stream.ranking_job`), a portion at a measurement now and then, the same live and offline.
+(:mod:`~pkm_estimation.stream.lasting`), a portion at a measurement now and then, the same live and offline.
 
 A pose can be wrong by a hundred times what is claimed while innovations are hardly larger than they should be: joint
 centres that are off by a millimetre make the NIS of six legs 6.1 to 6.5. So the last minute is tested, too, for any
@@ -32,12 +32,15 @@ from pkm_estimation.stream.blocks import LARGE, Block, excess, lasting_excess, m
 from pkm_estimation.stream.causes import Model
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
-from pkm_estimation.stream.ranking import Ranking
-from pkm_estimation.stream.ranking_job import RankingJob, told
-from pkm_estimation.stream.replay import Window, replay_config
+from pkm_estimation.stream.ranking import Ranking, rank
+from pkm_estimation.stream.replay import Window, completed, replay_config
 from pkm_estimation.stream.samples import ImuSample
 from pkm_estimation.stream.suspicion import UNEXPLAINED, Suspicion
 
+#: ns between two portions for each unit that the first of them has cost
+_PACE = 36_000
+#: findings that are told
+_TOLD = 3
 #: measurements of a block; time [s] of a window, shortest for a test and for a ranking
 _BLOCK, _WINDOW, _SHORTEST, _SHORTEST_RANKED = 50, 20.0, 5.0, 10.0
 #: s, of the window for what is small, and shortest for it; score of a cause that makes a small excess an alarm
@@ -304,3 +307,55 @@ class LastingTest:
                 assert self._job is not None
                 self._tell(end, self._job.complete())
         self.is_on = False
+
+
+# A ranking of causes while the estimator goes on: a small portion now and then.
+#
+# When a portion is due follows from stamps and from what the portion before has cost, counted in samples: never from a
+# clock of the computer. So a ranking ends live at the same measurement as offline, and takes about a tenth of a
+# processor that needs 4 us for a sample of the IMU.
+#
+# A ranking works on the samples that it was given. A filter that is started anew meanwhile does not end it: the
+# samples are as wrong as before, and what is wrong with them may be why. A restart of the clock and a reset on request
+# end it without a word: stamps no longer say when it is due, and who resets may have changed something.
+class RankingJob:
+    """Ranking that is advanced by portions.
+
+    Parameters
+    ----------
+    model : machine, settings of a replay, and samples
+    stamp : ns, of the measurement at which it begins
+
+    Attributes
+    ----------
+    due : ns, from when on the next portion may be run
+    """
+
+    def __init__(self, model: Model, stamp: int) -> None:
+        self._portions = rank(model)
+        self.due = stamp
+
+    def advance(self, stamp: int) -> Ranking | None:
+        """Run one portion at a measurement of ``stamp`` [ns]; the result if it was the last."""
+        try:
+            cost = next(self._portions)
+        except StopIteration as end:
+            result: Ranking = end.value
+            return result
+        self.due = stamp + _PACE * cost
+        return None
+
+    def complete(self) -> Ranking:
+        """Run all that is left."""
+        return completed(self._portions)
+
+
+def told(ranking: Ranking) -> str:
+    """Tell a ranking in words."""
+    if not ranking.findings:
+        return 'none of the known causes explains it'
+    parts = [
+        f'{finding.name}, {finding.size} (NIS {ranking.nis:.3g} -> {finding.nis:.3g}; {finding.mend})'
+        for finding in ranking.findings[:_TOLD]
+    ]
+    return 'likeliest cause: ' + '; or '.join(parts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,21 +11,40 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError
 from pkm_description.findings import Finding, State
-from pkm_description.kinematics import motion_from_drives
+from pkm_description.kinematics import drive_positions, forward_kinematics, motion_from_drives
 from pkm_description.machine import Machine
 from scipy.ndimage import maximum_filter
+from scipy.stats import t as student
 
 from pkm_identification.diagnosis.arrangement import arrangement
-from pkm_identification.diagnosis.drive_faults import delay_findings, gain_findings
+from pkm_identification.diagnosis.findings import named
 from pkm_identification.diagnosis.force_model import ForceModel, force_model
-from pkm_identification.diagnosis.joint_fit import joint_fit
+from pkm_identification.diagnosis.joint_fit import JointFit, joint_fit
 from pkm_identification.diagnosis.ripple import ripple_findings, ripples
 from pkm_identification.diagnosis.rows import rows_of
-from pkm_identification.diagnosis.samples import dead_drives, drop_outs, outlier_findings, outliers, without
-from pkm_identification.diagnosis.saturation import clipped, plateaus, saturation_findings
-from pkm_identification.diagnosis.singular import conditioning, singular_findings
+from pkm_identification.diagnosis.samples import dead_drives, drop_outs, outlier_findings, outliers, runs_of, without
 from pkm_identification.recording.recording import Recording
 
+#: samples that read the same extreme number, and how many times more than read the next one
+_SAME, _PILED = 10, 5.0
+#: s, least time at the largest effort, and least lack of effort there, of the effort's range
+_PLATEAU, _EXCESS = 0.02, 0.03
+#: part of the drive's own limit from which a plateau is that limit
+_LIMIT = 0.98
+#: least error of a gain that is named, and in its standard deviations; the least one that must be told
+_GAIN, _GAIN_SIGMAS, _GAIN_TOLD = 0.08, 5.0, 0.2
+#: the same in deviations by what the bodies leave open
+_GAIN_SLACKS = 3.0
+#: s, the same of a delay
+_DELAY, _DELAY_SIGMAS, _DELAY_TOLD = 0.001, 6.0, 0.004
+#: probability that what the drives disagree about makes such a delay; few drives tell their spread badly (Student)
+_DELAY_CHANCE = 0.03
+#: what tells more
+_LIVELIER = 'record a motion in which every drive has several frequencies and large accelerations (design_excitation)'
+#: condition number of the map from drives to platform that is named: absolute, and of that at home
+_LARGE, _OF_HOME = 50.0, 5.0
+#: part of it from which efforts are not judged: they hang on details of the geometry
+_CAREFUL = 0.3
 #: s, by which efforts may be late for their bad samples to be left out
 _LATEST = 0.01
 
@@ -178,3 +198,158 @@ def _size(model: ForceModel, efforts: Array) -> float:
 def _too_little() -> Finding:
     what = 'beside reversals and nearly singular poses too little of the motion is left to judge gains and delay'
     return Finding('motion', State.CANNOT_TELL, (), what, 'record a motion with longer ways, away from such poses')
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """How well the drives determine the motion of the platform.
+
+    Attributes
+    ----------
+    time : (n,) s
+    condition : (n,) condition numbers
+    home, limit : that at home, and that from which a pose is nearly singular
+    """
+
+    time: Array
+    condition: Array
+    home: float
+    limit: float
+
+    def is_poor_at(self, time: Array) -> NDArray[np.bool_]:
+        """Samples (N,) near poses at which efforts are not judged."""
+        return np.asarray(np.interp(time, self.time, self.condition) > _CAREFUL * self.limit)
+
+
+def conditioning(machine: Machine, model: ForceModel) -> Conditioning:
+    """Condition numbers at the model's poses."""
+    condition = forward_kinematics(machine, model.positions).condition
+    at_home = drive_positions(machine, machine.home.position, machine.home.rotation_base_platform)
+    home = float(forward_kinematics(machine, at_home[None]).condition[0])
+    return Conditioning(model.time, np.nan_to_num(condition, nan=np.inf), home, max(_LARGE, _OF_HOME * home))
+
+
+def singular_findings(found: Conditioning) -> Iterator[Finding]:
+    """Where the drives hardly determine the motion of the platform."""
+    worst = int(np.argmax(found.condition))
+    if found.condition[worst] > found.limit:
+        near = found.condition > found.limit
+        seconds = float(np.count_nonzero(near) * np.median(np.diff(found.time)))
+        yield Finding(
+            'singular_pose', State.SUSPICIOUS, (),
+            f'the motion passes a nearly singular pose at {found.time[worst]:.2f} s: condition number '
+            f'{found.condition[worst]:.3g}, at home {found.home:.3g}; {seconds:.2g} s are beyond {found.limit:.3g}',
+            'plan an excitation that stays away from it (inspect_machine shows the condition number), or leave this '
+            'part of the recording out',
+            {'condition': float(found.condition[worst]), 'time_s': float(found.time[worst]), 'seconds': seconds},
+        )  # fmt: skip
+
+
+def gain_findings(machine: Machine, fit: JointFit) -> Iterator[Finding]:
+    """Drives whose gain is unlike that of the others, and those of which this recording does not tell it."""
+    unsure = []
+    limits = np.maximum(_GAIN, np.maximum(_GAIN_SIGMAS * fit.gain_std, _GAIN_SLACKS * fit.gain_slack))
+    for label, gain, std, limit in zip(machine.drive_labels, fit.gain, fit.gain_std, limits, strict=True):
+        if abs(gain - 1.0) <= limit and limit > _GAIN_TOLD:
+            unsure.append(label)
+        if abs(gain - 1.0) > limit:
+            yield Finding(
+                'effort_gain', State.WRONG, (label,),
+                f'the effort of {label} is {gain:.3f} +- {std:.3f} times what it should be beside the other drives',
+                f'calibrate its torque constant or force sensor; driver file: effort: {{scale: {{{label}: '
+                f'{1.0 / gain:.4f}}}}}',
+                {'gain': float(gain), 'gain_std': float(std)},
+            )  # fmt: skip
+    if unsure:
+        least = float(limits.max())
+        yield Finding(
+            'effort_gain', State.CANNOT_TELL, tuple(unsure),
+            f'gains of {named(unsure)} cannot be told beside the others: friction and each drive alone are nearly all '
+            f'of the force; an error below {100.0 * least:.0f} % would not be seen', _LIVELIER, {'least': least},
+        )  # fmt: skip
+
+
+def delay_findings(fit: JointFit) -> Iterator[Finding]:
+    """Efforts that are late, or early, against the positions."""
+    spreads = float(student.ppf(1.0 - 0.5 * _DELAY_CHANCE, max(len(fit.gain) - 1, 1)))
+    limit = max(_DELAY, _DELAY_SIGMAS * fit.delay_std, spreads * fit.delay_spread)
+    if abs(fit.delay) > limit:
+        std = float(np.hypot(fit.delay_std, fit.delay_spread))
+        late = 'late' if fit.delay > 0.0 else 'early'
+        yield Finding(
+            'effort_delay', State.WRONG, (),
+            f'efforts are {1e3 * abs(fit.delay):.2f} +- {1e3 * std:.2f} ms {late} against the positions',
+            'stamp positions and efforts at the instant of their measurement, or remove the filter of the effort in '
+            f'the drive; until then shift the efforts by {1e3 * -fit.delay:.2f} ms before identifying',
+            {'delay_s': fit.delay, 'delay_s_std': std},
+        )  # fmt: skip
+    elif limit > _DELAY_TOLD:
+        yield Finding(
+            'effort_delay', State.CANNOT_TELL, (),
+            f'a delay of the efforts of less than {1e3 * limit:.1f} ms cannot be told from friction',
+            _LIVELIER, {'least_s': limit},
+        )  # fmt: skip
+
+
+def clipped(efforts: Array) -> NDArray[np.bool_]:
+    """Samples (N, A) at an extreme number that piles up, as no signal with noise does: a clipped signal."""
+    found = np.zeros(efforts.shape, dtype=bool)
+    for drive, column in enumerate(efforts.T):
+        levels, counts = np.unique(column, return_counts=True)
+        if len(levels) < 3:
+            continue
+        for place, neighbour in ((-1, -2), (0, 1)):
+            if counts[place] >= _SAME and counts[place] > _PILED * counts[neighbour]:
+                found[:, drive] |= column == levels[place]
+    return found
+
+
+def plateaus(efforts: Array, rate: float) -> NDArray[np.bool_]:
+    """Samples (N, A) that stay near the largest or the least effort: of peaks, or of saturation below the noise."""
+    found = np.zeros(efforts.shape, dtype=bool)
+    for drive, column in enumerate(efforts.T):
+        noise = 1.4826 * np.median(np.abs(np.diff(column, n=2))) / np.sqrt(6.0)
+        width = 6.0 * noise + 1e-6 * np.ptp(column)
+        for near in (column > column.max() - width, column < column.min() + width):
+            for start, stop in runs_of(near):
+                found[start:stop, drive] |= stop - start >= _PLATEAU * rate
+    return found
+
+
+def saturation_findings(
+    model: ForceModel, fit: JointFit, efforts: Array, asked: Array, flat: NDArray[np.bool_], cut: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    """Drives whose effort is clipped, or stays at its largest while the fitted machine asks for more.
+
+    Parameters
+    ----------
+    asked : (N, A) what the fitted machine asks for, ripples included
+    flat, cut : (N, A) of :func:`plateaus`, where friction is known, and of :func:`clipped`
+    """
+    rate = model.sample_rate
+    inside = np.zeros(len(efforts), dtype=bool)
+    inside[model.places[0] : model.places[-1] + 1] = True
+    for drive, label in enumerate(model.machine.drive_labels):
+        exact = bool(cut[:, drive].any())
+        here = cut[:, drive] if exact else flat[:, drive] & inside
+        if not exact and np.count_nonzero(here) < _PLATEAU * rate:
+            continue
+        column, within = efforts[here, drive], inside[here]
+        lacking = (asked[here, drive] - column) * np.sign(column)
+        lack = float(np.mean(lacking[within])) if within.any() else 0.0
+        largest = model.machine.actuated_joints[drive].limits.effort
+        limited = np.abs(column) > _LIMIT * largest
+        at_limit = np.count_nonzero(limited) > _PLATEAU * rate
+        if at_limit:  # of a largest and a least effort, the one that is the limit
+            here, column = here & (np.abs(efforts[:, drive]) > _LIMIT * largest), column[limited]
+        level = float(np.mean(np.abs(column)))
+        if exact or at_limit or lack > max(_EXCESS * np.ptp(efforts[:, drive]), 4.0 * fit.deviation[drive]):
+            seconds = float(np.count_nonzero(here) / rate)
+            needed = f'about {lack:.3g} more is needed' if lack > 0.0 else f'the limit of the drive is {largest:.4g}'
+            yield Finding(
+                'effort_saturation', State.WRONG, (label,),
+                f'the effort of {label} stays at {level:.4g} for {seconds:.2g} s in all, where {needed}: '
+                'saturation of drive or sensor',
+                'scale the motion down, raise the limit of drive or measuring range, or leave these samples out',
+                {'level': level, 'seconds': seconds, 'lacking': lack},
+            )  # fmt: skip

@@ -6,22 +6,22 @@ acceleration of the coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.joint_limits import has_cones
+from pkm_description.errors import ConfigurationError
+from pkm_description.kinematics.closed_legs import body_poses, close_legs
+from pkm_description.kinematics.joint_limits import ball_joint_studs, has_cones, tilt_limits
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
-from pkm_description.machine import PlatformMotion
+from pkm_description.kinematics.rotation import cross
+from pkm_description.machine import Machine, PlatformMotion
 
-from pkm_identification.excitation.coordinates import Mover
+from pkm_identification.excitation.coordinates import MotionCoordinates, Mover
 from pkm_identification.excitation.forces import LinearForces
 from pkm_identification.excitation.guideways import SharedGuideways
-from pkm_identification.excitation.joint_rates import JointRates, joint_rates_of
-from pkm_identification.excitation.regularity import Regularity
-from pkm_identification.excitation.tilts import Tilts
 
 #: derivatives (N, K, 3, C) by position, rate and acceleration of the coordinates
 Slope = Callable[[], Array]
@@ -62,7 +62,7 @@ class LimitUses:
     guideways : pairs of sliders
     max_acceleration : (A,) m/s^2 or rad/s^2 of the drives, infinite where there is no limit
     box : (C,) largest values of the coordinates, infinite where there is no limit
-    condition_ratio : see :class:`~pkm_identification.excitation.regularity.Regularity`
+    condition_ratio : see :class:`~pkm_identification.excitation.uses.Regularity`
     """
 
     def __init__(
@@ -161,3 +161,174 @@ def _slope(by_value: Array) -> Array:
     found = np.zeros((*by_value.shape[:2], 3, by_value.shape[2]))
     found[:, :, 0] = by_value
     return found
+
+
+class Tilts:
+    """Ball joints with cones; their use is ``(1 - cos tilt) / (1 - cos cone)``, which is smooth where a tilt is zero.
+
+    Attributes
+    ----------
+    names : K ball joints
+    """
+
+    def __init__(self, machine: Machine, motion: PlatformMotion, joints: JointMotion) -> None:
+        self._machine, self._motion, self._joints = machine, motion, joints
+        legs = close_legs(machine, motion.position, motion.rotation_base_platform, joints.positions)
+        home = close_legs(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
+        limits = tilt_limits(machine, home, 1)
+        self._chosen = np.flatnonzero(np.isfinite(limits.upper))
+        self.names = tuple(limits.joints[place] for place in self._chosen)
+        self._room = 1.0 - np.cos(limits.upper[self._chosen])
+        self._studs = ball_joint_studs(legs)[:, self._chosen]
+        self._at_home = ball_joint_studs(home)[:, self._chosen]
+
+    def uses(self) -> Array:
+        """Use (N, K)."""
+        return np.asarray((1.0 - np.sum(self._studs * self._at_home, axis=-1)) / self._room)
+
+    def slope(self, rates: JointRates, move: Mover) -> Array:
+        """Derivative (N, K, C) of the uses by the coordinates.
+
+        The stud's direction in the other body turns with the difference of both bodies' angular velocities.
+        """
+        machine, positions = self._machine, self._joints.positions
+        count, coordinates = len(positions), rates.first.shape[2]
+        still = np.zeros((count, coordinates))
+        platform = np.empty((count, coordinates, 3))
+        for k in range(coordinates):
+            unit = still.copy()
+            unit[:, k] = 1.0
+            platform[:, k] = move(np.zeros(count), unit, still).angular_velocity
+        turns, rotations = body_turns(machine, positions, rates.first, platform, self._motion.rotation_base_platform)
+        balls = np.flatnonzero([closure.kind == 'ball' for closure in machine.closures])[self._chosen]
+        body, other = machine.model.closure_body[balls], machine.model.closure_other[balls]
+        to_base = rotations[:, other]
+        studs, at_home = ((to_base @ one[..., None])[..., 0] for one in (self._studs, self._at_home))
+        spin = turns[:, body] - turns[:, other]
+        change = np.sum(cross(spin, studs[:, :, None]) * at_home[:, :, None], axis=-1)
+        return np.asarray(-change / self._room[:, None])
+
+
+class Regularity:
+    """Two figures that are 1 at home and 0 at a singular pose, and how much of the room between is used.
+
+    *joints*: size of the joint rates per rate of the coordinates, home over here. It falls where a leg is stretched or
+    folded or a universal joint is near its axis; with the drives as coordinates also where the drives lose the
+    platform. *drives*, with the platform's coordinates: smallest singular value of the drive rates per rate of the
+    platform, here over home. It falls where the platform can move while the drives stand still.
+
+    Turns are measured by the platform's radius, so that no unit matters.
+
+    Parameters
+    ----------
+    condition_ratio : both figures stay above ``1 / condition_ratio``; > 1
+    """
+
+    def __init__(self, coordinates: MotionCoordinates, condition_ratio: float) -> None:
+        if not condition_ratio > 1.0:
+            raise ConfigurationError(f'condition_ratio = {condition_ratio}: must be greater than 1')
+        machine = coordinates.machine
+        self._floor = 1.0 / condition_ratio
+        radius = machine.platform_radius
+        joints = np.array([radius if joint.kind == 'revolute' else 1.0 for joint in machine.joints])
+        own = np.array([radius if unit == 'rad' else 1.0 for unit in coordinates.units])
+        self._scale = joints[:, None] / own
+        self._drives = machine.drive_columns if coordinates.kernel == 'platform' else None
+        count = len(coordinates)
+        at_home = joint_rates_of(machine, coordinates.at(np.zeros((1, count))), 1, count, second=False).first
+        scaled = at_home * self._scale
+        self._size = float(np.linalg.norm(scaled[0]))
+        if self._drives is not None:
+            self._least = float(np.linalg.svd(scaled[0, self._drives], compute_uv=False)[-1])
+
+    def uses(self, rates: JointRates) -> Iterator[tuple[str, Array, Callable[[], Array]]]:
+        """Name, use (N,), 0 at home and 1 at the limit, and what makes its derivative (N, C) by the coordinates."""
+        scaled = rates.first * self._scale
+        size = np.sqrt(np.sum(scaled**2, axis=(1, 2)))
+
+        def by_size() -> Array:
+            change = np.einsum('njc,njcd->nd', scaled * self._scale, rates.second) / size[:, None]
+            return np.asarray(self._size / size**2)[:, None] * change / (1.0 - self._floor)
+
+        yield 'joints', (1.0 - self._size / size) / (1.0 - self._floor), by_size
+        if self._drives is None:
+            return
+        own = scaled[:, self._drives]
+        left, values, right = np.linalg.svd(own, full_matrices=False)
+
+        def by_least() -> Array:
+            bent = rates.second[:, self._drives] * self._scale[self._drives][..., None]
+            change = np.einsum('na,nc,nacd->nd', left[..., -1], right[:, -1], bent)
+            return np.asarray(-change / self._least / (1.0 - self._floor))
+
+        yield 'drives', (1.0 - values[:, -1] / self._least) / (1.0 - self._floor), by_least
+
+
+@dataclass(frozen=True)
+class JointRates:
+    """Joint positions q as a function of the coordinates z: Q = dq/dz, H = d2q/dz2.
+
+    Attributes
+    ----------
+    first : (N, J, C)
+    second : (N, J, C, C), symmetric; empty if it was not asked for
+    """
+
+    first: Array
+    second: Array
+
+
+def joint_rates_of(machine: Machine, move: Mover, count: int, coordinates: int, second: bool) -> JointRates:
+    """Derivatives of the joints by the coordinates of N = ``count`` poses, exact.
+
+    Along constant rates w joints have the velocity ``Q w`` and the acceleration ``H[w, w]``: with unit rates and sums
+    of two of them the analytic joint accelerations give all of H.
+    """
+    time, still = np.zeros(count), np.zeros((count, coordinates))
+    joints = len(machine.joints)
+    first = np.empty((count, joints, coordinates))
+    bent = np.empty((count, joints, coordinates, coordinates) if second else (0, 0, 0, 0))
+    for k in range(coordinates):
+        found = joint_motion(machine, move(time, _unit(still, k), still))
+        first[:, :, k] = found.velocities
+        if second:
+            bent[:, :, k, k] = found.accelerations
+    for k in range(coordinates if second else 0):
+        for other in range(k):
+            found = joint_motion(machine, move(time, _unit(still, k, other), still))
+            both = 0.5 * (found.accelerations - bent[:, :, k, k] - bent[:, :, other, other])
+            bent[:, :, k, other] = bent[:, :, other, k] = both
+    return JointRates(first, bent)
+
+
+def _unit(still: Array, *places: int) -> Array:
+    rates = still.copy()
+    rates[:, list(places)] = 1.0
+    return rates
+
+
+def body_turns(
+    machine: Machine, positions: Array, rates: Array, platform: Array, rotation_base_platform: Array
+) -> tuple[Array, Array]:
+    """Angular velocities (N, J + 2, C, 3) of all bodies per rate of the coordinates, and rotations (N, J + 2, 3, 3).
+
+    Base axes; the platform stands behind the J legs' bodies, and then the base.
+
+    Parameters
+    ----------
+    positions : (N, J)
+    rates : (N, J, C), joint rates per rate of the coordinates
+    platform : (N, C, 3) rad/s, of the platform
+    rotation_base_platform : (N, 3, 3)
+    """
+    rotations, _ = body_poses(machine, positions)
+    model, count = machine.model, len(machine.joints)
+    turns = np.zeros((len(positions), count + 2, rates.shape[2], 3))
+    turns[:, count] = platform
+    axes = (rotations @ model.axis[..., None])[..., 0]
+    for place, joint in enumerate(machine.joints):  # a parent stands before its child
+        turns[:, place] = turns[:, model.parent[place]]
+        if joint.kind == 'revolute':
+            turns[:, place] += rates[:, place, :, None] * axes[:, place, None, :]
+    base = np.broadcast_to(np.eye(3), rotation_base_platform.shape)
+    return turns, np.concatenate([rotations, rotation_base_platform[:, None], base[:, None]], axis=1)

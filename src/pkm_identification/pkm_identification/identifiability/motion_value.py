@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics import inverse_dynamics
 from pkm_description.dynamics.terms import DriveForceTerms, drive_force_terms
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.errors import PkmError
+from pkm_description.machine import Leg, Machine, PlatformMotion
 
 from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.least_squares import conditions, white_covariance
-from pkm_identification.identifiability.locations import LocationSensitivity, location_sensitivities
 from pkm_identification.judgement.identifiability import excited_parameters
 
+#: part of the platform's radius that a coordinate is shifted by, to either side
+STEP = 1e-5
 #: noise of the efforts that is taken where a machine file states none, of their rms
 EFFORT_NOISE = 0.003
 
@@ -49,7 +56,7 @@ class MotionValue:
     parameters : base parameters, first those that the motion determines
     condition : of the observation matrix, columns of norm one; NaN: nothing is determined
     effort_noise : (A,) N or N m, that was assumed
-    locations : see :class:`~pkm_identification.identifiability.locations.LocationSensitivity`
+    locations : see :class:`~pkm_identification.identifiability.motion_value.LocationSensitivity`
     """
 
     machine: Machine
@@ -105,3 +112,94 @@ def _parameters(
         if name in open_names:
             lines.append(ParameterValue(name, float(value), 100.0 * float(abs(value) * part) / whole, np.nan))
     return tuple(lines), float(condition)
+
+
+# How drive forces depend on where things are: centres of mass and joints (Oh 2003, Eq. 2.89).
+#
+# The platform's motion stays; one coordinate of one place is shifted to both sides. What a motion sensor is off from
+# the centre of mass of the platform is a shift of that centre.
+@dataclasses.dataclass(frozen=True)
+class LocationSensitivity:
+    """Change of the drive forces with one coordinate of a place.
+
+    Attributes
+    ----------
+    place, axis : in words, and ``x``, ``y`` or ``z`` of the link frame
+    coordinate : m, where it is
+    relative : (A,) rms change of each drive's force per change of the coordinate, both relative, Eq. 2.89: % per %;
+        0 for a coordinate of 0
+    slope : (N, A) N/m, N m/m, change of the forces with the coordinate along the motion
+    per_millimetre : rms change of all drives' forces for 1 mm, % of their rms; NaN: shifted, the machine cannot make
+        this motion
+    """
+
+    place: str
+    axis: str
+    coordinate: float
+    slope: Array
+    relative: Array
+    per_millimetre: float
+
+
+def location_sensitivities(machine: Machine, motion: PlatformMotion) -> list[LocationSensitivity]:
+    """Sensitivities of every centre of mass of platform and legs, every first joint and every joint on the platform."""
+    forces = inverse_dynamics(machine, motion)
+    size = np.sqrt(np.mean(forces**2, axis=0))
+    step = STEP * float(np.max(machine.model.radius))
+    found = []
+    for place, start, moved in _places(machine):
+        for axis in range(3):
+            shift = step * np.eye(3)[axis]
+            try:
+                sides = [inverse_dynamics(moved(start + sign * shift), motion) for sign in (1.0, -1.0)]
+                slope = (sides[0] - sides[1]) / (2.0 * step)
+            except PkmError:
+                slope = np.full(forces.shape, np.nan)
+            each = np.sqrt(np.mean(slope**2, axis=0))
+            relative = each * abs(start[axis]) / size
+            whole = 100.0 * 1e-3 * float(np.sqrt(np.mean(slope**2) / np.mean(forces**2)))
+            found.append(LocationSensitivity(place, 'xyz'[axis], float(start[axis]), slope, relative, whole))
+    return found
+
+
+def _places(machine: Machine) -> Iterator[tuple[str, Array, Callable[[Array], Machine]]]:
+    """Names, where they are, and the machine with the place elsewhere."""
+    body = machine.platform
+    yield (
+        f'centre of mass of {body.name}', body.center_of_mass,
+        lambda at: dataclasses.replace(machine, platform=dataclasses.replace(body, center_of_mass=at)),
+    )  # fmt: skip
+    for leg in machine.legs:
+        yield from _leg_places(machine, leg)
+
+
+def _leg_places(machine: Machine, leg: Leg) -> Iterator[tuple[str, Array, Callable[[Array], Machine]]]:
+    yield f'{leg.name}: first joint', leg.joints[0].translation, partial(_with_joint, machine, leg, 0, 'translation')
+    for place, closure in enumerate(leg.closures):
+        if any(closure is one for one in leg.platform_closures):
+            yield f'{closure.name} on the platform', closure.other_point, partial(_with_closure, machine, leg, place)
+    for place, joint in enumerate(leg.joints):
+        if joint.body.mass != 0.0:
+            moved = partial(_with_body, machine, leg, place)
+            yield f'centre of mass of {joint.body.name}', joint.body.center_of_mass, moved
+
+
+def _with_leg(machine: Machine, leg: Leg, **changes: Any) -> Machine:
+    other = dataclasses.replace(leg, **changes)
+    return dataclasses.replace(machine, legs=tuple(other if one is leg else one for one in machine.legs))
+
+
+def _with_joint(machine: Machine, leg: Leg, place: int, name: str, value: Any) -> Machine:
+    changed: dict[str, Any] = {name: value}
+    joint = dataclasses.replace(leg.joints[place], **changed)
+    return _with_leg(machine, leg, joints=(*leg.joints[:place], joint, *leg.joints[place + 1 :]))
+
+
+def _with_body(machine: Machine, leg: Leg, place: int, at: Array) -> Machine:
+    body = dataclasses.replace(leg.joints[place].body, center_of_mass=at)
+    return _with_joint(machine, leg, place, 'body', body)
+
+
+def _with_closure(machine: Machine, leg: Leg, place: int, at: Array) -> Machine:
+    closure = dataclasses.replace(leg.closures[place], other_point=at)
+    return _with_leg(machine, leg, closures=(*leg.closures[:place], closure, *leg.closures[place + 1 :]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,21 @@ from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
 from pkm_identification.online.change_filter import ChangeFilter
-from pkm_identification.online.friction_watch import Drift
+from pkm_identification.online.friction_watch import Drift, FrictionWatch
 from pkm_identification.online.load_change import LoadChange
-from pkm_identification.online.model_watch import Lack
+from pkm_identification.online.model_watch import Lack, ModelWatch
 from pkm_identification.online.observation import OnlineObservation, Rows
 from pkm_identification.online.payload import Payload
 from pkm_identification.online.payload_watch import STEP, PayloadWatch
+from pkm_identification.online.segment import Segment, SegmentCollector
+from pkm_identification.online.segment_fit import fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
-from pkm_identification.online.watches import Watches
 
+#: part of the force below which residuals are what smoothing and differentiation get wrong
+ACCURACY = 1e-4
+#: standard deviations of the accelerations' noise up to which they count as none: what that makes of forces is no lack
+NOISE = 3.0
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
 #: s within which a second change that was none shows that something else has changed
@@ -303,3 +309,67 @@ class OnlineIdentifier:
         mass = self.settings.payload_mass or self.machine.platform.mass or 1.0
         radius = float(self.machine.model.radius[0])
         return mass * np.array([1.0, *3 * [0.5 * radius], *6 * [0.25 * radius**2]])
+
+
+# What is looked at a segment at a time while the machine runs: forces that the model lacks, and friction that drifts.
+#
+# Nothing here changes an estimate. The work of a segment is done in steps between the samples of the next one, so that
+# no sample waits for long; the same samples give the same steps.
+class Watches:
+    """Collects segments and has them tested.
+
+    Parameters
+    ----------
+    observation : of the identification
+    prior : (B,) standard deviations of the parameters before anything is known
+
+    Attributes
+    ----------
+    model, friction : what was found
+    """
+
+    def __init__(self, observation: OnlineObservation, prior: Array) -> None:
+        self._observation = observation
+        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation, prior)
+        self._prior, self._floor = prior, ACCURACY * observation.typical_force
+        self._collector = SegmentCollector(len(observation.typical_force), len(prior))
+        self._work: Generator[None, None, None] | None = None
+
+    def load_has_changed(self) -> None:
+        """Bodies are others now: segments begin anew, and what friction is compared with, too."""
+        self.interrupt()
+        self.friction.reset()
+
+    def interrupt(self) -> None:
+        """What was collected is no one motion."""
+        self._collector.clear()
+        self._work = None
+
+    def add(
+        self, sample: WindowSample, rows: Rows, used: NDArray[np.bool_], slow: Array,
+        polynomial: SlidingPolynomial, std: Callable[[], Array],
+    ) -> None:  # fmt: skip
+        """Take a sample and do one step of the work.
+
+        Parameters
+        ----------
+        used : (A,) False where friction is not known
+        slow : (A,) rad/s or m/s, below which it is not
+        polynomial : that smoothed the sample
+        std : gives the standard deviations (B,) that are stated at present
+        """
+        if not self._collector.is_due(sample.stamp):
+            return
+        segment = self._collector.add(sample, rows, used, slow, polynomial)
+        if segment is not None:
+            self._work = self._test(segment, std)
+        elif self._work is not None and next(self._work, True):
+            self._work = None
+
+    def _test(self, segment: Segment, std: Callable[[], Array]) -> Generator[None, None, None]:
+        noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
+        floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
+        fit = yield from fit_segment(segment, self.friction.order, self._prior, floor)
+        yield
+        yield from self.model.test(fit, std())
+        self.friction.take(fit, self.model.lack is None)

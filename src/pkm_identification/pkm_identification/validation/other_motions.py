@@ -7,10 +7,12 @@ slow has the wrong friction law.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
@@ -20,14 +22,17 @@ from pkm_identification.errors import RecordingError
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.prediction import predicted_efforts
-from pkm_identification.judgement.cross_prediction import CrossPrediction, cross_prediction
-from pkm_identification.judgement.slow_motion import ErrorBySpeed, error_by_speed
 from pkm_identification.motion_source.filters import parallel_filter
 from pkm_identification.preparation import prepare
 from pkm_identification.prepared_data import PreparedData
 from pkm_identification.recording.recording import Recording
 from pkm_identification.validation.force_comparison import filtered
 from pkm_identification.validation.held_out import require_other_data
+
+Run = TypeVar('Run')
+Values = TypeVar('Values')
+#: part of a drive's root mean square of velocity up to which it is slow
+SLOW = 0.3
 
 
 @dataclass(frozen=True)
@@ -100,3 +105,129 @@ def other_motions(
     return OtherMotions(
         tuple(one.source for one in recordings), cross, tuple(tuple(found) for found in speeds.values())
     )
+
+
+@dataclass(frozen=True)
+class ErrorBySpeed:
+    """Mean absolute errors over the mean absolute deviation of all measured forces of a drive from their mean.
+
+    Attributes
+    ----------
+    slow, fast : (A,) NaN for a drive that is never so
+    share : (A,) part of the samples in which a drive is slow
+    """
+
+    slow: Array
+    fast: Array
+    share: Array
+
+    @property
+    def ratio(self) -> Array:
+        """Error at low over that at high speed (A,): well above one where the friction law is not that of the drive."""
+        return np.asarray(self.slow / self.fast)
+
+
+def error_by_speed(measured: Array, predicted: Array, velocities: Array, slow: float = SLOW) -> ErrorBySpeed:
+    """Judge forces (N, A) by the speed of the drives, whose velocities are (N, A)."""
+    speed = np.abs(velocities)
+    is_slow = speed < slow * np.sqrt(np.mean(velocities**2, axis=0))
+    error = np.abs(predicted - measured)
+    spread = np.abs(measured - measured.mean(axis=0)).mean(axis=0)
+
+    def mean(chosen: Array) -> Array:
+        count = chosen.sum(axis=0)
+        total = np.where(chosen, error, 0.0).sum(axis=0)
+        return np.divide(total, count * spread, out=np.full(len(spread), np.nan), where=count * spread > 0.0)
+
+    return ErrorBySpeed(mean(is_slow), mean(~is_slow), is_slow.mean(axis=0))
+
+
+@dataclass(frozen=True)
+class CrossPrediction:
+    """Relative absolute errors (Eq. 33) of forces.
+
+    Attributes
+    ----------
+    errors : (R, R), row: motion that the parameters were found on, column: motion that is predicted
+    """
+
+    errors: Array
+
+    @property
+    def own(self) -> Array:
+        """Errors (R,) on the motion of the fit itself; they flatter."""
+        return np.diag(self.errors)
+
+    @property
+    def ratios(self) -> Array:
+        """Error on another motion over that on the own one, (R, R), NaN on the diagonal: well above one, overfitted."""
+        found = self.errors / self.own[:, None]
+        np.fill_diagonal(found, np.nan)
+        return np.asarray(found)
+
+
+def cross_prediction(
+    runs: Sequence[Run],
+    fit: Callable[[Run], Values],
+    predict: Callable[[Values, Run], Array],
+    measured: Callable[[Run], Array],
+) -> CrossPrediction:
+    """Fit each run, and predict the forces (N, A) of all of them.
+
+    Parameters
+    ----------
+    runs : R recordings, of any kind
+    fit : parameters from a recording
+    predict : forces of a recording by parameters
+    measured : forces of a recording
+    """
+    fitted = [fit(run) for run in runs]
+
+    def error(values: Values, run: Run) -> float:
+        return relative_absolute_error(measured(run), predict(values, run)).stacked
+
+    return CrossPrediction(np.array([[error(values, run) for run in runs] for values in fitted]))
+
+
+@dataclass(frozen=True)
+class RelativeAbsoluteError:
+    """Sum of absolute errors over that of deviations from the mean, Eq. 33.
+
+    The paper does not say over which forces the mean is taken; both readings are here.
+
+    Attributes
+    ----------
+    stacked : of all drives together, with one mean
+    by_drive : (A,) with the mean of each drive
+    """
+
+    stacked: float
+    by_drive: Array
+
+
+def relative_absolute_error(measured: Array, predicted: Array) -> RelativeAbsoluteError:
+    """Compare predicted forces (N, A) with measured ones; 0 is perfect, 1 no better than the mean."""
+    error = np.abs(predicted - measured)
+    spread = np.abs(measured - measured.mean())
+    own = np.abs(measured - measured.mean(axis=0))
+    by_drive = np.asarray(error.sum(axis=0) / own.sum(axis=0), dtype=float)
+    return RelativeAbsoluteError(float(error.sum() / spread.sum()), by_drive)
+
+
+def mean_relative_error(values: Array, truth: Array, used: NDArray[np.bool_] | None = None) -> float:
+    """Mean of ``|value - truth| / |truth|``, Eq. 34.
+
+    Parameters
+    ----------
+    values, truth : (P,)
+    used : (P,) which of them count, e.g. those that are properly identified; a truth of zero never does
+
+    Returns
+    -------
+    float
+        NaN where none is left.
+    """
+    chosen = np.asarray(truth != 0.0) if used is None else (truth != 0.0) & used
+    if not chosen.any():
+        return float('nan')
+    return float(np.mean(np.abs(values[chosen] - truth[chosen]) / np.abs(truth[chosen])))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_reduction.linear_text import linear_text
 
 Indices = NDArray[np.intp]
 
@@ -196,3 +195,25 @@ def _pivot_columns(compact: Array, rank: int, tier: Indices, tolerance: float, p
             remaining[:, pivot] = 0.0
             chosen.append(pivot)
     return np.array(chosen, dtype=np.intp)
+
+
+def linear_text(factors: Array, names: Sequence[str], first: int | None = None, digits: int = 4) -> str:
+    """Text such as ``leg_rod.m + 0.5 platform_link.mx - leg_rod.Ixx``.
+
+    Parameters
+    ----------
+    factors : (P,)
+    names : P names
+    first : index of the parameter to begin with; otherwise in the order of names
+    digits : significant digits of the factors
+    """
+    order = [int(index) for index in np.flatnonzero(factors)]
+    if first in order:
+        order = [first, *(index for index in order if index != first)]
+    text = ''
+    for index in order:
+        number = f'{abs(factors[index]):.{digits}g}'
+        term = names[index] if number == '1' else f'{number} {names[index]}'
+        negative = bool(factors[index] < 0.0)
+        text += (f' {"-" if negative else "+"} ' if text else '-' * negative) + term
+    return text or '0'
