@@ -16,8 +16,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.baseline import BaselineStream
-from pkm_estimation.stream.baseline_series import baseline_series
+from pkm_estimation.stream.baseline import BaselineStream, baseline_series
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.samples import Instant

@@ -27,7 +27,7 @@ from pkm_identification.estimator.feasible import ENGINES, feasible_parameters
 from pkm_identification.estimator.feasible_lmi import linear_constraints, unknowns_of
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.interface import estimator_by_name
-from pkm_identification.judgement.identifiability import excited_parameters
+from pkm_identification.judgement.significance import excited_parameters
 
 MACHINE, SAMPLES = 'srs', 10_000
 #: s of processor time: matrix to machine, and the feasible fit alone; how much slower the peer has to be

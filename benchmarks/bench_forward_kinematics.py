@@ -14,8 +14,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import assembly_modes, drive_positions, forward_kinematics, leg_lengths, length_jacobian
 from pkm_description.kinematics.pose_solver import PoseSolver
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile

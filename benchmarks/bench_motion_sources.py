@@ -22,7 +22,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions, joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.fourier_coordinates import FourierCoordinates
+from pkm_description.motion.fourier import FourierCoordinates
 from pkm_identification.configuration import MOTION_SOURCES, MotionSettings
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.motion_source.bands import choose_bands

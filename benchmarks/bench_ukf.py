@@ -27,7 +27,7 @@ from pkm_description.machine import Pose
 from pkm_description.motion.profiles import mp1, mp1_profile
 from pkm_estimation.kernels import steps as compiled_steps
 from pkm_estimation.models import STATE_SIZE, EstimatorGeometry, LegLengthModel
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from pkm_estimation.stream.stretch import Stretch, StretchPipeline

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from pkm_description.motion.circle_path import CirclePath
+from pkm_description.motion.circles import CirclePath
 
 from pkm_bringup import ServoSettings, track
 from pkm_description import load_machine

@@ -7,7 +7,7 @@ from pkm_identification.fitting.lack_of_fit import missing_forces
 from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.judgement.significance import body_scale, significance
 from pkm_identification.motion_source.bands import choose_bands
-from pkm_identification.motion_source.local_polynomials import SavitzkyGolay
+from pkm_identification.motion_source.by_name import SavitzkyGolay
 from pkm_identification.preparation import rows_of_motion
 
 from pkm_description import drive_positions, inverse_dynamics, load_machine, profile

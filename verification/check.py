@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pkm_description.report.judged import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
+from pkm_description.report.words import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
 
 
 @dataclass(frozen=True)

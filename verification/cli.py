@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import text_table
 
 from verification.catalogue import FOR_ANY_MACHINE, SUITES
 from verification.pages import write_pages

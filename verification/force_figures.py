@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from pkm_description.arrays import Array
-from pkm_description.report.figures import new_figure
+from pkm_description.report.page import new_figure
 
 from verification.check import Check, holds
 

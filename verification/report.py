@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pkm_description.report.figures import inline
-from pkm_description.report.judged import count_by_status
-from pkm_description.report.page import render, write_page
+from pkm_description.report.page import inline, render, write_page
+from pkm_description.report.words import count_by_status
 
 from verification.requirements import requirement_statuses
 from verification.run import Run

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pkm_description.bounded_yaml import bounded_file
-from pkm_description.report.judged import Status
+from pkm_description.report.words import Status
 
 from verification.check import Check
 

@@ -9,7 +9,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.assembly_modes import assembly_modes
 from pkm_description.machine import Machine, Pose
-from pkm_estimation.filtering.assembly_side import AssemblySide
+from pkm_estimation.filtering.singular_reach import AssemblySide
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 

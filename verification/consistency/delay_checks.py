@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.circle_and_rock import CircleAndRock
+from pkm_description.motion.circles import CircleAndRock
 from pkm_description.motion.profiles import RollPitchSines, mp1_profile, mp2_profile
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed

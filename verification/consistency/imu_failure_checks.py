@@ -15,7 +15,7 @@ from pkm_description.motion.profiles import drives_profile, mp1_profile
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
-from pkm_estimation.sensors.imu_faults import IMU_FAULTS
+from pkm_estimation.sensors.conditions import IMU_FAULTS
 from pkm_estimation.sensors.simulated import Evaluate
 from pkm_estimation.stream import EstimatorConfig
 from scipy.linalg import null_space

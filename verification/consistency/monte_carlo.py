@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine import Machine, Pose
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 

@@ -11,7 +11,7 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.profiles import mp1_profile, mp2_profile, profile
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.simulated import Evaluate
 

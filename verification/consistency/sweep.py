@@ -14,7 +14,7 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCITY
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.output import OutputBlock

@@ -10,7 +10,7 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion
 
 from verification.check import Check, at_most, not_reachable, relative_error

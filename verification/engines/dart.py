@@ -20,11 +20,11 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.export.sdf_tips import with_least_masses
+from pkm_description.export.sdf_parts import with_least_masses
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.variants import without_rotors
+from pkm_description.machine.machine import without_rotors
 
 from verification.engines.drives import driven_by, independent_drives
 from verification.engines.result import EngineMissingError

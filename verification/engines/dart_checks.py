@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pkm_description.export.sdf_tips import ExportError
+from pkm_description.export.sdf_parts import ExportError
 from pkm_description.machine import Machine
-from pkm_description.report.judged import figure_text
+from pkm_description.report.words import figure_text
 
 from verification.check import Check, at_most, not_reachable, within
 from verification.engines.dart import dart_errors

@@ -21,9 +21,9 @@ from pkm_description.dynamics.open_chain import (
 )
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
-from pkm_description.machine.variants import with_gravity, with_payload
+from pkm_description.machine.machine import with_gravity, with_payload
 
 from verification.check import Check, at_most, not_reachable, relative_error
 from verification.engines.pinocchio import PinocchioTree, pinocchio_result

@@ -16,7 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
+from pkm_description.machine.machine import ClosureEnd, closure_ends
 
 from verification.engines.closure_equations import (
     closure_rows,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Closure, Machine, PlatformMotion, RigidBody
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 from verification.engines.closure_equations import (
     closure_rows,

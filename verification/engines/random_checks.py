@@ -15,9 +15,9 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import forward_dynamics, inverse_dynamics, rigid_body_parameters, rigid_body_regressor
 from pkm_description.errors import PkmError
 from pkm_description.kinematics import forward_kinematics, joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.variants import without_rotors
+from pkm_description.machine.machine import without_rotors
 
 from verification.check import Check, at_most, holds, not_reachable, relative_error
 from verification.engines.continuation import followed_from_home

@@ -13,8 +13,8 @@ from pkm_identification.estimator.feasible import ENGINES, FeasibleParameters, f
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
-from pkm_identification.judgement.identifiability import excited_parameters
 from pkm_identification.judgement.physical import infeasibilities, nominal_covariance, share_out
+from pkm_identification.judgement.significance import excited_parameters
 
 from verification.check import Check, at_least, at_most, equal
 

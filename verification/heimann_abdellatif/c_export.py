@@ -15,7 +15,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.c_code import c_text
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
 from verification.check import Check, at_most, not_reachable, relative_error

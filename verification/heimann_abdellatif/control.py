@@ -16,8 +16,8 @@ from pkm_description.arrays import Array
 from pkm_description.friction_laws import Stribeck
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine
-from pkm_description.machine.variants import with_friction
-from pkm_description.motion.circle_path import CirclePath
+from pkm_description.machine.machine import with_friction
+from pkm_description.motion.circles import CirclePath
 from pkm_description.motion.limits import check_motion
 from pkm_description.motion.profiles import profile
 

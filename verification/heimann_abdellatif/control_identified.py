@@ -15,7 +15,7 @@ import numpy as np
 from pkm_bringup.control import FEEDFORWARD_MODES
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine, RigidBody
-from pkm_description.machine.variants import with_friction, with_payload
+from pkm_description.machine.machine import with_friction, with_payload
 from pkm_description.motion.profiles import profile
 
 from pkm_bringup import simulate

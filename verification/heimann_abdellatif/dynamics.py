@@ -18,8 +18,8 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.kinematics import drive_jacobian, joint_motion
 from pkm_description.kinematics.closed_legs import platform_joints
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import JointFriction, Machine, PlatformMotion, RigidBody
 from pkm_description.motion.fourier import FourierSeries
 from pkm_description.motion.profiles import fourier_profile

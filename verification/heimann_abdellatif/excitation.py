@@ -11,11 +11,9 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
-from pkm_identification.excitation.design import FINER, design_excitation
-from pkm_identification.excitation.design_result import ExcitationDesign
-from pkm_identification.excitation.executors import SerialExecutor
+from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
 from pkm_identification.excitation.problem import ExcitationProblem
-from pkm_identification.excitation.search import optimised, random_series
+from pkm_identification.excitation.search import SerialExecutor, optimised, random_series
 from pkm_identification.excitation.settings import ExcitationSettings
 
 from verification.check import Check, at_most, equal, holds

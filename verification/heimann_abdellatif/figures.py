@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
-from pkm_description.kinematics.cardan_angles import angles_from_matrix
+from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
-from pkm_description.report.figures import new_figure
+from pkm_description.report.page import new_figure
 
 from verification.check import Check, holds
 from verification.heimann_abdellatif.control import STAGES, palida_study

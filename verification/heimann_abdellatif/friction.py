@@ -13,9 +13,9 @@ from pkm_description.friction_laws import (
     friction_law_names,
 )
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 from pkm_description.motion.profiles import profile
 
 from pkm_bringup import LegReference, LegServo, ServoSettings

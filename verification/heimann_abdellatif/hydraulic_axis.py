@@ -9,7 +9,7 @@ from pkm_bringup.control.hydraulic import STAGES, Cylinder, HydraulicControlSett
 from pkm_bringup.simulation.hydraulic_simulation import TIME_STEP, HydraulicDrives, track_hydraulically
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.envelope import Envelope, product
+from pkm_description.motion.coordinates import Envelope, product
 
 from verification.check import Check, at_least, at_most, equal, holds
 

@@ -13,7 +13,7 @@ from pkm_bringup.simulation.sensors import Encoder
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.kinematics.pose_solver import PoseSolver
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 from pkm_description.motion.profiles import profile
@@ -21,7 +21,7 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.motion_source.by_name import CentralDifferences, Fourier
 from pkm_identification.motion_source.fourier_fit import fourier_basis
-from pkm_identification.motion_source.line_filter import line_filter
+from pkm_identification.motion_source.periods import line_filter
 from pkm_identification.motion_source.repeatability import repeatability
 from pkm_identification.recording.recording import Recording
 

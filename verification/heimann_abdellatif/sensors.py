@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver import Driver, HallSensor, fit_periodic_error
-from pkm_description.driver_streams import DriverStreams
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.joint_states import JointStateReader
+from pkm_description.joint_states import DriverStreams, JointStateReader
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section

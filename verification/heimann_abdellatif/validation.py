@@ -12,7 +12,7 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.circle_path import CirclePath
+from pkm_description.motion.circles import CirclePath
 from pkm_description.motion.profiles import profile
 from pkm_identification.judgement.force_error import ForceError, force_error
 from pkm_identification.motion_source.bands import choose_bands

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm

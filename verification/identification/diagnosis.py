@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
-from pkm_description.findings import State
+from pkm_description.errors import KinematicsError, State
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.loading import load_machine
 from pkm_identification.diagnosis import diagnose

@@ -9,7 +9,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions, forward_kinematics, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.envelope import Envelope, product
+from pkm_description.motion.coordinates import Envelope, product
 from pkm_description.motion.limits import largest_scale
 from pkm_description.motion.profiles import MARGIN, VALIDATION_SEED_OFFSET, sample_times
 from scipy.interpolate import make_interp_spline

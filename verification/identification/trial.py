@@ -11,11 +11,10 @@ from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.judgement.significance import KNOWN
-from pkm_identification.pipeline import identify
-from pkm_identification.predict import predict_forces
+from pkm_identification.pipeline import identify, predict_forces
 from pkm_identification.preparation import prepare
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
-from pkm_identification.validation.force_comparison import prediction_of
+from pkm_identification.validation.held_out import prediction_of
 from scipy.interpolate import make_interp_spline
 from scipy.signal import butter, sosfiltfilt
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
-from pkm_description.friction_laws.viscous_coulomb import NO_FRICTION
+from pkm_description.friction_laws.coulomb import NO_FRICTION
+from pkm_description.friction_laws.stribeck import LoadDependentStribeck
 from pkm_description.kinematics import motion_from_drives
 from pkm_description.machine import Joint, JointFriction, Machine
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 from scipy.interpolate import make_interp_spline
 from scipy.signal import butter, sosfiltfilt
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import text_table
 
 from verification.identification_data.cases import CASES
 from verification.identification_data.dataset import DataSet

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from pkm_description.driver_streams import DriverStreams
+from pkm_description.joint_states import DriverStreams
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.motion.profiles import VALIDATION_SEED_OFFSET

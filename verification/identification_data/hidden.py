@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import JointFriction, Machine, RigidBody
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 
 from verification.engines.projection import idle_joints
 from verification.identification_data.cases import Case

@@ -14,7 +14,7 @@ from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics import joint_motion
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 from verification.identification_data.friction import DriveFriction, drive_forces
 from verification.identification_data.passive_joints import PassiveFriction

@@ -15,11 +15,10 @@ from pkm_description.kinematics import motion_from_drives
 from pkm_description.kinematics.drives import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
-from pkm_description.machine.variants import with_friction
-from pkm_description.motion.fourier_coordinates import FourierCoordinates
-from pkm_identification.excitation.design import design_excitation
-from pkm_identification.excitation.design_result import ExcitationDesign
-from pkm_identification.excitation.executors import SerialExecutor
+from pkm_description.machine.machine import with_friction
+from pkm_description.motion.fourier import FourierCoordinates
+from pkm_identification.excitation.design import ExcitationDesign, design_excitation
+from pkm_identification.excitation.search import SerialExecutor
 from pkm_identification.recording.drive_data import DriveData, DriveNoise
 
 from verification.forward_run import forward_run

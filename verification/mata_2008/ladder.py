@@ -14,18 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import BaseParameters, reduce_parameters
-from pkm_description.dynamics.parameter_reduction.backward_elimination import backward_elimination
-from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS, ReducedModel
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.dynamics.parameter_reduction.reduced_models import (
+    MATA_ELIMINATED,
+    MATA_MODELS,
+    ReducedModel,
+    backward_elimination,
+)
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OneFactor
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.estimate import Estimate
-from pkm_identification.estimator.least_squares import ordinary
-from pkm_identification.judgement.collinearity import collinear_groups
-from pkm_identification.judgement.identifiability import classify
-from pkm_identification.judgement.significance import IDENTIFIED, possible_signs
+from pkm_identification.estimator.least_squares import Estimate, ordinary
+from pkm_identification.judgement.significance import IDENTIFIED, classify, collinear_groups, possible_signs
 from pkm_identification.recording.drive_data import DriveData
 from pkm_identification.validation.other_motions import mean_relative_error, relative_absolute_error
 

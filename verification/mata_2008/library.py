@@ -17,11 +17,11 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.friction import JointSelection
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS
-from pkm_description.dynamics.rotors import rotor_regressor
+from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.friction_laws.registry import friction_law
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.variants import without_rotors
+from pkm_description.machine.machine import without_rotors
 
 from verification.check import Check, at_most, equal, near, relative_error
 from verification.mata_2008.model import ThreeRps

@@ -13,10 +13,9 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
 from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
-from pkm_identification.motion_source.by_name import CentralDifferences, Fourier
+from pkm_identification.motion_source.by_name import CentralDifferences, Fourier, LocalRegression
 from pkm_identification.motion_source.filters import low_pass
 from pkm_identification.motion_source.interface import Curve
-from pkm_identification.motion_source.local_polynomials import LocalRegression
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.motion_source.repeatability import Repeatability, repeatability
 from pkm_identification.recording.drive_data import DriveData

@@ -18,14 +18,14 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.energy_model import energy_regressor
+from pkm_description.dynamics.energy import energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion, joint_positions
 from pkm_description.kinematics.closed_legs import close_legs, closing_points
 from pkm_description.kinematics.drive_map import joint_map_rate
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
-from pkm_description.machine.variants import with_payload
+from pkm_description.machine.machine import with_payload
 
 from verification.check import Check, at_least, at_most, relative_error
 from verification.mechanics.momentum import reaction_checks

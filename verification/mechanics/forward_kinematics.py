@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions, forward_kinematics, leg_lengths
+from pkm_description.kinematics.assembly_modes import regular_from_home
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.continuation import regular_from_home
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import single_axis_limits

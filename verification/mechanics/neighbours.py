@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_motion, joint_positions, motion_from_drives
-from pkm_description.kinematics.failures import holds_platform
+from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 

@@ -13,7 +13,7 @@ from pkm_description.dynamics.open_chain import (
     open_chain_mass_matrix,
     open_chain_regressor,
 )
-from pkm_description.kinematics.random_states import random_joint_states
+from pkm_description.kinematics.workspace import random_joint_states
 from pkm_description.machine import Machine
 
 from verification.check import Check, at_least, at_most, relative_error

@@ -14,7 +14,6 @@ from pkm_description.kinematics import (
     leg_lengths,
     length_jacobian,
 )
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import (
     matrix_from_quaternion,
     matrix_from_rpy,
@@ -22,7 +21,7 @@ from pkm_description.kinematics.rotation import (
     rotation_exp,
     rpy_from_matrix,
 )
-from pkm_description.kinematics.workspace import position_violations, single_axis_limits
+from pkm_description.kinematics.workspace import position_violations, random_states, single_axis_limits
 from pkm_description.machine import Machine, Pose, hexapod_layout
 from pkm_description.motion.profiles import RollPitchSines, mp1_profile
 from scipy.spatial.transform import Rotation

@@ -8,8 +8,8 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from pkm_description.report.figures import PREDICTED, RESIDUAL
-from pkm_description.report.scales import scale_of
+from pkm_description.report.page import PREDICTED, RESIDUAL
+from pkm_description.report.words import scale_of
 from scipy.stats import norm
 
 from verification.miletovic_2017 import curves

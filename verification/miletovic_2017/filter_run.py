@@ -9,10 +9,10 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_estimation.baseline import KinematicEstimator
-from pkm_estimation.filtering.assembly_side import AssemblySide
+from pkm_estimation.filtering.singular_reach import AssemblySide
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import euler_truth, simulate_sensors
 from pkm_estimation.stream import PlatformFilter
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from pkm_estimation.bags import BagWriter, read_bag
-from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate_recording
-from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.offline.result import EstimationResult, collect
 from pkm_estimation.sensors import SimulatedData
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorPipeline, PlatformFilter

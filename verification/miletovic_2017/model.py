@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_estimation.filters import INTEGRATORS, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 
 from verification.check import Check, at_least, at_most, equal, near, near_each, within

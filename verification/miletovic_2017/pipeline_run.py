@@ -10,8 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import PlatformMotion
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline.collection import collect
-from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.offline.result import EstimationResult, collect
 from pkm_estimation.sensors import SimulatedData, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorPipeline

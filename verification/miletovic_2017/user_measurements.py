@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_estimation.filtering.platform_points import PlatformPoints
+from pkm_estimation.filtering.point_motion import PlatformPoints
 from pkm_estimation.stream import EstimatorPipeline
 
 from verification.check import Check, equal, holds, within

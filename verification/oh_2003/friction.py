@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import DeadBand
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 
 from verification.check import Check, at_most, equal, near_each, relative_error

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
-from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
+from pkm_description.dynamics.energy import energy_equations, energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import joint_motion, leg_lengths
-from pkm_description.kinematics.cardan_angles import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.kinematics.closed_legs import body_poses
+from pkm_description.kinematics.rotation import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.machine import Joint, Machine
 from pkm_description.motion.coordinate_sines import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 

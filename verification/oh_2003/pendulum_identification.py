@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.double_pendulum import PendulumMotion
 from pkm_description.machine import Machine
-from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 
 from verification.check import Check, at_least, at_most, near_each, within
 from verification.oh_2003.pendulum_runs import (

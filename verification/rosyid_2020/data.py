@@ -17,8 +17,8 @@ from pkm_description.friction_laws import LoadDependentStribeck, Sign
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
-from pkm_description.machine.variants import with_friction
-from pkm_description.motion.circle_path import CirclePath
+from pkm_description.machine.machine import with_friction
+from pkm_description.motion.circles import CirclePath
 from pkm_identification.judgement.physical import machine_with
 from pkm_identification.recording.drive_data import DriveData, DriveNoise
 

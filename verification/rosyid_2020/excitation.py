@@ -9,14 +9,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.drives import drive_positions
 from pkm_description.machine import Machine
-from pkm_description.motion.fourier_coordinates import FourierCoordinates
+from pkm_description.motion.fourier import FourierCoordinates
 from pkm_description.motion.limits import check_motion
-from pkm_identification.excitation.design import FINER, design_excitation
-from pkm_identification.excitation.design_result import ExcitationDesign
-from pkm_identification.excitation.executors import SerialExecutor
+from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
+from pkm_identification.excitation.objective import SeriesSpace
 from pkm_identification.excitation.problem import ExcitationProblem
-from pkm_identification.excitation.search import random_series
-from pkm_identification.excitation.series import SeriesSpace
+from pkm_identification.excitation.search import SerialExecutor, random_series
 from pkm_identification.excitation.settings import ExcitationSettings
 
 from verification.check import Check, at_least, at_most, equal

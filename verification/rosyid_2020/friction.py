@@ -25,9 +25,9 @@ from pkm_description.friction_laws import (
     guide_loads,
 )
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
-from pkm_description.machine.variants import with_gravity
+from pkm_description.machine.machine import with_gravity
 
 from verification.check import (
     Check,

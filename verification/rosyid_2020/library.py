@@ -21,7 +21,7 @@ from pkm_description.kinematics import forward_kinematics, joint_motion, motion_
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
-from pkm_description.machine.variants import with_gravity, with_payload
+from pkm_description.machine.machine import with_gravity, with_payload
 from scipy.linalg import null_space
 
 from verification.check import Check, at_most, equal, refused, relative_error

@@ -11,7 +11,7 @@ from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_regr
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.variants import with_gravity
+from pkm_description.machine.machine import with_gravity
 from pkm_identification.columns.own_equations.bodies import BodyMap, OwnEquations
 from pkm_identification.columns.own_equations.constraints import Constraints
 

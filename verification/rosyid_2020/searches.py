@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.constrained import FitResult, ForceFit, weak_directions
 from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
-from pkm_identification.estimator.force_fit import FitResult, ForceFit, weak_directions
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
 from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities

@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import ImuFault, measure
-from pkm_estimation.sensors.imu_faults import IMU_FAULTS
+from pkm_estimation.sensors.conditions import IMU_FAULTS
 
 from verification.consistency.faulty_leg import LEG_FAULTS, FaultyLeg
 

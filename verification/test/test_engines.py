@@ -14,7 +14,7 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.variants import with_gravity
+from pkm_description.machine.machine import with_gravity
 
 from verification.engines import checks as engines
 from verification.engines import model_checks as engine_models

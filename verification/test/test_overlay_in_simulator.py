@@ -12,14 +12,14 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics import drive_positions, joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion import profiles
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify
 from pkm_identification.recording.recording import Recording
-from pkm_identification.report.overlay import write_overlay
+from pkm_identification.report.files import write_overlay
 from pkm_identification.result import IdentificationResult
 
 from verification.engines.mujoco import mujoco_result

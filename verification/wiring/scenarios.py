@@ -16,7 +16,7 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import drive_jacobian, drive_positions, forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import drives_profile, profile, sample_times
-from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.sensors.conditions import imu_truth
 
 #: at rest in another pose than home; slow sines of 4 % of the stroke; sines of all drives; the excitation
 MOTIONS = ('rest', 'small', 'drives', 'fourier')

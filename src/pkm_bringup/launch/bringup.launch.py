@@ -26,8 +26,7 @@ from pkm_bringup.hardware import (
 )
 from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.controllers import EFFORTS
-from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
+from pkm_description.export.ros2_control import EFFORTS, HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
     DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,

@@ -27,11 +27,9 @@ from pkm_bringup.gazebo.installation import GAZEBO_LAUNCH_FILE, chosen_version, 
 from pkm_bringup.gazebo.launch_options import CONTROLS, sdf_options
 from pkm_bringup.hardware import write_control_files
 from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
-from pkm_description.export.controllers import EFFORTS, JOINT_STATES
 from pkm_description.export.gazebo_files import write_gazebo_files
-from pkm_description.export.gazebo_versions import VERSIONS
-from pkm_description.export.ros2_control import ControlOptions
-from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.ros2_control import EFFORTS, JOINT_STATES, ControlOptions
+from pkm_description.export.sdf_systems import VERSIONS, SdfOptions
 from pkm_description.launching import (
     PLACE_ARGUMENTS,
     boolean_argument,

@@ -26,8 +26,7 @@ from pkm_description.launching import (
     suite_node,
 )
 from pkm_description.loading import load_machine
-from pkm_description.viewing.extent import machine_extent
-from pkm_description.viewing.rviz_view import ShownRobot
+from pkm_description.viewing.rviz_view import ShownRobot, machine_extent
 
 WORLD = 'world'
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from pkm_description.driver_streams import DriverStreams
 from pkm_description.dynamics import inverse_dynamics
+from pkm_description.joint_states import DriverStreams
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
@@ -14,7 +14,7 @@ from pkm_description.ros.standard_streams import StandardStreams
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_estimation.bags.messages import open_bag
-from pkm_estimation.bags.raw_writer import RawBagWriter
+from pkm_estimation.bags.writer import RawBagWriter
 from pkm_estimation.sensors import measure
 from rclpy.serialization import serialize_message
 

@@ -9,8 +9,8 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.metrics import error_table
+from pkm_estimation.offline.result import collect
 from pkm_estimation.stream import EstimatorPipeline
 
 

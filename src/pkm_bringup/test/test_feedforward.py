@@ -20,11 +20,11 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import Sign, friction_law
 from pkm_description.kinematics import forward_kinematics, joint_motion
-from pkm_description.kinematics.cardan_angles import angles_from_matrix
+from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, ServoGains
-from pkm_description.machine.variants import with_friction
-from pkm_description.motion.circle_path import CirclePath
+from pkm_description.machine.machine import with_friction
+from pkm_description.motion.circles import CirclePath
 from pkm_description.motion.profiles import profile
 
 PALIDA = load_machine('palida')

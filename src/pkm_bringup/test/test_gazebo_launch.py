@@ -16,8 +16,8 @@ from pkm_bringup.gazebo.driver_file import driver_text
 from pkm_bringup.gazebo.drives import GazeboDrives
 from pkm_bringup.gazebo.installation import chosen_version, require_gazebo
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.gazebo_versions import VERSIONS
 from pkm_description.export.rest import home_configuration, start_configuration
+from pkm_description.export.sdf_systems import VERSIONS
 from pkm_description.loading import load_machine
 from pkm_description.ros.testing import PATIENCE
 from stand_in_gazebo import StandInGazebo

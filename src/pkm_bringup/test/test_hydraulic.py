@@ -12,7 +12,7 @@ from pkm_bringup.simulation.hydraulic_simulation import HydraulicDrives, track_h
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
-from pkm_description.motion.circle_path import CirclePath
+from pkm_description.motion.circles import CirclePath
 
 MSI = load_machine('msi')
 STROKE = np.full(6, 0.4)

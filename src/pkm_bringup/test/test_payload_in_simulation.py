@@ -11,7 +11,7 @@ from pkm_bringup.simulation.payload import PayloadError, point_mass
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, RigidBody
-from pkm_description.machine.variants import with_payload
+from pkm_description.machine.machine import with_payload
 
 BODY = RigidBody('payload', 40.0, np.array([0.1, -0.05, 0.2]), np.diag([0.6, 0.8, 0.5]))
 

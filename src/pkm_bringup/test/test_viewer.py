@@ -15,8 +15,8 @@ from pkm_bringup.viewer.moment import Body, Moment, Status
 from pkm_bringup.viewer.page import History, ViewerError, ViewerPage, parameter_image
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
-from pkm_description.machine.closure_ends import closure_ends
-from pkm_description.viewing.extent import home_positions
+from pkm_description.machine.machine import closure_ends
+from pkm_description.viewing.rviz_view import home_positions
 
 MACHINE = load_machine('srs')
 HOME = Body(MACHINE.home.position, MACHINE.home.rotation_base_platform, np.zeros(3), np.diag([1e-12, 4e-12, 9e-12]))

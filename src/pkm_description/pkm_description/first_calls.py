@@ -14,9 +14,8 @@ from pkm_description.dynamics.parameter_reduction.machine import base_parameters
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kernels.presliding import deflect
 from pkm_description.kernels.tree import turn_about
-from pkm_description.kinematics.admissible_home import admissible_home
-from pkm_description.kinematics.closed_legs import close_legs, leg_regularity
-from pkm_description.kinematics.continuation import regular_from_home
+from pkm_description.kinematics.assembly_modes import regular_from_home
+from pkm_description.kinematics.closed_legs import admissible_home, close_legs, leg_regularity
 from pkm_description.kinematics.drive_map import drive_jacobian_rate
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine

@@ -11,7 +11,7 @@ import yaml
 from other_machines import cart_with_pendulum, three_rps
 from pkm_description.errors import ConvergenceError, KinematicsError, MachineFileError
 from pkm_description.kinematics import forward_kinematics, joint_positions
-from pkm_description.kinematics.admissible_home import admissible_home
+from pkm_description.kinematics.closed_legs import admissible_home
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import unchecked_machine

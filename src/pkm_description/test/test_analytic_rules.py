@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_regressor
 from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_names
 from pkm_description.machine import Machine
-from pkm_description.machine.variants import with_gravity
+from pkm_description.machine.machine import with_gravity
 
 #: platforms that only translate: more is hidden than the rules of single joints say
 RESTRICTED = ('delta', 'three_upu')

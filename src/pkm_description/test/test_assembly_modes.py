@@ -13,7 +13,7 @@ from hand_built_machines import (
 )
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics import AssemblyModes, assembly_modes, drive_positions, leg_lengths
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, Pose
 
 from verification.mechanics.dietmaier import LENGTHS, POSE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.parameter_reduction.backward_elimination import backward_elimination
+from pkm_description.dynamics.parameter_reduction.reduced_models import backward_elimination
 
 
 def test_zero_parameters_go_and_large_ones_stay() -> None:

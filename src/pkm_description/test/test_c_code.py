@@ -11,8 +11,8 @@ from hand_built_machines import heimann_check_robot, hexapod, polar, turned_link
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError
 from pkm_description.export.c_code import c_text
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.nodes.export_machine import main

@@ -7,15 +7,15 @@ import itertools
 import numpy as np
 import pytest
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics.cardan_angles import (
+from pkm_description.kinematics.rotation import (
     angle_motion,
     angle_rate_matrix,
     angle_rate_matrix_rate,
     angles_from_matrix,
     angular_motion,
     matrix_from_angles,
+    skew,
 )
-from pkm_description.kinematics.rotation import skew
 from scipy.spatial.transform import Rotation
 
 ORDERS = [''.join(order) for order in itertools.product('xyz', repeat=3) if order[0] != order[1] != order[2]]

@@ -8,7 +8,7 @@ import pytest
 from pkm_description.errors import KinematicsError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Leg
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 from pkm_description.machine.model_data import closure_rows
 
 SRS = load_machine('srs')

@@ -8,8 +8,13 @@ import pytest
 import yaml
 from exported_machines import KINDS, exported_machine
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.controllers import controllers_text, initial_values_text, mujoco_pids_text
-from pkm_description.export.ros2_control import ControlOptions, initial_values
+from pkm_description.export.ros2_control import (
+    ControlOptions,
+    controllers_text,
+    initial_values,
+    initial_values_text,
+    mujoco_pids_text,
+)
 from pkm_description.loading import load_machine
 from pkm_description.machine import ServoGains
 from pkm_description.nodes import export_machine

@@ -25,12 +25,12 @@ from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.errors import KinematicsError
 from pkm_description.friction_laws import Asymmetric, LoadDependentStribeck, PowerLaw, Sign, Stribeck
 from pkm_description.kinematics import joint_motion, motion_from_drives
-from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 
 #: m/s, width of the smooth signs: differences need a derivative
 SMOOTH = 0.05

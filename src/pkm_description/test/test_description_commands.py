@@ -15,7 +15,7 @@ from ament_index_python.packages import get_package_prefix
 from driver_files import EXAMPLE
 from other_machines import cart_with_pendulum, planar_prr, three_rps
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import count_origins, describe
 from pkm_description.loading import load_machine, machine_file, machine_names, write_overlay

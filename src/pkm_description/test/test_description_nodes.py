@@ -15,7 +15,7 @@ import rclpy
 from description_listener import Listener
 from geometry_msgs.msg import PoseStamped
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import link_poses, urdf_joints
+from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
 from pkm_description.loading import load_machine, machine_file, write_overlay

@@ -12,7 +12,7 @@ from pkm_description.dynamics.double_pendulum import (
 )
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.loading import load_machine
-from pkm_description.machine.variants import with_gravity
+from pkm_description.machine.machine import with_gravity
 
 #: as in the machine file
 PARAMETERS = np.array([0.50, 0.75, 0.75, 0.50, 1.50])

@@ -17,7 +17,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion, motion_from_drives
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from driver_files import EXAMPLE
 from pkm_description.loading import load_machine
-from pkm_description.loading.driver_file import COPY, driver_text, keep_driver
+from pkm_description.loading.read_driver import COPY, driver_text, keep_driver
 from wrong_machines import CONTENT
 
 

@@ -25,8 +25,8 @@ from pkm_description.dynamics import (
 )
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 
 Array = np.ndarray

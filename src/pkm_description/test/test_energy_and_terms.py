@@ -10,13 +10,13 @@ from drive_motions import TIME, drive_motion
 from hand_built_machines import heimann_check_robot, random_body, turned_link_frames, with_identical_legs
 from other_machines import CLOSED, cart_with_pendulum
 from pkm_description.dynamics import inverse_dynamics, kinetic_energy, potential_energy, rigid_body_parameters
-from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
+from pkm_description.dynamics.energy import energy_equations, energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, joint_motion
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import drive_jacobian_rate, joint_map_rate
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.variants import joined, with_gravity, with_payload, without_rotors
+from pkm_description.machine.machine import joined, with_gravity, with_payload, without_rotors
 
 BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
 

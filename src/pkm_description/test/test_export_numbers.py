@@ -15,12 +15,12 @@ from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.mjcf_parts import add_inertial
 from pkm_description.export.ros2_control import read_hardware_parameters
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.export.urdf_tree import JointTransforms, UrdfJoint
+from pkm_description.export.sdf_systems import SdfOptions
+from pkm_description.export.urdf_loops import JointTransforms, UrdfJoint
 from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose, RigidBody
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 
 def test_a_body_without_mass_gets_the_same_little_inertia_about_all_axes() -> None:

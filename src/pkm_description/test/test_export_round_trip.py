@@ -16,14 +16,13 @@ from exported_machines import EXPORTED, exported_machine
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_names import with_unique_links
-from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.export.sdf_tips import with_least_masses
+from pkm_description.export.sdf_parts import with_least_masses, with_unique_links
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import link_poses, urdf_joints
+from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 from verification.engines.sdf_reader import Pose, SdfModel, compose
 

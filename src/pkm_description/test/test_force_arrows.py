@@ -12,8 +12,8 @@ from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
+from pkm_description.viewing.coupled_pose import JointReader
 from pkm_description.viewing.force_arrows import ForceArrows
-from pkm_description.viewing.joint_reading import JointReader
 from pkm_description.viewing.posing import Poser
 
 

@@ -14,8 +14,8 @@ from pkm_description.kinematics import (
     leg_lengths,
     length_jacobian,
 )
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, Pose
 from pkm_description.motion.profiles import mp1_profile
 

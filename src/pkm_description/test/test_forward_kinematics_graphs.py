@@ -23,8 +23,8 @@ from pkm_description.kinematics import (
     joint_positions,
     measured_tolerance,
 )
+from pkm_description.kinematics.assembly_modes import follow_drives, regular_from_home
 from pkm_description.kinematics.closed_legs import body_poses
-from pkm_description.kinematics.continuation import follow_drives, regular_from_home
 from pkm_description.kinematics.forward import checked_drives
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.loading import load_machine

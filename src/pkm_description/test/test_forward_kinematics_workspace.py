@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.kinematics import assembly_modes, drive_positions, forward_kinematics, leg_lengths, length_jacobian
-from pkm_description.kinematics.continuation import follow_drives
-from pkm_description.kinematics.forward_start import home_branch
+from pkm_description.kinematics.assembly_modes import follow_drives
+from pkm_description.kinematics.forward import home_branch
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, Pose
 

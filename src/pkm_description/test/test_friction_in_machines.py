@@ -19,7 +19,7 @@ from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.friction_laws import Stribeck, ViscousCoulomb, friction_law
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import JointFriction, Machine
 

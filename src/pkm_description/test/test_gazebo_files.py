@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.errors import ConfigurationError, KinematicsError
-from pkm_description.export.gazebo_bridge import bridge_entries
-from pkm_description.export.gazebo_versions import VERSIONS, gazebo_version_of_number
+from pkm_description.export.gazebo_files import bridge_entries
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import DRIVES, SdfOptions
+from pkm_description.export.sdf_systems import DRIVES, VERSIONS, SdfOptions, gazebo_version_of_number
 from pkm_description.loading import load_machine
 from pkm_description.nodes import export_machine
 

@@ -25,17 +25,17 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.body_blocks import identical_leg_groups
-from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
+from pkm_description.dynamics.parameters import rotor_parameters, rotor_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 
 
 @pytest.fixture(scope='module', params=NAMES)

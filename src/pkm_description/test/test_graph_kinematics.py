@@ -15,9 +15,9 @@ from pkm_description.kinematics import (
     joint_motion,
     joint_positions,
 )
-from pkm_description.kinematics.drive_motion import motion_from_drives
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Machine, PlatformMotion

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from pkm_description.report.judged import JudgedFigure, count_by_status, figure_text, keeps_limit, limit_text, verdict
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import (
+    JudgedFigure,
+    count_by_status,
+    figure_text,
+    keeps_limit,
+    limit_text,
+    text_table,
+    verdict,
+)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pkm_description.dynamics import gravity_forces, potential_energy
 from pkm_description.errors import AssemblyModeError, KinematicsError
 from pkm_description.kernels.status import OTHER_BRANCH
 from pkm_description.kinematics import forward_kinematics, joint_positions
-from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, Pose
 

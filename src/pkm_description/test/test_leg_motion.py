@@ -11,8 +11,8 @@ from hand_built_machines import heimann_check_robot, simona_z_down, turned_link_
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics import joint_motion, joint_positions, joint_rates, leg_lengths, length_jacobian
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
 

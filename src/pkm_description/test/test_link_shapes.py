@@ -6,7 +6,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.export.link_shapes import MachineShapes
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 WITH_PLATFORM = [name for name in machine_names() if load_machine(name).has_platform]
 

@@ -18,7 +18,7 @@ from pkm_description.friction_laws import LoadDependentStribeck, Sign, guide_loa
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, RigidBody
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 
 from verification.rosyid_2020.dynamics import PlanarDynamics
 from verification.rosyid_2020.model import PlanarGeometry

@@ -19,10 +19,10 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_regressor
-from pkm_description.dynamics.rotors import rotor_regressor
+from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 

@@ -13,7 +13,7 @@ from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 from verification.engines.mujoco import added_mass
 

@@ -12,11 +12,9 @@ from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log, rpy_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits, Machine, PlatformMotion, Pose
-from pkm_description.motion.circle_and_rock import Z_DOWN_TO_Z_UP, CircleAndRock
-from pkm_description.motion.coordinates import left_jacobian, pose_coordinates
-from pkm_description.motion.envelope import Envelope
+from pkm_description.motion.circles import Z_DOWN_TO_Z_UP, CircleAndRock
+from pkm_description.motion.coordinates import Envelope, left_jacobian, pose_coordinates
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
-from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.limits import limit_use
 from pkm_description.motion.profiles import (
     PROFILE_NAMES,
@@ -26,6 +24,7 @@ from pkm_description.motion.profiles import (
     mp1_profile,
     profile,
 )
+from pkm_description.motion.recorded_poses import QuinticInterpolator
 
 TILTED_HOME = Pose(np.array([0.1, -0.2, 2.0]), rotation_exp(np.array([0.1, -0.2, 0.6])))
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pkm_description.errors import MachineFileError
 from pkm_description.inspection.describe import count_origins
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.nodes import inspect_machine, new_machine
 from pkm_description.ros.warm_programs import run_program

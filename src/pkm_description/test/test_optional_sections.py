@@ -16,10 +16,10 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import describe
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, Machine
 

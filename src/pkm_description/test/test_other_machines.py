@@ -19,8 +19,8 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
+from pkm_description.dynamics.parameters import rotor_parameters, rotor_regressor
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConvergenceError, KinematicsError, SingularPoseError
 from pkm_description.kinematics import (
     drive_positions,

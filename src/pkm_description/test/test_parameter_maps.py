@@ -15,9 +15,9 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.body_blocks import identical_leg_groups
-from pkm_description.dynamics.parameter_maps import sharing_matrix
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.dynamics.parameters import sharing_matrix
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, RigidBody
 
 STATES = 80

@@ -31,7 +31,7 @@ from pkm_description.dynamics.open_chain import (
 )
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion
 from random_machines import BASE_PARAMETERS, CLOSED_KINDS, closed_mechanisms, open_chains
 from scipy.spatial.transform import Rotation

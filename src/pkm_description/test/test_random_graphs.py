@@ -13,10 +13,9 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.drive_motion import motions_of_drives
 from pkm_description.kinematics import drive_jacobian, joint_motion, joint_positions, joint_rates
-from pkm_description.kinematics.admissible_home import admissible_home
-from pkm_description.kinematics.closed_legs import ClosedLegs, close_legs
+from pkm_description.kinematics.arguments import require_ok
+from pkm_description.kinematics.closed_legs import ClosedLegs, admissible_home, close_legs
 from pkm_description.kinematics.drive_map import joint_map_rate, reduced_jacobian, scaled_condition, twist_per_drive
-from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion, Pose
 from random_graphs import closure_errors, random_machine

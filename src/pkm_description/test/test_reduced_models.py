@@ -7,7 +7,7 @@ import pytest
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_regressor
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS, ReducedModel
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 
 NAMES = ('body.m', 'leg1_rod.m', 'leg2_rod.m', 'leg1_rod.mx', 'leg2_rod.mx')

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from jinja2 import DictLoader, Environment
 from pkm_description.report import page
-from pkm_description.report.scales import Scale, scale_of
-from pkm_description.report.words import sentence_of, time_of_data
+from pkm_description.report.words import Scale, scale_of, sentence_of, time_of_data
 
 
 @pytest.mark.parametrize(

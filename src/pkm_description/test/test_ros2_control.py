@@ -14,14 +14,14 @@ import pytest
 import xacro
 from exported_machines import FOR_XACRO, exported_machine
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.controllers import initial_values_text
-from pkm_description.export.gazebo_control import add_gazebo_control
 from pkm_description.export.ros2_control import (
     HARDWARE,
     ControlOptions,
     initial_values,
+    initial_values_text,
     read_hardware_parameters,
 )
+from pkm_description.export.sdf_systems import add_gazebo_control
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine

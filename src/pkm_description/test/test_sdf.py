@@ -9,13 +9,17 @@ from exported_machines import EXPORTED, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_names import with_unique_links
-from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.export.sdf_systems import gains_without_rotors
-from pkm_description.export.sdf_tips import ExportError, split_bodies, welded_ends, with_least_masses
+from pkm_description.export.sdf_parts import (
+    ExportError,
+    split_bodies,
+    welded_ends,
+    with_least_masses,
+    with_unique_links,
+)
+from pkm_description.export.sdf_systems import SdfOptions, gains_without_rotors
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 from scipy.linalg import eigh, null_space
 
 from verification.engines.sdf_reader import PKM, SdfModel, compose, shared_names

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.loading import load_machine, machine_file
 
 from verification.engines.sdf_reader import SdfModel, shared_names

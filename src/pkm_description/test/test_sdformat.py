@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from exported_machines import KINDS, exported_machine
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.machine import Machine
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from pkm_description.export.urdf_tree import JointTransforms, moving_joints, urdf_joints
+from pkm_description.export.urdf_loops import JointTransforms, moving_joints, urdf_joints
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.ros.conversions import stamp, transform_stamped
 from pkm_description.ros.serialized import read_joint_state

@@ -14,9 +14,9 @@ import pytest
 from exported_machines import KINDS, exported_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import UrdfError, link_poses, moving_joints, urdf_joints
+from pkm_description.export.urdf_loops import UrdfError, link_poses, moving_joints, urdf_joints
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.ros.warm_programs import run_program

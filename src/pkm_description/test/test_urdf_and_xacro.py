@@ -12,10 +12,10 @@ import pytest
 import xacro
 from exported_machines import FOR_XACRO, NOT_FOR_XACRO, exported_machine
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import link_poses, urdf_joints
+from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, Pose
-from pkm_description.machine.variants import with_payload
+from pkm_description.machine.machine import with_payload
 from pkm_description.skeleton import KINDS, skeleton_text
 from scipy.spatial.transform import Rotation
 from urdf_trees import urdf_tree

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.energy_model import energy_regressor
+from pkm_description.dynamics.energy import energy_regressor
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.errors import ArgumentError, PkmError, ShapeError

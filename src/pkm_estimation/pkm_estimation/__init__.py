@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pkm_estimation.bags import RecordedData, read_bag
     from pkm_estimation.config import EstimatorConfig
     from pkm_estimation.filtering.platform_filter import PlatformFilter
-    from pkm_estimation.filtering.platform_points import PlatformPoints
+    from pkm_estimation.filtering.point_motion import PlatformPoints
     from pkm_estimation.motion_estimate import MotionEstimate
     from pkm_estimation.offline.estimate import estimate
     from pkm_estimation.offline.result import EstimationResult
@@ -55,7 +55,7 @@ _MODULES = {
     'EstimatorPipeline': 'stream',
     'MotionEstimate': 'motion_estimate',
     'PlatformFilter': 'filtering.platform_filter',
-    'PlatformPoints': 'filtering.platform_points',
+    'PlatformPoints': 'filtering.point_motion',
     'RecordedData': 'bags',
     'SensorConditions': 'sensors',
     'SensorData': 'sensors',

@@ -12,7 +12,7 @@ from pkm_description.driver import Driver
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import BagError, BagWriter, RecordedData, read_bag
-from pkm_estimation.bags.csv_writer import write_csv
+from pkm_estimation.bags.csv_reader import write_csv
 from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.nodes import bag_to_csv, estimate
 from pkm_estimation.offline.estimate import estimate_recording

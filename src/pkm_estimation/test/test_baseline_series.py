@@ -14,8 +14,7 @@ from pkm_description.motion.profiles import mp1, profile
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline
-from pkm_estimation.stream.baseline import BaselineStream
-from pkm_estimation.stream.baseline_series import baseline_series
+from pkm_estimation.stream.baseline import BaselineStream, baseline_series
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.samples import Instant

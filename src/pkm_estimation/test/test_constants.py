@@ -11,8 +11,8 @@ from pkm_description.loading import load_machine
 from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import CovarianceError
-from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import rotation_of
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
-from pkm_estimation.models.drives import DriveModel
+from pkm_estimation.models.leg_model import DriveModel
 
 VALENCIA = load_machine('valencia_3rps')
 

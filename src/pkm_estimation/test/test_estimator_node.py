@@ -20,10 +20,10 @@ from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp, 
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
 from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node  # noqa: E402
 from pkm_description.ros.warm_programs import WarmNode  # noqa: E402
-from pkm_estimation.offline.collection import collect  # noqa: E402
+from pkm_estimation.offline.result import collect  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402
-from pkm_estimation.stream.innovations import innovation_names, innovation_rows  # noqa: E402
+from pkm_estimation.stream.verdict import innovation_names, innovation_rows  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402

@@ -18,7 +18,7 @@ from pkm_estimation.filters import (
     UnscentedKalmanFilter,
 )
 from pkm_estimation.models import STATE_SIZE, EstimatorGeometry, LegLengthModel
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 

@@ -15,10 +15,9 @@ from pkm_estimation.filters import (
 from pkm_estimation.filters.interface import ProcessStep
 from pkm_estimation.kernels.attitude import attitudes
 from pkm_estimation.models import InertialProcess
-from pkm_estimation.models.attitude import move_chart
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.inertial_process import InertialStep
-from pkm_estimation.models.leg_lengths import LegLengthModel
+from pkm_estimation.models.inertial_process import InertialStep, move_chart
+from pkm_estimation.models.leg_model import LegLengthModel
 from scipy.spatial.transform import Rotation
 
 

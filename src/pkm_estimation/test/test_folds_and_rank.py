@@ -16,9 +16,9 @@ from pkm_estimation.filtering.parts import check_determined
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.attitude import rotation_of
-from pkm_estimation.models.drives import DriveModel
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
+from pkm_estimation.models.inertial_process import rotation_of
+from pkm_estimation.models.leg_model import DriveModel
 from pkm_estimation.stream import EstimatorConfig
 from test_singular_poses import LINES
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pkm_estimation.bags import BagError, RawBagWriter, read_bag
 from pkm_estimation.bags.decoding import TYPESTORE
-from pkm_estimation.bags.message_makers import MessageMakers
+from pkm_estimation.bags.writer import MessageMakers
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])

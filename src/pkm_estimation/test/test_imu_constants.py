@@ -7,11 +7,9 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.point_motion import FilterStates, point_motions, turn_jacobian
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
-from pkm_estimation.models.attitude import rotation_of
-from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_constants import with_constants
-from pkm_estimation.models.inertial_process import ImuMotion
-from pkm_estimation.models.leg_lengths import LegLengthModel
+from pkm_estimation.models.extra_states import StateLayout, with_constants
+from pkm_estimation.models.inertial_process import ImuMotion, rotation_of
+from pkm_estimation.models.leg_model import LegLengthModel
 
 SRS = load_machine('srs')
 GEOMETRY = EstimatorGeometry.from_machine(SRS)

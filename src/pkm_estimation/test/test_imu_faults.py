@@ -12,7 +12,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simulate_sensors
-from pkm_estimation.sensors.imu_faults import IMU_FAULTS
+from pkm_estimation.sensors.conditions import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.imu_causes import ImuCauses
 from pkm_estimation.stream.imu_watch import ImuWatch

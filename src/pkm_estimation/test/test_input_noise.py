@@ -7,8 +7,7 @@ import pytest
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.kernels.carried import carry
 from pkm_estimation.models import InertialProcess
-from pkm_estimation.models.attitude import rotation_of
-from pkm_estimation.models.inertial_process import InertialStep
+from pkm_estimation.models.inertial_process import InertialStep, rotation_of
 
 INTERVAL, JITTER = 0.01, 2e-4
 RANDOM = np.random.default_rng(8)

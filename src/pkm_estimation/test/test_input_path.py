@@ -14,7 +14,7 @@ from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.kernels.input_path import take_samples
 from pkm_estimation.kernels.steps import propagate_all
 from pkm_estimation.models import EstimatorGeometry, InertialProcess
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.filtering.assembly_side import AssemblySide
-from pkm_estimation.models.attitude import move_chart, rotation_of
+from pkm_estimation.filtering.singular_reach import AssemblySide
+from pkm_estimation.models.inertial_process import move_chart, rotation_of
 from pkm_estimation.stream import EstimatorConfig
 from test_filter import MECHANISM, PAPER, SRS, f_pose, make_filter, measure, platform_inputs, run
 

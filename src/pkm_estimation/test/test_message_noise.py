@@ -12,7 +12,7 @@ from pkm_description.driver import ImuConversion
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import BagWriter, Imu, JointStates, RecordedData, read_bag
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import measure

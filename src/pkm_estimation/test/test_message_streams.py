@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
-from pkm_estimation.stream.live import LivePipeline
+from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.verdict import IMU_REASONS, LEG_REASONS, NORMAL, imu_balance, leg_balance, node_balance
 from test_pipeline import DATA, NAMES, SRS, as_bytes, pairs
 

@@ -19,13 +19,13 @@ from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.nodes.estimate import main
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.offline import motion_plots, plots
-from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
+from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.innovations import innovation_names, innovation_rows
+from pkm_estimation.stream.verdict import innovation_names, innovation_rows
 
 SRS = load_machine('srs')
 MECHANISM = SRS

@@ -14,10 +14,10 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import drives_profile, profile
 from pkm_estimation.filtering.parts import measurement_model
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
+from pkm_estimation.models.leg_model import DriveModel
 from pkm_estimation.sensors import measure
-from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.sensors.conditions import imu_truth
 from pkm_estimation.stream import EstimatorPipeline
 
 from pkm_estimation.config import EstimatorConfig

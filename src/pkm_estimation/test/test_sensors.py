@@ -12,7 +12,7 @@ from pkm_description.motion.profiles import mp1_profile, mp2_profile
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, measure, simulate_sensors
-from pkm_estimation.sensors.imu_faults import ImuFault
+from pkm_estimation.sensors.conditions import ImuFault
 
 SRS = load_machine('srs')
 MECHANISM = SRS

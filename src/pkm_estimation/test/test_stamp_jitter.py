@@ -21,9 +21,9 @@ from pkm_estimation.kernels.stamp_jitter import (
     jitter_variance,
     observe_stamp,
 )
-from pkm_estimation.models.imu_frame import ImuFrame
-from pkm_estimation.offline.collection import collect
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.offline.estimate import estimate
+from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 

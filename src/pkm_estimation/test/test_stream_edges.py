@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from pkm_description.machine import Pose
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.backlog import Backlog
+from pkm_estimation.stream.backlog import Backlog, LagRule, Load
 from pkm_estimation.stream.blocks import LARGE, Block, excess
 from pkm_estimation.stream.causes import Model, causes, spreads
 from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.lag_rule import LagRule, Load
 from pkm_estimation.stream.lasting import LastingTest
-from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.ranking import Ranking
-from pkm_estimation.stream.repeatable import RepeatablePipeline
+from pkm_estimation.stream.repeatable import LivePipeline, RepeatablePipeline
 from pkm_estimation.stream.replay import Window
 from pkm_estimation.stream.verdict import imu_balance, node_balance
 from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message, pairs

@@ -12,10 +12,16 @@ from pkm_description.loading import load_machine
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import Event
 from pkm_estimation.stream.imu_jumps import ImuJumps
-from pkm_estimation.stream.innovations import innovation_names, innovation_row, innovation_rows
 from pkm_estimation.stream.messages import LegMessageReader
 from pkm_estimation.stream.samples import Instant
-from pkm_estimation.stream.verdict import summarise, summarise_baseline, values
+from pkm_estimation.stream.verdict import (
+    innovation_names,
+    innovation_row,
+    innovation_rows,
+    summarise,
+    summarise_baseline,
+    values,
+)
 from test_pipeline import feed, imu_message, leg_message
 
 SRS = load_machine('srs')

@@ -15,16 +15,16 @@ from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.imu_frame import ImuFrame
-from pkm_estimation.offline.collection import collect
+from pkm_estimation.models.extra_states import ImuFrame
+from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking
 from pkm_estimation.stream.causes import Cause
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.imu_watch import ImuWatch
 from pkm_estimation.stream.lasting import LastingTest, RankingJob
-from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.mode_doubt import ModeDoubt
+from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.replay import Replayed, Window, completed, replay_config, replaying
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.stretch import Stretch

@@ -10,8 +10,8 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import drives_profile, mp1_profile
 from pkm_estimation.kernels import following
-from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate
+from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.stretch import Stretch, StretchPipeline

@@ -19,7 +19,7 @@ from pkm_estimation.filtering.gaussian_sum import (
     turn_between,
 )
 from pkm_estimation.filters import Innovation
-from pkm_estimation.models.attitude import rotation_of
+from pkm_estimation.models.inertial_process import rotation_of
 from pkm_estimation.stream.tracker_parts import NoiseAdaptation
 
 RANDOM = np.random.default_rng(4)

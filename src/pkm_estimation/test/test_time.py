@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pkm_description.motion.profiles import mp1, mp1_profile
-from pkm_estimation.offline.collection import collect
+from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.simulated import simulate_sensors

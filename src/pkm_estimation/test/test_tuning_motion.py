@@ -14,17 +14,15 @@ from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_pr
 from pkm_estimation.bags import BagWriter, Imu, JointStates, RecordedData
 from pkm_estimation.bags.recorded_data import JointMessage
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.nodes.tune import main
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from pkm_estimation.tuning.delay import estimate_delay
-from pkm_estimation.tuning.leg_motion import motion_of_legs
 from pkm_estimation.tuning.model_choice import choose_model
 from pkm_estimation.tuning.noise_scales import run_estimator, suggest_noise_scales
-from pkm_estimation.tuning.observability import UNSEEN, observability
-from pkm_estimation.tuning.observability_report import observability_report, unseen_directions
-from pkm_estimation.tuning.streams import SensorStreams, TuningError
+from pkm_estimation.tuning.observability import UNSEEN, observability, observability_report, unseen_directions
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, motion_of_legs
 
 SRS = load_machine('srs')
 MECHANISM = SRS

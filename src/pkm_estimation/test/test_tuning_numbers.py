@@ -16,24 +16,21 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import fourier_profile
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
-from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame, StateLayout
 from pkm_estimation.sensors import measure
-from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.sensors.conditions import imu_truth
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.allan import (
     AllanCoefficients,
     AllanDeviation,
     allan_coefficients,
     overlapping_allan_deviation,
+    walk_settings,
 )
-from pkm_estimation.tuning.allan_plot import walk_settings
 from pkm_estimation.tuning.delay import _combined, _with_variance_between
-from pkm_estimation.tuning.leg_motion import motion_of_legs
-from pkm_estimation.tuning.observability import Observability, observability
-from pkm_estimation.tuning.observability_report import observability_report, unseen_directions
+from pkm_estimation.tuning.observability import Observability, observability, observability_report, unseen_directions
 from pkm_estimation.tuning.static_calibration import calibrate_static, channel_noise
-from pkm_estimation.tuning.streams import SensorStreams, TuningError
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, motion_of_legs
 
 SRS = load_machine('srs')
 

@@ -9,7 +9,7 @@ import pytest
 from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.output import OutputBlock

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
     from pkm_identification.configuration import IdentificationConfig
     from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
-    from pkm_identification.pipeline import identify
-    from pkm_identification.predict import predict_forces
-    from pkm_identification.recording.bag_recordings import read_recording
-    from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
-    from pkm_identification.report.files import write_result
+    from pkm_identification.pipeline import identify, predict_forces
+    from pkm_identification.recording.recording import (
+        PlatformPoses,
+        Recording,
+        read_recording,
+        recording_from_joint_states,
+    )
+    from pkm_identification.report.files import write_overlay, write_result
     from pkm_identification.report.html_report import write_report
-    from pkm_identification.report.overlay import write_overlay
     from pkm_identification.result import IdentificationResult
 
 #: module of every name
@@ -43,10 +45,10 @@ _MODULES = {
     'compare_physical_with_truth': 'compare',
     'compare_with_truth': 'compare',
     'identify': 'pipeline',
-    'predict_forces': 'predict',
-    'read_recording': 'recording.bag_recordings',
+    'predict_forces': 'pipeline',
+    'read_recording': 'recording.recording',
     'recording_from_joint_states': 'recording.recording',
-    'write_overlay': 'report.overlay',
+    'write_overlay': 'report.files',
     'write_report': 'report.html_report',
     'write_result': 'report.files',
 }

@@ -10,21 +10,18 @@ from dataclasses import replace
 import numpy as np
 import scipy
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, KinematicsError, State
 from pkm_description.machine import Machine
 from pkm_description.report.words import now_in_words, time_of_data
 
-from pkm_identification.columns.chosen import observation_model
-from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET, EffortDelay
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, observation_model
+from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.diagnosis.diagnose import diagnose
 from pkm_identification.errors import NotConvergedError, NotExcitedError
 from pkm_identification.estimator import least_squares
-from pkm_identification.fitting.aliases import aliases
-from pkm_identification.fitting.allowance import allowing_for
+from pkm_identification.fitting.aliases import aliases, allowing_for
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce, with_doubtful_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
@@ -38,17 +35,22 @@ from pkm_identification.judgement.significance import (
     significance,
 )
 from pkm_identification.motion_source.by_name import motion_source
-from pkm_identification.motion_source.sign_cutoff import WIDEST
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.motion_source.sticking import WIDEST
+from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
-from pkm_identification.result import COMPLETE, INFEASIBLE, INSUFFICIENT, PARTIAL, IdentificationResult
-from pkm_identification.validation.delivered import delivered_machine, forces_beyond_overlay
-from pkm_identification.validation.direct_dynamics import direct_dynamics
-from pkm_identification.validation.force_comparison import compare_forces
-from pkm_identification.validation.held_out import judge, require_other_data
+from pkm_identification.result import (
+    COMPLETE,
+    INFEASIBLE,
+    INSUFFICIENT,
+    PARTIAL,
+    IdentificationResult,
+    lacking,
+    remarks,
+    remarks_on_files,
+)
+from pkm_identification.validation.delivered import delivered_machine, direct_dynamics, forces_beyond_overlay
+from pkm_identification.validation.held_out import compare_forces, judge, require_other_data
 from pkm_identification.validation.noise_floor import noise_floor
-from pkm_identification.validation.remarks import lacking, remarks, remarks_on_files
 from pkm_identification.validation.resampling import ResampledStd, block_bootstrap, monte_carlo
 
 #: factor from band to band, and part by which errors must become smaller
@@ -343,3 +345,28 @@ def in_a_fitting_band(
 def _size(fit: ModelFit) -> float:
     """Logarithm of the errors of all rows, mean over the drives."""
     return float(np.mean(np.log(np.maximum(np.mean(fit.errors**2, axis=0), 1e-300)))) / 2.0
+
+
+def predict_forces(result: IdentificationResult, recording: Recording) -> tuple[Array, Array]:
+    """Predict what the efforts' instruments measure, by the base parameters and whatever else was fitted.
+
+    Parameters
+    ----------
+    result : of an identification
+    recording : its forces are not looked at, and its positions are smoothed as those of the identification were
+
+    Returns
+    -------
+    (n,) s and (n, A) N or N m, without both ends of the recording, where the smoothing begins
+
+    Raises
+    ------
+    RecordingError, KinematicsError
+        If the positions cannot be used; says why.
+
+    Examples
+    --------
+    >>> time, forces = predict_forces(result, Recording(time, drive_positions, np.zeros_like(drive_positions)))
+    """
+    data = prepare(result.model, recording, result.config, result.bands)
+    return data.recording.time[data.inner], predicted_efforts(result.model, data, result.model_parameters)[data.inner]

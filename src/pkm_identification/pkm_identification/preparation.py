@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.machine import PlatformMotion
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import maximum_filter1d
 
-from pkm_identification.blocks import joined
-from pkm_identification.columns.joint_samples import JointSamples, PassiveSamples
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.blocks import OfPart, joined, kept
+from pkm_identification.columns.observation import ObservationModel, with_loads
+from pkm_identification.columns.term import JointSamples, PassiveSamples, Term
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.bands import Bands, choose_bands
 from pkm_identification.motion_source.by_name import motion_source
-from pkm_identification.motion_source.filters import decimation_factor, edge_samples, kept_rows
+from pkm_identification.motion_source.filters import UNFILTERED, RowFilter, decimation_factor, edge_samples, kept_rows
 from pkm_identification.motion_source.interface import RecordedMotion
-from pkm_identification.motion_source.reversals import near_reversals, nearest_reversals
-from pkm_identification.motion_source.row_filter import RowFilter
-from pkm_identification.motion_source.sticking import just_started, slow_samples
-from pkm_identification.prepared_data import REST_REACH, PreparedData
+from pkm_identification.motion_source.repeatability import Repeatability
+from pkm_identification.motion_source.sticking import (
+    Reversals,
+    just_started,
+    near_reversals,
+    nearest_reversals,
+    slow_samples,
+)
 from pkm_identification.recording.recording import Recording
 
+#: rows are left out this near to drives at rest, in periods of the force cut-off
+REST_REACH = 0.5
 #: periods of the motion's cut-off around a reversal in which its low-pass rounds the kink of the velocity
 KINK = 0.5
 #: the same around a drive that stops or starts, whose acceleration jumps: the low-pass rings. What is wrong before the
@@ -112,3 +123,182 @@ def _joint_samples(model: ObservationModel, found: RecordedMotion) -> JointSampl
 
     drives = JointSamples.in_blocks(lambda part: of_part(part, passive=False), len(found.smooth))
     return replace(drives, passive=PassiveSamples(of_part))
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """A recording, its motion, and what becomes rows of the least squares.
+
+    Rows are samples after parallel filtering and decimation, without the filters' ends. What a drive does while it
+    sticks is no part of them, neither in forces nor in columns.
+
+    Attributes
+    ----------
+    model : whose structure the rows have
+    recording : see the class; of a motion source that averages over periods, the part that is periodic
+    motion, lively : of the platform at all samples; the second with a higher cut-off frequency, for signs
+    turning : (N, A), whether a drive is so near to a reversal that signs are those of the lively motion
+    samples : what the joints do at all samples
+    shares : (N, A, A) of redundant drives: efforts are judged as far as motion determines them; else ``None``
+    inner : samples without the filters' ends
+    slides : (N, A), whether a drive slides, or may stick, see :mod:`pkm_identification.motion_source.sticking`
+    turns_slowly : (N, A), whether noise hides the sign of a velocity for so long that a prediction cannot be judged
+    row_filter : what makes the rows
+    row_time : (n,) s
+    moving_rows : (n, A), 0 near to where a drive rests
+    reversals : the nearest reversal of each row
+    bands : see the class
+    repeatability : mean and variance over the periods, of a motion source that averages
+    """
+
+    model: ObservationModel
+    recording: Recording
+    motion: PlatformMotion
+    lively: PlatformMotion
+    turning: NDArray[np.bool_]
+    samples: JointSamples
+    shares: Array | None
+    inner: slice
+    slides: NDArray[np.bool_]
+    turns_slowly: NDArray[np.bool_]
+    row_filter: RowFilter
+    row_time: Array
+    moving_rows: Array
+    reversals: Reversals
+    bands: Bands
+    repeatability: Repeatability | None = None
+
+    @cached_property
+    def row_weights(self) -> Array:
+        """Weights (n, A): 0 near to where a drive reverses or rests."""
+        rate, cutoff = self.recording.sample_rate, self.bands.force_cutoff
+        reach = self.bands.reversal_reach / cutoff if cutoff < UNFILTERED * rate else 0.0
+        return self.moving_rows * (self.reversals.distance > reach)
+
+    def with_reach(self, reversal_reach: float) -> PreparedData:
+        """The same rows, used from another distance to reversals on, in periods of the force cut-off."""
+        other = replace(self, bands=replace(self.bands, reversal_reach=reversal_reach))
+        return other._sharing(self, ('structure_rows', '_structure'))
+
+    def _sharing(self, other: PreparedData, names: tuple[str, ...]) -> PreparedData:
+        """Take over the columns that the other has computed: named ones, and those that no model changes."""
+        for name in (*names, 'passive_rows', '_passive_shares'):
+            if name in other.__dict__:
+                self.__dict__[name] = other.__dict__[name]
+        return self
+
+    def with_model(self, model: ObservationModel) -> PreparedData:
+        """The same recording for another model; what both have in common is not computed again."""
+        same = ('structure_rows', '_structure') if model.has_structure_of(self.model) else ()
+        return replace(self, model=model)._sharing(self, same)
+
+    @property
+    def time(self) -> Array:
+        """Seconds of the inner samples."""
+        return self.recording.time[self.inner]
+
+    def efforts(self, delay: float = 0.0) -> Array:
+        """Measured efforts (N, A) of all samples, ``delay`` s later, as far as motion determines them."""
+        forces = self.recording.forces
+        if delay:
+            time = self.recording.time
+            forces = CubicSpline(time, forces, axis=0)(np.clip(time + delay, time[0], time[-1]))
+        return forces if self.shares is None else np.asarray(np.einsum('nca,nc->na', self.shares, forces))
+
+    def effort_rows(self, delay: float = 0.0) -> Array:
+        """Rows (n, A) of the efforts, without rotors that are known."""
+        return self.row_filter(self.slides * (self.efforts(delay) - self.rotor_forces))
+
+    @cached_property
+    def rotor_forces(self) -> Array:
+        """Forces (N, A) of rotors that are taken from the machine file."""
+        return joined(lambda part: self.model.rotors(self.motion[part]), len(self.motion))
+
+    @cached_property
+    def structure_rows(self) -> Array:
+        """Rows (n, A, S) of the structure's columns."""
+        return self.rows_of(self._structure)
+
+    @cached_property
+    def passive_rows(self) -> tuple[Array, Array, Array]:
+        """Rows (n, A, P) of friction in each passive joint: its sign, times the force across, and along its axis.
+
+        Forces are those of the machine file.
+        """
+        model = self.model
+
+        def columns(part: slice) -> Array:
+            motion = self.motion[part]
+            own = with_loads(self.samples[part], motion, model.machine).passive_joints
+            forms = np.stack([own.signs, own.signs * own.loads, own.signs * own.efforts], axis=1)
+            # (N, A, 3, P)
+            shared = np.einsum('npa,nfp->nafp', self._passive_shares(part), forms)
+            return shared.reshape(*shared.shape[:2], -1)
+
+        constant, across, along = np.split(self.rows_of(columns), 3, axis=-1)
+        return constant, across, along
+
+    def rows_of(self, columns: OfPart) -> Array:
+        """Rows (n, A, C) of columns (N, A, C) that a function gives for a part of the samples."""
+        return self.row_filter.in_blocks(lambda part: self.slides[part, :, None] * columns(part), len(self.motion))
+
+    def structure_forces(self, parameters: Array) -> Array:
+        """Forces (N, A) of all samples by parameters (S,) of the structure; the first of them alone, if fewer."""
+        count = len(parameters)
+        return joined(lambda part: self._structure(part)[..., :count] @ parameters, len(self.motion))
+
+    def term_rows(self, term: Term, samples: JointSamples) -> Array:
+        """Rows (n, A, P) of a term's columns."""
+        return self.joint_rows(lambda part: term.columns(samples[part]), term.column_places)
+
+    def joint_rows(self, columns: OfPart, places: NDArray[np.intp]) -> Array:
+        """Rows (n, A, P) of columns (N, P), each the force in the joint at one of the places ``places`` (P,)."""
+        if not self._are_alone(places):
+            return self.rows_of(lambda part: self._expanded(columns(part), places, part))
+        own = self.row_filter.in_blocks(lambda part: self.slides[part][:, places] * columns(part), len(self.motion))
+        rows = np.zeros((*self.row_weights.shape, len(places)))
+        rows[:, places, np.arange(len(places))] = own
+        return rows
+
+    def slope_rows(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
+        """Rows (n, A, Q) of the derivatives of a term's forces by its nonlinear parameters, at linear ones (P,)."""
+        places, shapes = term.shape_slopes(samples[:1], parameters)[1]
+        rows = self.joint_rows(lambda part: term.shape_slopes(samples[part], parameters)[0], places)
+        found = np.zeros((*rows.shape[:2], len(term.shape_names)))
+        for column, shape in enumerate(shapes):
+            found[..., shape] += rows[..., column]
+        return found
+
+    def term_forces(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
+        """Forces (N, A) of a term with parameters (P,)."""
+        places, drives = term.column_places, np.arange(self.model.machine.actuated_count)
+        # which column is whose
+        own = (places[:, None] == drives) * parameters[:, None]
+
+        def forces(part: slice) -> Array:
+            columns = term.columns(samples[part])
+            if self._are_alone(places):
+                return columns @ own
+            return self._expanded(columns, places, part) @ parameters
+
+        return joined(forces, len(self.motion))
+
+    def _are_alone(self, places: NDArray[np.intp]) -> bool:
+        """Whether forces in these joints are each the force of one drive."""
+        return self.shares is None and bool((places < self.model.machine.actuated_count).all())
+
+    def _expanded(self, columns: Array, places: NDArray[np.intp], part: slice) -> Array:
+        """Columns (n, A, P) of all drives from those of single joints (n, P)."""
+        has_passive = (places >= self.model.machine.actuated_count).any()
+        passive = self._passive_shares(part) if has_passive else None
+        return self.model.expanded(columns, places, None if self.shares is None else self.shares[part], passive)
+
+    @cached_property
+    def _passive_shares(self) -> OfPart:
+        """Forces (n, P, A) in the drives per unit of force in each passive joint, in a part of the samples."""
+        return kept(lambda part: self.model.passive_shares(self.motion[part]), len(self.motion))
+
+    @cached_property
+    def _structure(self) -> OfPart:
+        """Columns (n, A, S) of the bodies in a part of the samples."""
+        return kept(lambda part: self.model.structure(self.motion[part]), len(self.motion))

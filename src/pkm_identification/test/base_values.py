@@ -11,7 +11,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.judgement.identifiability import excited_parameters
+from pkm_identification.judgement.significance import excited_parameters
 from synthetic import NOMINAL
 
 

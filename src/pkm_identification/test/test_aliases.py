@@ -10,7 +10,7 @@ from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.profiles import profile
-from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.aliases import Alias, aliases
 from pkm_identification.fitting.model_fit import fit_model

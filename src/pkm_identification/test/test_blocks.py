@@ -9,10 +9,9 @@ import pytest
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_identification.blocks import joined, kept, normal_matrix
-from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.motion_source.filters import parallel_filter
-from pkm_identification.motion_source.row_filter import RowFilter
+from pkm_identification.motion_source.filters import RowFilter, parallel_filter
 from pkm_identification.preparation import prepare
 from synthetic import clean_signals, recording
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import yaml
 from known_machines import known_machine
+from pkm_identification.compare import parameter_differences
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.nodes.compare import main
-from pkm_identification.report.run_comparison import parameter_differences
 from pkm_identification.validation.ladder import ladder_table, model_ladder
 from synthetic import clean_signals, recording
 

@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, State
 from pkm_description.kinematics import drive_positions, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.drive_sines import DriveSines
 from pkm_description.motion.profiles import profile
 from pkm_identification.diagnosis import diagnose, text_of
-from pkm_identification.diagnosis.arrangement import arrangement
-from pkm_identification.diagnosis.force_model import force_model
-from pkm_identification.diagnosis.rows import rows_of
-from pkm_identification.diagnosis.samples import outliers
+from pkm_identification.diagnosis.arrangement import arrangement, outliers
+from pkm_identification.diagnosis.force_model import force_model, rows_of
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.filters import derivatives, low_pass
 from pkm_identification.recording.recording import Recording

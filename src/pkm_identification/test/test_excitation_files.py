@@ -9,7 +9,7 @@ import pytest
 import yaml
 from known_machines import known_machine
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.motion.fourier_coordinates import FourierCoordinates
+from pkm_description.motion.fourier import FourierCoordinates
 from pkm_description.motion.limits import check_motion
 from pkm_description.motion.recorded_poses import RecordedPoses
 from pkm_estimation.bags.decoding import TYPESTORE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.arrays import Array
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_identification.excitation.objective import OBJECTIVES, Objective
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import largest_amplitude

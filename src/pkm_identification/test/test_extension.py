@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.errors import ConfigurationError
-from pkm_description.findings import Finding, State
+from pkm_description.errors import ConfigurationError, Finding, State
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.joint_terms import EffortDelay, Ripple
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
 from pkm_identification.fitting.lack_of_fit import MissingForce
 from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.pipeline import _beside_fit, identify
 from pkm_identification.preparation import prepare
-from pkm_identification.report.overlay import write_overlay
+from pkm_identification.report.files import write_overlay
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
 from synthetic import clean_signals, recording
 

@@ -9,8 +9,13 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import constrained
-from pkm_identification.estimator.constrained import constrained_least_squares, sqp
-from pkm_identification.estimator.force_fit import ForceFit, design_bounds, weak_directions
+from pkm_identification.estimator.constrained import (
+    ForceFit,
+    constrained_least_squares,
+    design_bounds,
+    sqp,
+    weak_directions,
+)
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
 from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
 from pkm_identification.judgement.physical import infeasibilities

@@ -10,13 +10,13 @@ import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import ViscousCoulomb
-from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Joint, JointFriction
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.fitting.overlay_values import overlay_values
+from pkm_identification.fitting.physical_machine import overlay_values
 from pkm_identification.judgement.physical import machine_with
 
 

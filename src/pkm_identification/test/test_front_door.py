@@ -123,8 +123,8 @@ def test_other_motions_are_predicted_with_nominal_values_for_the_rest(
 def test_friction_of_a_drive_at_rest_stays_nominal_without_a_standard_deviation(srs: Machine, arrays: tuple) -> None:
     """Parameters of one held drive cannot come from its data: infinite standard deviation, not zero."""
     from pkm_identification.columns.observation import ObservationModel
-    from pkm_identification.judgement.identifiability import excited_parameters
     from pkm_identification.judgement.physical import nominal_covariance, share_out
+    from pkm_identification.judgement.significance import excited_parameters
 
     model = ObservationModel(srs)
     structure = model.base_parameters()

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.machine import Machine
-from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.joint_terms import Gain
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.preparation import prepare
 from synthetic import clean_signals, recording

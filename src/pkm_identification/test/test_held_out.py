@@ -13,8 +13,7 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import ViscousCoulomb
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_identification.columns.chosen import observation_model
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, observation_model
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig, JudgementSettings
 from pkm_identification.errors import RecordingError
 from pkm_identification.fitting.prediction import predicted_efforts
@@ -22,13 +21,12 @@ from pkm_identification.judgement.force_error import force_error
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
 from pkm_identification.result import IdentificationResult
-from pkm_identification.validation.delivered import delivered_machine
-from pkm_identification.validation.direct_dynamics import direct_dynamics
-from pkm_identification.validation.force_comparison import compare_forces
+from pkm_identification.validation.delivered import delivered_machine, direct_dynamics
 from pkm_identification.validation.held_out import (
     FAILED,
     NOT_JUDGED,
     PASSED,
+    compare_forces,
     difference_of_overlay,
     judge,
     require_other_data,

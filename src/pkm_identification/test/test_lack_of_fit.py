@@ -10,7 +10,7 @@ from known_machines import known_machine
 from pkm_description.machine import Machine
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.fitting.lack_of_fit import MissingForce, with_doubtful_forces
 from pkm_identification.judgement.significance import NOT_TRUSTED
 from pkm_identification.pipeline import identify

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_identification.errors import RecordingError
-from pkm_identification.motion_source.line_filter import line_filter
+from pkm_identification.motion_source.periods import line_filter
 
 RATE, BASE = 200.0, 0.5
 TIME = np.arange(1200) / RATE  # three periods

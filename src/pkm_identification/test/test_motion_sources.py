@@ -11,13 +11,12 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions, joint_motion
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.fourier_coordinates import FourierCoordinates
+from pkm_description.motion.fourier import FourierCoordinates
 from pkm_identification.configuration import MOTION_SOURCES, ColumnSettings, MotionSettings, RowSettings
 from pkm_identification.errors import RecordingError
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.motion_source.bands import choose_bands
-from pkm_identification.motion_source.by_name import LowPass, motion_source
-from pkm_identification.motion_source.local_polynomials import LocalRegression, SavitzkyGolay
+from pkm_identification.motion_source.by_name import LocalRegression, LowPass, SavitzkyGolay, motion_source
 from pkm_identification.motion_source.period_search import find_period, refined_period
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.recording.recording import PlatformPoses, Recording

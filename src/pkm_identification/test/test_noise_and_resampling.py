@@ -11,7 +11,7 @@ import pytest
 from known_machines import known_machine
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
-from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.fitting.model_fit import fit_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import weighted

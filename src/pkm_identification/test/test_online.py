@@ -12,10 +12,10 @@ from loaded import loaded_signals
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import LoadDependentStribeck
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import BagWriter
 from pkm_identification.errors import InfeasibleParametersError

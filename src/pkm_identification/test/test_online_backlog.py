@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from pkm_identification.online.backlog import OnlineBacklog
+from pkm_identification.online.stream import OnlineBacklog
 
 
 class One(NamedTuple):

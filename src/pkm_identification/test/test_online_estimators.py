@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.online.estimators import (
     EstimatorHealth,

@@ -13,7 +13,7 @@ from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_identification.online.identifier import OnlineIdentifier
-from pkm_identification.online.load_change import LONGEST, Kept, LoadChange
+from pkm_identification.online.payload import LONGEST, Kept, LoadChange
 from pkm_identification.online.residual_noise import ResidualNoise
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial
 from pkm_identification.online.stream import OnlineStream

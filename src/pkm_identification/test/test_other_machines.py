@@ -7,7 +7,7 @@ import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import motion_from_drives
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 
 from pkm_identification import (

@@ -12,12 +12,12 @@ from known_machines import known_machine
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.fitting.overlay_values import overlay_values
+from pkm_identification.fitting.physical_machine import overlay_values
 from pkm_identification.judgement.physical import PhysicalParameters, body_from_parameters, machine_with
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.overlay import write_overlay as write_learned
-from pkm_identification.report.overlay import overlay_std
-from pkm_identification.report.overlay import write_overlay as write_found
+from pkm_identification.report.files import overlay_std
+from pkm_identification.report.files import write_overlay as write_found
 
 HEADER = {'date': '2026-11-26', 'data': 'none', 'method': 'test'}
 #: mass, first moments and inertia about the origin of a body that can exist

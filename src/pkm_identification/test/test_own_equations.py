@@ -10,8 +10,8 @@ from pkm_description.dynamics import inverse_dynamics, reduce_parameters, rigid_
 from pkm_description.errors import ArgumentError, ConvergenceError, ShapeError, SingularPoseError
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.closed_legs import body_poses, closing_points
-from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor
 from pkm_identification.columns.own_equations.bodies import OwnEquations

@@ -11,19 +11,18 @@ from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import ViscousCoulomb
-from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.machine.variants import with_friction
-from pkm_identification.columns.chosen import legs_agree, of_passive_joints
+from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import THRUST_FRICTION, TRANSVERSE_FRICTION
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, legs_agree, of_passive_joints
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
 from pkm_identification.pipeline import identify
-from pkm_identification.report.overlay import write_overlay
+from pkm_identification.report.files import write_overlay
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.delivered import delivered_machine
 from synthetic import clean_signals, recording

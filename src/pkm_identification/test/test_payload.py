@@ -12,16 +12,15 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, Pose, RigidBody
-from pkm_description.machine.variants import with_payload
+from pkm_description.machine.machine import with_payload
 from pkm_description.motion.profiles import profile
-from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.joint_terms import LOAD_FRICTION, OneFactor
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.payload import PayloadFit, fit_payload, frame_change, payload_base
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
 
 RATE = 100.0

@@ -17,11 +17,11 @@ from pkm_identification.compare import compare_physical_with_truth, compare_with
 from pkm_identification.configuration import EstimatorSettings, IdentificationConfig, MotionSettings
 from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
 from pkm_identification.judgement.force_error import force_error
-from pkm_identification.judgement.identifiability import excited_parameters
 from pkm_identification.judgement.physical import nominal_covariance, share_out
+from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.pipeline import identify
 from pkm_identification.recording.recording import PlatformPoses, Recording
-from pkm_identification.report.overlay import write_overlay
+from pkm_identification.report.files import write_overlay
 from pkm_identification.result import IdentificationResult
 from synthetic import clean_signals, recording
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.machine import Machine
-from pkm_description.machine.variants import with_friction
+from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from known_machines import known_machine
-from pkm_identification.columns.chosen import legs_agree
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
 from pkm_identification.estimator.residual_covariance import degrees_of_freedom

@@ -9,14 +9,12 @@ import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
-from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
+from pkm_description.friction_laws.stribeck import LoadDependentStribeck
 from pkm_description.kinematics import drive_positions
-from pkm_description.machine.variants import with_friction
-from pkm_identification.columns.chosen import legs_agree
-from pkm_identification.columns.observation import ObservationModel
+from pkm_description.machine.machine import with_friction
+from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData, prepare
 from synthetic import clean_signals, recording
 
 SRS = known_machine('srs')

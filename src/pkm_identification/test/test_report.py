@@ -12,9 +12,8 @@ import pytest
 import yaml
 from known_machines import known_machine
 from pkm_description.machine import INERTIAL_PARAMETERS
-from pkm_identification.report.files import write_result
+from pkm_identification.report.files import overlay_std, write_result
 from pkm_identification.report.html_report import unit_of, verdict_sentence
-from pkm_identification.report.overlay import overlay_std
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import Verdict
 

@@ -16,7 +16,7 @@ from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify
-from pkm_identification.report.overlay import write_overlay as overlay_of_result
+from pkm_identification.report.files import write_overlay as overlay_of_result
 from pkm_identification.result import IdentificationResult
 from synthetic import recording
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.machine import Machine
-from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.extension import NEAREST, reach_by_residuals
 from pkm_identification.fitting.model_fit import fit_model
-from pkm_identification.motion_source.reversals import nearest_reversals
+from pkm_identification.motion_source.sticking import nearest_reversals
 from pkm_identification.pipeline import identify
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData, prepare
 from synthetic import clean_signals, recording
 
 

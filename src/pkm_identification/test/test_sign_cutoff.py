@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_identification.motion_source.sign_cutoff import sign_cutoff
+from pkm_identification.motion_source.sticking import sign_cutoff
 
 RATE, NARROWEST = 1000.0, 16.0
 TIME = np.arange(0.0, 20.0, 1.0 / RATE)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 from known_machines import known_machine
-from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.extension import _is_unseen
 from pkm_identification.fitting.model_fit import fit_model
-from pkm_identification.motion_source.reversals import near_reversals
+from pkm_identification.motion_source.sticking import near_reversals
 from pkm_identification.preparation import prepare
 from pkm_identification.recording.recording import Recording
 from synthetic import clean_signals, recording

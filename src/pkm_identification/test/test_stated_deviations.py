@@ -7,7 +7,7 @@ import pytest
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import least_squares
-from pkm_identification.estimator.prior import checked_variances, covariance_factor, weights_of
+from pkm_identification.estimator.recursive import checked_variances, covariance_factor, weights_of
 from pkm_identification.estimator.residual_covariance import (
     MANY_ROWS,
     autocorrelation,

@@ -8,8 +8,8 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics import JointMotion, joint_motion
 from pkm_description.kinematics.joint_limits import Limit, LimitedQuantity, LimitViolation
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.limits import check_motion, worst_violation
+from pkm_description.motion.recorded_poses import QuinticInterpolator
 
 #: s, longest distance of knots that need no check of passive joints in between
 _LONG_STEP = 0.03

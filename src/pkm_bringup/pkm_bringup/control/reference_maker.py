@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
-from pkm_description.kinematics.drive_motion import motion_from_drives
+from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion, Pose
-from pkm_description.motion.envelope import SMOOTH_STEP
+from pkm_description.motion.coordinates import SMOOTH_STEP
 
 from pkm_bringup.control.leg_reference import LegReference
 from pkm_bringup.control.servo_settings import ServoSettings

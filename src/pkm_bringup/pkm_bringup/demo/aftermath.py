@@ -14,8 +14,7 @@ from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.stream import EstimatorConfig
-from pkm_identification.columns.chosen import legs_agree
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.configuration import IdentificationConfig
 
 from pkm_bringup.demo.criteria import Criterion, criterion

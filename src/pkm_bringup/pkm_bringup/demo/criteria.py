@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pkm_description.report.judged import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
+from pkm_description.report.words import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
 
 #: words of the demo's table and of ``verdict.json``
 _WORDS = {'met': 'ok', 'failed': 'FAILED', 'not reachable': 'not judged'}

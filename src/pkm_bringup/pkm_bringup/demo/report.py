@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import text_table
 
 from pkm_bringup.demo.criteria import Criterion
 from pkm_bringup.demo.identification_verdict import IdentificationFigures, ParameterRow

@@ -18,7 +18,7 @@ def driver_text(machine: Machine, start: Mapping[str, float]) -> str:
     Parameters
     ----------
     machine : any
-    start : coordinates of the platform at the start, as in :class:`~pkm_description.export.sdf_options.SdfOptions`
+    start : coordinates of the platform at the start, as in :class:`~pkm_description.export.sdf_systems.SdfOptions`
     """
     positions = start_configuration(machine, start).joint_positions
     offsets = [positions[name] for name in machine.actuated_joint_names]

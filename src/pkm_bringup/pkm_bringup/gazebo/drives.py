@@ -27,7 +27,7 @@ class GazeboDrives:
     Parameters
     ----------
     machine : with leg sensors, whose rate the samples get
-    start : coordinates of the platform at the start, as in :class:`~pkm_description.export.sdf_options.SdfOptions`
+    start : coordinates of the platform at the start, as in :class:`~pkm_description.export.sdf_systems.SdfOptions`
     takes_forces : commands are forces (N, N m), else positions (m, rad), whose forces nobody knows
     seed : of the noise
     noise : add the noise of the machine file's leg sensors

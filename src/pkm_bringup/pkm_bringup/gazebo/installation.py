@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.gazebo_versions import (
+from pkm_description.export.sdf_systems import (
     VERSIONS,
     GazeboVersion,
     gazebo_version,

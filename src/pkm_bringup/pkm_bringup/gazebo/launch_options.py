@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.gazebo_versions import Gazebo
-from pkm_description.export.sdf_options import Drive, Loop, SdfOptions
+from pkm_description.export.sdf_systems import Drive, Gazebo, Loop, SdfOptions
 from pkm_description.machine import Machine
 from pkm_description.viewing.coupled_pose import COORDINATES
 

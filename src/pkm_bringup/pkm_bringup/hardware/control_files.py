@@ -11,9 +11,15 @@ from typing import Any
 import yaml
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.controllers import TRAJECTORIES, controllers_text, default_update_rate, mujoco_pids_text
 from pkm_description.export.mjcf import mjcf_text
-from pkm_description.export.ros2_control import PIDS_FILE, ControlOptions
+from pkm_description.export.ros2_control import (
+    PIDS_FILE,
+    TRAJECTORIES,
+    ControlOptions,
+    controllers_text,
+    default_update_rate,
+    mujoco_pids_text,
+)
 from pkm_description.machine import Machine, ServoGains
 from pkm_description.writing import write_text
 

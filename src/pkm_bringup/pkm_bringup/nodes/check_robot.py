@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pkm_description.errors import PkmError
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_estimation.bags import BagError
 
 from pkm_bringup.robot_check import check_robot

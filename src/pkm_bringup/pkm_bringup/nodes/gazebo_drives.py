@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.errors import PkmError
-from pkm_description.export.gazebo_bridge import GAZEBO_JOINT_STATES, command_topic
+from pkm_description.export.gazebo_files import GAZEBO_JOINT_STATES, command_topic
 from pkm_description.joint_states import JointStateReader
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level

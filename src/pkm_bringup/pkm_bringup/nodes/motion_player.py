@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
-from pkm_description.motion.recorded_poses import RecordedPoses
+from pkm_description.motion.recorded_poses import QuinticInterpolator, RecordedPoses
 from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
-from pkm_description.loading.driver_file import keep_driver
+from pkm_description.loading.read_driver import keep_driver
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node

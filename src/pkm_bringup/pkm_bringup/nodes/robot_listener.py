@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pkm_description.loading.arguments import machine_of_options
+from pkm_description.loading.load import machine_of_options
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node, was_interrupted

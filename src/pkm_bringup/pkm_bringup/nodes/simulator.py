@@ -10,8 +10,8 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
-from pkm_description.driver_streams import DriverStreams
 from pkm_description.errors import PkmError
+from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
 from pkm_description.ros.clock_watch import CLOCK

@@ -15,7 +15,7 @@ from pkm_description.ros.conversions import array3, array4, nanoseconds
 from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.ros.serialized import UNREADABLE, read_joint_state, read_stamp
-from pkm_description.viewing.joint_reading import JointReader
+from pkm_description.viewing.coupled_pose import JointReader
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy

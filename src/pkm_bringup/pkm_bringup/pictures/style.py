@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from pkm_description.report import figures
+from pkm_description.report import page
 from pkm_description.writing import make_folder, replacing
 
 BLUE, ORANGE, GREEN, GREY, BLACK = '#0072B2', '#D55E00', '#009E73', '#999999', '#000000'
 AXES = (BLUE, ORANGE, GREEN)
 
-STYLE: Any = figures.STYLE | {
+STYLE: Any = page.STYLE | {
     'font.size': 10, 'axes.spines.top': False, 'axes.spines.right': False, 'legend.frameon': False,
     'axes.titlesize': 11, 'axes.titleweight': 'bold', 'axes.titlelocation': 'left',
 }  # fmt: skip

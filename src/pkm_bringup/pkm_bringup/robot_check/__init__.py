@@ -1,6 +1,6 @@
 """What is wrong with the wiring of a robot, from its recorded or live streams; no ROS, time from stamps."""
 
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, State
 
 from pkm_bringup.robot_check.check_robot import check_robot
 from pkm_bringup.robot_check.findings import Report

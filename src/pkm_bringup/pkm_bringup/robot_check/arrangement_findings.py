@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.arrangement import Arrangement, Judged, shifts
 from pkm_bringup.robot_check.axes_findings import axes_words

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from pkm_description.errors import JointStateError, PkmError
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding, JointStateError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 

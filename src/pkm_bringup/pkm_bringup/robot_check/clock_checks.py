@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from pkm_description.errors import PkmError
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding, PkmError
 from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.streams import SensorStreams, usual_interval
 

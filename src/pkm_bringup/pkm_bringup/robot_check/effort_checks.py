@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.errors import KinematicsError
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding, KinematicsError
 
 from pkm_bringup.robot_check.effort_findings import gain_findings
 from pkm_bringup.robot_check.findings import cannot_tell, suspicious, wrong

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from textwrap import indent
 
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, State
 
 
 def ok(code: str, sentence: str, **evidence: float | str) -> Finding:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, State
 
 from pkm_bringup.robot_check.agreement import ImuEvidence
 from pkm_bringup.robot_check.arrangement import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.findings import ok, wrong
 from pkm_bringup.robot_check.wiring import Wiring

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding
 from pkm_description.kinematics import drive_positions, forward_kinematics, measured_tolerance
 from pkm_description.machine import Machine
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
-from pkm_description.kinematics.drive_motion import motion_of_configurations
+from pkm_description.kinematics.drive_map import motion_of_configurations
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.sensors.conditions import imu_truth
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious
 from pkm_bringup.robot_check.wiring import Wiring

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.bag_source import IMU_TYPE, JOINT_TYPE
 from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong

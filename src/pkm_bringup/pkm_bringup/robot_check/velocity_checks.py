@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.driver.units import VELOCITY
-from pkm_description.findings import Finding
+from pkm_description.driver.driver import VELOCITY
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import Flags

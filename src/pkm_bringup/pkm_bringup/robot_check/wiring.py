@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.findings import Finding
+from pkm_description.errors import Finding
 from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.arrangement import DriveMotion, Judged

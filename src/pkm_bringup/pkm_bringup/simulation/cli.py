@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from pkm_description.driver_streams import DriverStreams
 from pkm_description.errors import PkmError
+from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_estimation.bags import BagWriter

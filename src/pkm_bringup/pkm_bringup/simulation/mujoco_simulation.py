@@ -7,13 +7,13 @@ from typing import Any
 import mujoco
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.definite import bodies_exist
+from pkm_description.dynamics.inverse import bodies_exist
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import TIME_STEP, mjcf_text
 from pkm_description.friction_laws import FrictionLaw, Sign
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.closure_ends import closure_ends
+from pkm_description.machine.machine import closure_ends
 
 from pkm_bringup.simulation.payload import PlatformPayload
 from pkm_bringup.simulation.samples import Sample, TruthSample

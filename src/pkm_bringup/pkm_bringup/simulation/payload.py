@@ -7,11 +7,11 @@ from typing import Any
 import mujoco
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.definite import bodies_exist
+from pkm_description.dynamics.inverse import bodies_exist
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.variants import with_payload
+from pkm_description.machine.machine import with_payload
 
 #: name of the body
 NAME = 'payload'

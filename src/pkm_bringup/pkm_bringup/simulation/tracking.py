@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
-from pkm_description.kinematics.cardan_angles import angles_from_matrix
+from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_bringup.control import ServoSettings

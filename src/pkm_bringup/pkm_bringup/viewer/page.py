@@ -230,7 +230,7 @@ def parameter_image(parameters: Sequence[Parameter]) -> NDArray[np.uint8]:
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from pkm_description.report.figures import NOMINAL, PREDICTED, STYLE
+    from pkm_description.report.page import NOMINAL, PREDICTED, STYLE
 
     value, std, nominal = np.array([one[1:] for one in parameters]).T
     # parameters that are nominally zero are compared with their own uncertainty

@@ -2,20 +2,94 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pkm_description.arrays import Array
-from pkm_description.driver.effort import CommandConversion, EffortConversion
-from pkm_description.driver.imu import STANDARD_IMU, ImuConversion
-from pkm_description.driver.position import PositionConversion
+from pkm_description.driver.linear import LinearConversion
+from pkm_description.driver.periodic_error import PeriodicError, quantised
 from pkm_description.errors import ConfigurationError
 
+_DEGREE = math.pi / 180.0
+_TURN = 2.0 * math.pi
+
+#: by kind of the driven joint
+POSITION = {
+    'prismatic': {'m': 1.0, 'dm': 1e-1, 'cm': 1e-2, 'mm': 1e-3, 'um': 1e-6, 'nm': 1e-9, 'in': 0.0254},
+    'revolute': {'rad': 1.0, 'mrad': 1e-3, 'deg': _DEGREE, 'turn': _TURN},
+}
+VELOCITY = {
+    kind: {f'{unit}/s': scale for unit, scale in units.items()} for kind, units in POSITION.items()
+}
+VELOCITY['revolute']['rpm'] = _TURN / 60.0
+VELOCITY['prismatic']['mm/min'] = 1e-3 / 60.0
+
+#: by quantity
+EFFORT = {
+    'force': {'N': 1.0, 'kN': 1e3, 'lbf': 4.4482216152605},
+    'torque': {'N m': 1.0, 'Nm': 1.0, 'N mm': 1e-3, 'Nmm': 1e-3, 'kN m': 1e3},
+    'current': {'A': 1.0, 'mA': 1e-3},
+    'voltage': {'V': 1.0, 'mV': 1e-3},
+    'pressure': {'Pa': 1.0, 'kPa': 1e3, 'MPa': 1e6, 'bar': 1e5, 'psi': 6894.757293168},
+}
+EFFORT['pressure_difference'] = EFFORT['pressure']
+
+ACCELERATION = {'m/s2': 1.0, 'm/s^2': 1.0, 'mm/s2': 1e-3, 'g': 9.80665, 'mg': 9.80665e-3}
+ANGULAR_RATE = {'rad/s': 1.0, 'mrad/s': 1e-3, 'deg/s': _DEGREE, 'rpm': _TURN / 60.0}
+TIME = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
 #: topics of the suite
 JOINT_TOPIC, IMU_TOPIC, COMMAND_TOPIC = 'joint_states', 'imu/data_raw', 'leg_effort_controller/commands'
+
+
+@dataclass(frozen=True)
+class ImuConversion:
+    """What an IMU driver publishes in the suite's convention (REP 145: SI units, +g upwards at rest).
+
+    Turned axes are not here: ``sensors.imu.rpy`` of the machine file says how the sensor is mounted.
+
+    Attributes
+    ----------
+    acceleration_scale : m/s^2 per unit of the driver; negative where the driver reports gravity instead of its reaction
+    rate_scale : rad/s per unit of the driver
+    """
+
+    acceleration_scale: float = 1.0
+    rate_scale: float = 1.0
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether nothing is to be converted."""
+        return self.acceleration_scale == 1.0 and self.rate_scale == 1.0
+
+    @property
+    def scale(self) -> Array:
+        """Factors (6,) of specific force and angular rate."""
+        return np.repeat([self.acceleration_scale, self.rate_scale], 3)
+
+    def specific_force(self, reading: ArrayLike) -> Array:
+        """Specific force (..., 3) m/s^2 of the driver's acceleration (..., 3)."""
+        result: Array = np.asarray(reading, dtype=float) * self.acceleration_scale
+        return result
+
+    def angular_rate(self, reading: ArrayLike) -> Array:
+        """Angular velocity (..., 3) rad/s of the driver's (..., 3)."""
+        result: Array = np.asarray(reading, dtype=float) * self.rate_scale
+        return result
+
+    def readings(self, specific_force: ArrayLike, angular_rate: ArrayLike) -> tuple[Array, Array]:
+        """Acceleration and rate (..., 3) that the driver would publish."""
+        return (
+            np.asarray(specific_force, dtype=float) / self.acceleration_scale,
+            np.asarray(angular_rate, dtype=float) / self.rate_scale,
+        )
+
+
+STANDARD_IMU = ImuConversion()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +168,144 @@ class Driver:
 
 
 STANDARD_DRIVER = Driver()
+
+
+@dataclass(frozen=True, eq=False)
+class PositionConversion:
+    """``position = r - e(r) + offset`` with the sensor's reading ``r = scale * x``, drive by drive.
+
+    Attributes
+    ----------
+    linear : scale (A,) m or rad per unit of the driver, and offset (A,) m or rad; of absolute lengths the offset
+        contains the leg's length at joint position zero
+    velocity : the same for velocities; its scale is that of the positions unless the file gives one
+    periodic_error : error ``e`` of the sensor, if there is a compensation
+    velocity_is_of_sensor : the velocities come from the same sensor, and so have the derivative of its error
+    resolution : (A,) m or rad of the sensor, for simulation; 0: without end
+    """
+
+    linear: LinearConversion
+    velocity: LinearConversion
+    periodic_error: PeriodicError | None
+    velocity_is_of_sensor: bool
+    resolution: Array
+
+    def position(self, reading: Array) -> Array:
+        """Joint positions (..., A) m or rad of a driver's readings (..., A)."""
+        if self.periodic_error is None:
+            return self.linear.value(reading)
+        measured = reading * self.linear.scale
+        position: Array = measured - self.periodic_error.error(measured) + self.linear.offset
+        return position
+
+    def rate(self, reading: Array, at: Array | None = None) -> Array:
+        """Joint velocities (..., A) m/s or rad/s.
+
+        Parameters
+        ----------
+        reading : (..., A) the driver's velocities
+        at : (..., A) the driver's positions at the same time: needed to compensate velocities of a sensor with a
+            periodic error
+        """
+        rate = self.velocity.value(reading)
+        if self.periodic_error is None or not self.velocity_is_of_sensor or at is None:
+            return rate
+        slope = self.periodic_error.slope(at * self.linear.scale)
+        return rate * (1.0 - slope)
+
+    def reading(self, position: Array) -> Array:
+        """Readings (..., A) that the driver would give at joint positions (..., A), with its sensor's resolution."""
+        measured: Array = np.asarray(position, dtype=float) - self.linear.offset
+        if self.periodic_error is not None:
+            measured = self.periodic_error.reading(measured)
+        reading: Array = quantised(measured, self.resolution) / self.linear.scale
+        return reading
+
+    def rate_reading(self, rate: Array, position: Array) -> Array:
+        """Velocity readings (..., A) that the driver would give at joint velocities and positions (..., A)."""
+        if self.periodic_error is not None and self.velocity_is_of_sensor:
+            measured = self.periodic_error.reading(np.asarray(position, dtype=float) - self.linear.offset)
+            rate = rate / (1.0 - self.periodic_error.slope(measured))
+        return self.velocity.reading(rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One entry per drive among a driver's efforts.
+
+    Attributes
+    ----------
+    names : (A) names of the entries, by drive
+    scale : (A,) N or N m per unit of the driver, with its sign
+    """
+
+    names: tuple[str, ...]
+    scale: Array
+
+
+@dataclass(frozen=True, eq=False)
+class EffortConversion:
+    """``effort = sum over channels of scale * reading, + offset``, drive by drive.
+
+    One channel for forces, torques, currents and pressure differences; two for the chambers of hydraulic cylinders.
+
+    Attributes
+    ----------
+    channels : see there
+    offset : (A,) N or N m
+    quantity : ``'force'``, ``'torque'``, ``'current'``, ``'voltage'``, ``'pressure'`` or
+        ``'pressure_difference'``
+    """
+
+    channels: tuple[Channel, ...]
+    offset: Array
+    quantity: str
+
+    @property
+    def takes_commands(self) -> bool:
+        """Whether a driver that measures this can be commanded by the same; pressures are not."""
+        return self.quantity in ('force', 'torque', 'current', 'voltage')
+
+    def effort(self, readings: list[Array]) -> Array:
+        """Efforts (..., A) N or N m of the readings (..., A) of each channel."""
+        total = readings[0] * self.channels[0].scale
+        for channel, reading in zip(self.channels[1:], readings[1:], strict=True):
+            total = total + reading * channel.scale
+        result: Array = total + self.offset
+        return result
+
+    def readings(self, effort: Array) -> list[Array]:
+        """Readings (..., A) of each channel that a driver would give; of two chambers the one that pushes has all."""
+        total: Array = np.asarray(effort, dtype=float) - self.offset
+        if len(self.channels) == 1:
+            return [total / self.channels[0].scale]
+        return [np.maximum(total / channel.scale, 0.0) for channel in self.channels]
+
+
+@dataclass(frozen=True, eq=False)
+class CommandConversion:
+    """Commands that a driver takes for forces and torques of the drives.
+
+    Attributes
+    ----------
+    scale : (A,) N or N m per unit of the driver's command, by drive, with its sign
+    order : (A,) drives in the order in which the driver takes them
+    quantity : ``'force'``, ``'torque'``, ``'current'`` or ``'voltage'``
+    """
+
+    scale: Array
+    order: tuple[int, ...]
+    quantity: str
+
+    def command(self, forces: Array) -> Array:
+        """Commands (..., A) in the driver's order and unit for forces (..., A) by drive [N or N m]."""
+        result: Array = (np.asarray(forces, dtype=float) / self.scale)[..., list(self.order)]
+        return result
+
+    def forces(self, command: Array) -> Array:
+        """Forces (..., A) by drive [N or N m] of commands (..., A) in the driver's order and unit."""
+        numbers = np.asarray(command, dtype=float)
+        result = np.empty(numbers.shape)
+        result[..., list(self.order)] = numbers
+        result *= self.scale
+        return result

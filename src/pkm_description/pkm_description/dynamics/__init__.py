@@ -8,8 +8,7 @@ from pkm_description.dynamics.derivatives import (
     open_chain_derivatives,
     parameter_derivatives,
 )
-from pkm_description.dynamics.drive_dynamics import DriveDynamics
-from pkm_description.dynamics.drive_regressor import DriveRegressor, DriveRows
+from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -19,11 +18,15 @@ from pkm_description.dynamics.friction import (
 )
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.inverse import gravity_forces, inverse_dynamics
-from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters, machine_parameters
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
-from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
+from pkm_description.dynamics.parameters import (
+    ParameterMap,
+    rigid_body_parameter_names,
+    rigid_body_parameters,
+    sharing_matrix,
+)
 from pkm_description.dynamics.reactions import JointReactions, joint_reactions
 from pkm_description.dynamics.regressor import regressor_parts, rigid_body_regressor
 

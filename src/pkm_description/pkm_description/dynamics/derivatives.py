@@ -17,8 +17,14 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kernels import derivatives as kernels
 from pkm_description.kernels.model import constraint_row_count
 from pkm_description.kinematics import drive_jacobian
-from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
-from pkm_description.kinematics.failures import holds_platform, require_ok
+from pkm_description.kinematics.arguments import (
+    holds_platform,
+    of_samples,
+    poses,
+    require_machine,
+    require_ok,
+    require_platform,
+)
 from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed_motion
 from pkm_description.machine import Machine, PlatformMotion
 

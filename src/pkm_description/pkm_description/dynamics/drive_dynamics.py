@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from pkm_description.arrays import Array
-from pkm_description.dynamics.drive_samples import DriveSamples
+from pkm_description.arrays import Array, packed
+from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.inverse import packed_wrench
+from pkm_description.errors import KinematicsError
 from pkm_description.kernels.drive_dynamics import drive_dynamics
-from pkm_description.kinematics.failures import require_ok
+from pkm_description.kernels.drive_regressor import drive_regressor
+from pkm_description.kinematics.arguments import of_samples, require_machine, require_ok, require_platform
+from pkm_description.kinematics.drive_map import require_drives
+from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.machine import Machine
+
+#: of the machine's own forces: no load on the platform
+_NO_WRENCH = np.zeros((1, 6))
+#: joints (1, J), position (1, 3), rotation (1, 3, 3), rates and accelerations of the drives (1, A), for kernels
+KnownSample = tuple[Array, Array, Array, Array, Array]
 
 
 class DriveDynamics:
@@ -54,3 +65,127 @@ class DriveDynamics:
         require_ok(self.machine, status, self.machine.scratch[0].detail)
         result: Array = forces[0]
         return result
+
+
+class DriveSamples:
+    """Forward kinematics starts from the pose of the last sample, or from home where that is in any doubt.
+
+    Parameters
+    ----------
+    machine : with a platform that the drives determine
+    remedy : function for machines without a platform, for the message
+    tolerance, max_iterations : of forward kinematics, m
+    """
+
+    def __init__(self, machine: Machine, remedy: str, tolerance: float, max_iterations: int) -> None:
+        require_machine(machine)
+        require_platform(machine, remedy)
+        require_drives(machine)
+        self._solver = PoseSolver(machine, tolerance, max_iterations)
+        self._last: FoundPose | None = None
+        self._count = machine.actuated_count
+
+    def reset(self) -> None:
+        """Let the next sample start from home, as the first one did."""
+        self._last = None
+
+    def next(self, positions: Array, velocities: Array, accelerations: Array) -> KnownSample:
+        """Configuration, rates and accelerations of the next sample, from arrays (A,).
+
+        Raises
+        ------
+        ShapeError
+            Another number of values than drives.
+        KinematicsError, SingularPoseError
+            Drive positions without a trusted configuration.
+        """
+        positions = of_samples('positions', positions, 1, self._count)[0]
+        velocities = of_samples('velocities', velocities, 1, self._count)
+        accelerations = of_samples('accelerations', accelerations, 1, self._count)
+        try:
+            found = self._solver.solve(positions, self._last)
+        except KinematicsError:
+            self._last = None
+            raise
+        self._last = found
+        return (
+            found.joint_positions[None].copy(), found.position[None].copy(), found.rotation[None].copy(),
+            packed(velocities), packed(accelerations),
+        )  # fmt: skip
+
+
+class DriveRows(NamedTuple):
+    """Drive forces of one sample and how they depend on parameters.
+
+    Attributes
+    ----------
+    forces : (A,) N, N m of the machine's own parameters, with rotors and all friction
+    bodies : (A, P) by the inertial parameters, in the order of ``rigid_body_parameters``
+    friction : (A, F) by the linear friction parameters of the drives, in the order of their laws
+    """
+
+    forces: Array
+    bodies: Array
+    friction: Array
+
+
+class DriveRegressor:
+    """Regressors of one sample after the other: forward kinematics starts from the pose of the last sample.
+
+    One object for one thread; several do not influence each other.
+
+    Parameters
+    ----------
+    machine : with a platform that the drives determine
+    identical_legs : as in :func:`pkm_description.dynamics.rigid_body_parameters`
+    tolerance, max_iterations : of forward kinematics, m
+    """
+
+    def __init__(
+        self, machine: Machine, identical_legs: bool = True, tolerance: float = 1e-12, max_iterations: int = 20
+    ) -> None:
+        self.machine = machine
+        self._samples = DriveSamples(machine, 'open_chain_regressor', tolerance, max_iterations)
+        self._block, blocks = body_blocks(machine, identical_legs, None)
+        count = machine.actuated_count
+        self._bodies, self._friction = np.zeros((1, count, 10 * blocks)), np.zeros((1, count, 4 * count))
+        self._used = np.concatenate(
+            [
+                4 * place + np.arange(len(joint.friction.law.linear_parameter_names))
+                for place, joint in enumerate(machine.actuated_joints)
+            ]
+        )
+
+    def reset(self) -> None:
+        """Let the next sample start from home, as the first one did."""
+        self._samples.reset()
+
+    def rows(
+        self, positions: Array, velocities: Array, accelerations: Array, force_accelerations: Array | None = None
+    ) -> DriveRows:
+        """Forces and regressors of positions, velocities and accelerations (A,) of the drives.
+
+        Parameters
+        ----------
+        force_accelerations : (A,) for the forces, where these are not to follow ``accelerations``
+
+        Raises
+        ------
+        ShapeError
+            Another number of values than drives.
+        KinematicsError, SingularPoseError
+            Drive positions without a trusted configuration, or numbers that are not finite.
+        """
+        sample = self._samples.next(positions, velocities, accelerations)
+        forces = np.empty((1, self.machine.actuated_count))
+        status = drive_regressor(
+            self.machine.compiled_model, self.machine.scratch[1], *sample, _NO_WRENCH, self._block, forces,
+            self._bodies, self._friction,
+        )  # fmt: skip
+        if status >= 0 and force_accelerations is not None:
+            status = drive_dynamics(
+                self.machine.compiled_model, self.machine.scratch[1], *sample[:-1], packed(force_accelerations[None]),
+                True, 0.0, _NO_WRENCH, forces,
+            )  # fmt: skip
+        require_ok(self.machine, status, self.machine.scratch[0].detail)
+        return DriveRows(forces[0], self._bodies[0].copy(), self._friction[0][:, self._used])

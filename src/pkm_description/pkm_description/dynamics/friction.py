@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import alike_legs, shared_name
-from pkm_description.dynamics.joint_shares import joint_shares
 from pkm_description.errors import FrictionLawError, ShapeError
-from pkm_description.friction_laws.law import FrictionLaw
-from pkm_description.friction_laws.sign import Sign
+from pkm_description.friction_laws.law import FrictionLaw, Sign
 from pkm_description.kernels import friction as kernels
 from pkm_description.kinematics.arguments import require_machine
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.joint_motion import JointMotion, require_joint_motion
 from pkm_description.machine import Joint, Machine
 
@@ -179,3 +180,19 @@ def _selected(machine: Machine, joints: str) -> list[list[int]]:
                     )
             sets.append(members)
     return sets
+
+
+def joint_shares(machine: Machine, joint_motion: JointMotion, columns: NDArray[np.int64]) -> Array:
+    """Drive forces (N, C, A) per unit of force in each of C joints, ``columns`` among all joints.
+
+    The rates of these joints per rate of the drives. The force in a driven joint is its own drive's, but for redundant
+    drives, which share it.
+    """
+    samples, drives = len(joint_motion.positions), machine.actuated_count
+    if drives == machine.model.degrees_of_freedom[0] and np.isin(columns, machine.drive_columns).all():
+        own = (columns[:, None] == machine.drive_columns).astype(float)
+        return np.broadcast_to(own, (samples, len(columns), drives))
+    legs = close_legs(
+        machine, joint_motion.position, joint_motion.rotation_base_platform, joint_motion.positions
+    )
+    return np.asarray(legs.joint_map[:, columns] @ twist_per_drive(legs))

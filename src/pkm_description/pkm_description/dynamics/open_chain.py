@@ -12,8 +12,7 @@ from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels import open_chain as kernels
 from pkm_description.kinematics.arguments import columns as columns_of
-from pkm_description.kinematics.arguments import of_samples, require_machine
-from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.arguments import of_samples, require_machine, require_ok
 from pkm_description.machine import Machine
 
 

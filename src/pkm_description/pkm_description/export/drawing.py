@@ -8,7 +8,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.machine import Joint, Leg, Machine
-from pkm_description.machine.closure_ends import closure_points
+from pkm_description.machine.machine import closure_points
 
 #: red, green, blue, opacity
 COLORS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.export.mjcf_parts import LEAST_MASS
-from pkm_description.export.sdf_tips import SMALL_MASS
+from pkm_description.export.sdf_parts import SMALL_MASS
 from pkm_description.machine import Machine
 
 #: kg, of bodies that have no mass in the machine file

@@ -12,11 +12,11 @@ from scipy.spatial.transform import Rotation
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, ring
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import link_poses, urdf_joints
+from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy
+from pkm_description.kinematics.rotation import rotation_from_rpy
 from pkm_description.machine import Machine
-from pkm_description.viewing.extent import home_positions
+from pkm_description.viewing.rviz_view import home_positions
 
 #: least radius of bars and balls, as a part of the machine's size: thinner ones are hard to see
 _LEAST_RADIUS = 0.006

@@ -31,11 +31,8 @@ from pkm_description.export.drawing import (
     rail,
     ring,
 )
-from pkm_description.export.numbers_text import numbers
 from pkm_description.export.origin import add_provenance
 from pkm_description.export.rest import RestConfiguration, start_configuration
-from pkm_description.export.sdf_names import unused_name, with_unique_links
-from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.sdf_parts import (
     PKM_NAMESPACE,
     add_axis,
@@ -46,13 +43,19 @@ from pkm_description.export.sdf_parts import (
     add_link,
     add_pose,
     add_visuals,
+    moving_bodies,
+    split_bodies,
+    unused_name,
+    welded_ends,
+    with_least_masses,
+    with_unique_links,
 )
-from pkm_description.export.sdf_systems import add_model_systems, add_weld, add_world_systems
-from pkm_description.export.sdf_tips import moving_bodies, split_bodies, welded_ends, with_least_masses
+from pkm_description.export.sdf_systems import SdfOptions, add_model_systems, add_weld, add_world_systems
+from pkm_description.export.texts import numbers
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy
+from pkm_description.kinematics.rotation import rotation_from_rpy
 from pkm_description.machine import Closure, Leg, Machine, RigidBody
-from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
+from pkm_description.machine.machine import ClosureEnd, closure_ends
 
 _KINDS = {'ball': 'ball', 'pin': 'revolute', 'universal': 'universal', 'fixed': 'fixed'}
 

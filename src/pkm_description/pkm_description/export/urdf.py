@@ -1,7 +1,7 @@
 """URDF of a machine, written from the machine's data.
 
 A URDF is a tree, so the loops are cut at every closure, between ``legN_tip`` and ``platform_anchorN`` (see
-:func:`~pkm_description.machine.closure_ends.closure_ends`), whose origins coincide on a closed machine. The platform
+:func:`~pkm_description.machine.machine.closure_ends`), whose origins coincide on a closed machine. The platform
 is a branch of its own with a floating joint: robot_state_publisher leaves its transform (``base_link`` to
 ``platform_link``) to whoever knows the pose, i.e. the estimator. ``urdf/pkm.urdf.xacro`` describes the same tree for
 users of xacro, of machines whose legs are chains alike.
@@ -10,30 +10,27 @@ users of xacro, of machines whose legs are chains alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import atan2, hypot, isfinite
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, next_joints, platform_joint_points
-from pkm_description.export.numbers_text import numbers
 from pkm_description.export.origin import add_provenance
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
-from pkm_description.export.urdf_parts import (
-    add_balls,
-    add_bar,
-    add_box,
-    add_chain_joint,
-    add_inertial,
-    add_joint,
-    add_origin,
-    add_visual,
-)
+from pkm_description.export.texts import numbers
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.kinematics.rotation import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody
-from pkm_description.machine.closure_ends import ClosureEnd, closure_ends, closure_points
+from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
 
+#: what a URDF says where the machine file gives no limit: position, velocity, effort
+NO_LIMIT, NO_EFFORT_LIMIT = 1e3, 1e6
+
+_DRAKE = 'https://drake.mit.edu'
 #: name -> red, green, blue, opacity
 MATERIALS = {
     'steel': '0.80 0.82 0.85 1',
@@ -179,3 +176,90 @@ def add_leg_body(link: Element, leg: Leg, place: int, reach: float) -> None:
         add_bar(link, start, stop, 0.025 * reach, 'steel')
     if not following and not points:
         add_bar(link, origin, 2.0 * joint.body.center_of_mass, 0.025 * reach, 'steel')
+
+
+def add_origin(element: Element, position: ArrayLike, rotation: Array | None = None) -> None:
+    """Origin at a position (3,) m with a rotation (3, 3); None is no rotation."""
+    # adding 0.0 turns -0.0 into 0.0
+    angles = np.zeros(3) if rotation is None else rpy_from_rotation(rotation) + 0.0
+    SubElement(element, 'origin', xyz=numbers(np.asarray(position)), rpy=numbers(angles))
+
+
+def add_inertial(link: Element, body: RigidBody) -> None:
+    """Mass, centre of mass, and inertia about it."""
+    inertial = SubElement(link, 'inertial')
+    add_origin(inertial, body.center_of_mass)
+    SubElement(inertial, 'mass', value=numbers([body.mass]))
+    places = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
+    SubElement(inertial, 'inertia', {key: numbers([body.inertia[place]]) for key, place in places.items()})
+
+
+def add_joint(
+    robot: Element, name: str, kind: str, parent: str, child: str, position: ArrayLike, rotation: Array | None = None
+) -> Element:
+    """Joint whose frame lies at position (3,) m and rotation (3, 3) in the parent link."""
+    joint = SubElement(robot, 'joint', name=name, type=kind)
+    SubElement(joint, 'parent', link=parent)
+    SubElement(joint, 'child', link=child)
+    add_origin(joint, position, rotation)
+    return joint
+
+
+def add_chain_joint(robot: Element, joint: Joint, parent: str, position: ArrayLike, rotation: Array | None) -> None:
+    """Moving joint of a leg with axis, limits, friction, and its rotor where it has one."""
+    element = add_joint(robot, joint.name, joint.kind, parent, joint.body.name, position, rotation)
+    SubElement(element, 'axis', xyz=numbers(joint.axis))
+    limits = {
+        'lower': (joint.limits.lower, -NO_LIMIT), 'upper': (joint.limits.upper, NO_LIMIT),
+        'velocity': (joint.limits.velocity, NO_LIMIT), 'effort': (joint.limits.effort, NO_EFFORT_LIMIT),
+    }  # fmt: skip
+    SubElement(
+        element, 'limit', {key: numbers([value if isfinite(value) else none]) for key, (value, none) in limits.items()}
+    )
+    friction = joint.friction
+    SubElement(element, 'dynamics', damping=numbers([friction.viscous]), friction=numbers([friction.coulomb]))
+    if joint.rotor_inertia > 0.0:
+        _add_rotor(robot, joint)
+
+
+def _add_rotor(robot: Element, joint: Joint) -> None:
+    """Rotor inertia, for which plain URDF has no word: Drake's, already reflected to the joint."""
+    transmission = SubElement(robot, 'transmission', name=f'{joint.name}_transmission')
+    SubElement(transmission, 'type').text = 'transmission_interface/SimpleTransmission'
+    SubElement(transmission, 'joint', name=joint.name)
+    actuator = SubElement(transmission, 'actuator', name=f'{joint.name}_actuator')
+    SubElement(actuator, f'{{{_DRAKE}}}rotor_inertia', value=numbers([joint.rotor_inertia]))
+    SubElement(actuator, f'{{{_DRAKE}}}gear_ratio', value='1.0')
+
+
+def add_visual(link: Element, shape: str, material: str, **sizes: float) -> Element:
+    """Visual of a ``box``, ``cylinder`` or ``sphere`` with its sizes in m; returns it, for an origin."""
+    visual = SubElement(link, 'visual')
+    geometry = SubElement(visual, 'geometry')
+    SubElement(geometry, shape, {key: numbers([size]) for key, size in sizes.items()})
+    SubElement(visual, 'material', name=material)
+    return visual
+
+
+def add_box(link: Element, size: ArrayLike, material: str) -> None:
+    """Box of a size (3,) m around the link's origin."""
+    visual = SubElement(link, 'visual')
+    SubElement(SubElement(visual, 'geometry'), 'box', size=numbers(np.asarray(size)))
+    SubElement(visual, 'material', name=material)
+
+
+def add_bar(link: Element, start: Array, stop: Array, radius: float, material: str) -> None:
+    """Round bar between two points (3,) m of the link; none where they coincide."""
+    x, y, z = (stop - start).tolist()
+    flat = hypot(x, y)
+    length = hypot(flat, z)
+    if length > 0.1 * radius:
+        visual = add_visual(link, 'cylinder', material, radius=radius, length=length)
+        angles = [0.0, atan2(flat, z), atan2(y, x)]
+        SubElement(visual, 'origin', xyz=numbers(0.5 * (start + stop)), rpy=numbers(angles))
+
+
+def add_balls(link: Element, points: Array, radius: float) -> None:
+    """Balls where joints are, at points (L, 3) m of the link."""
+    for point in points:
+        add_origin(add_visual(link, 'sphere', 'dark', radius=radius), point)

@@ -8,16 +8,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from pkm_description.errors import FrictionLawError
-from pkm_description.friction_laws.arctangent import Arctangent
-from pkm_description.friction_laws.asymmetric import Asymmetric, AsymmetricCoulomb
-from pkm_description.friction_laws.dead_band import DeadBand
-from pkm_description.friction_laws.law import FrictionLaw
-from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
-from pkm_description.friction_laws.power_law import AsymmetricPowerLaw, PowerLaw
-from pkm_description.friction_laws.sign import Sign
-from pkm_description.friction_laws.static_coulomb import StaticCoulomb
-from pkm_description.friction_laws.stribeck import AsymmetricStribeck, Stribeck
-from pkm_description.friction_laws.viscous_coulomb import ViscousCoulomb
+from pkm_description.friction_laws.coulomb import (
+    Arctangent,
+    Asymmetric,
+    AsymmetricCoulomb,
+    AsymmetricPowerLaw,
+    DeadBand,
+    PowerLaw,
+    StaticCoulomb,
+    ViscousCoulomb,
+)
+from pkm_description.friction_laws.law import FrictionLaw, Sign
+from pkm_description.friction_laws.stribeck import AsymmetricStribeck, LoadDependentStribeck, Stribeck
 
 _LAWS: dict[str, type[FrictionLaw]] = {
     law.law: law

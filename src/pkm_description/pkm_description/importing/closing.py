@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
+from pkm_description.importing.graph import HERE, Placement, moved, turned
 from pkm_description.importing.mechanism import BASE, CutClosure, Mechanism
-from pkm_description.importing.placement import HERE, Placement, moved, turned
 
 #: rows of each kind of closure: three of points, the others of axes
 ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}

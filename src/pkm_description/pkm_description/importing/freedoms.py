@@ -9,9 +9,8 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import CLOSED, ROWS, Configuration, Loops
-from pkm_description.importing.graph import ImportMachineError
+from pkm_description.importing.graph import ImportMachineError, Placement, moved, turned
 from pkm_description.importing.mechanism import CutJoint, CutLeg, Mechanism
-from pkm_description.importing.placement import Placement, moved, turned
 
 #: singular values below this share of the largest one are none
 _RANK = 1e-7

@@ -12,9 +12,8 @@ import yaml
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
-from pkm_description.importing.graph import Body, JointValues
+from pkm_description.importing.graph import Body, JointValues, Placement
 from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
-from pkm_description.importing.placement import Placement
 
 #: a drive gives at least this times what holds the machine at home
 _RESERVE = 1.1

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import Body, JointValues
-from pkm_description.importing.placement import Placement
+from pkm_description.importing.graph import Body, JointValues, Placement
 
 #: link name of the base in machine files
 BASE = 'base_link'

@@ -10,10 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import turn_gaps, turn_moments
+from pkm_description.importing.cutting import universal_angles
 from pkm_description.importing.engine import SourceEngine
-from pkm_description.importing.graph import Graph, Link
-from pkm_description.importing.joints import universal_angles
-from pkm_description.importing.placement import Placement, angle_about, frame_along
+from pkm_description.importing.graph import Graph, Link, Placement, angle_about, frame_along
 
 
 class PinocchioEngine(SourceEngine):

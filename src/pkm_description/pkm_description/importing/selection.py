@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pkm_description.importing.graph import Graph, ImportMachineError, Link
-from pkm_description.importing.placement import HERE, Placement
+from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
 from pkm_description.importing.rigid import lumped, reachable, with_bases_fixed, with_held
 
 #: names of frames at which people look first, the likeliest first

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.driver_streams import DriverStreams
 from pkm_description.dynamics import (
     BaseParameters,
     base_parameters,
@@ -21,6 +20,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.errors import KinematicsError
 from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines, table
+from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition

@@ -1,7 +1,7 @@
 """Kinematics of parallel machines: forward and inverse, Jacobians, joint motion, for N samples at once."""
 
 from pkm_description.kinematics.assembly_modes import AssemblyModes, assembly_modes
-from pkm_description.kinematics.drive_motion import motion_from_drives
+from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.kinematics.drives import drive_jacobian, drive_positions
 from pkm_description.kinematics.forward import forward_kinematics, forward_kinematics_sequence
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from pkm_description.arrays import Array, packed
+from pkm_description.errors import ConvergenceError, KinematicsError
+from pkm_description.kernels.closures import closure_gaps, closure_rows
 from pkm_description.kernels.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
 from pkm_description.kernels.model import Integers, constraint_row_count
-from pkm_description.kinematics.failures import require_ok
-from pkm_description.kinematics.joint_motion import require_legs
-from pkm_description.machine import Machine
+from pkm_description.kernels.pose import stretch_leg
+from pkm_description.kernels.tree import leg_poses, set_platform
+from pkm_description.kinematics.arguments import require_ok
+from pkm_description.kinematics.joint_motion import joint_positions, require_legs
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.machine import Machine, Pose
+
+#: m, largest gap of a closure in the result
+_TOLERANCE = 1e-12
+
+#: m and rad (times the platform's radius), length of the last step
+_LAST_STEP = 1e-10
+
+_MAX_ITERATIONS = 500
+
+#: longest step: rad, and m as a fraction of the platform's radius
+_LONGEST_STEP = 0.2
+
+#: weight of the joints' steps beside the pose's: keeps legs that could move by themselves where they are
+_JOINT_WEIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -138,3 +158,166 @@ def mean_leg_length(machine: Machine) -> float:
     bases = np.array([leg.base_point for leg in machine.legs for _ in leg.platform_closures])
     ends = platform_joints(machine, home.position, home.rotation_base_platform)
     return float(np.linalg.norm(ends - bases, axis=1).mean())
+
+
+# Solve a home pose that the legs admit, and the joint positions there.
+#
+# Legs with fewer joints than closing equations (3-RPS, 3-PRS, 3-RRS) take freedom from the platform. Where the machine
+# is not symmetric no simple pose is admissible: a level, centred platform misses its legs by millimetres.
+@dataclass(frozen=True)
+class AdmissibleHome:
+    """A configuration in which all legs close.
+
+    Attributes
+    ----------
+    pose : platform pose
+    joint_positions : (J,) m and rad
+    distance, angle : m and rad, how far the pose is from the one that was wished
+    """
+
+    pose: Pose
+    joint_positions: Array
+    distance: float
+    angle: float
+
+
+def admissible_home(machine: Machine, wished: Pose | None = None, drives: Array | None = None) -> AdmissibleHome:
+    """Pose next to a wished one that all legs admit, and the joint positions there.
+
+    The least move and turn (turns times the platform's radius) that close all legs: Newton steps on the conditions of
+    Lagrange, in the unknowns pose and joints, from the joint positions ``home`` of the machine, which thereby name the
+    legs' branches. A wished pose that is admissible is returned as it is. The machine need not pass the checks of a
+    machine file.
+
+    Parameters
+    ----------
+    wished : default the machine's home
+    drives : (A,) m or rad, wanted positions of the driven joints; default: those of the pose
+
+    Raises
+    ------
+    ValueError
+        ``drives`` has another shape than one number per drive.
+    KinematicsError
+        An open chain.
+    ConvergenceError
+        The legs do not close anywhere near; names leg and distance.
+    """
+    if not machine.has_platform:
+        raise KinematicsError(f'{machine.name} is an open chain: there is no platform, every home is admissible')
+    wished = wished or machine.home
+    if drives is None:
+        positions = _joints_there(machine, wished)
+        if positions is not None:
+            return AdmissibleHome(wished, positions, 0.0, 0.0)
+    else:
+        drives = np.asarray(drives, dtype=float)
+        if drives.shape != (machine.actuated_count,):
+            raise ValueError(f'drives has shape {drives.shape}, expected ({machine.actuated_count},): one per drive')
+    pose, positions = _closest(machine, wished, drives)
+    move = pose.position - wished.position
+    turn = rotation_log(pose.rotation_base_platform @ wished.rotation_base_platform.T)
+    return AdmissibleHome(pose, positions, float(np.linalg.norm(move)), float(np.linalg.norm(turn)))
+
+
+def _joints_there(machine: Machine, pose: Pose) -> Array | None:
+    """Joint positions (J,) at a pose; None where the legs do not close to rounding."""
+    try:
+        positions = joint_positions(machine, pose.position[None], pose.rotation_base_platform[None])[0]
+    except KinematicsError:
+        return None
+    closed = np.abs(_gaps(machine, pose, positions)[0]).max(initial=0.0) <= _TOLERANCE
+    return positions if closed else None
+
+
+def _closest(machine: Machine, wished: Pose, drives: Array | None) -> tuple[Pose, Array]:
+    """Pose and joint positions (J,) at the least distance from a pose."""
+    free, radius = machine.model.freedom, float(machine.model.radius[0])
+    scale = np.repeat([1.0, radius], 3)[free]
+    position, rotation = wished.position, wished.rotation_base_platform
+    joints = _nearest(machine, wished)
+    count, driven = len(joints), machine.drive_columns
+    unit = [radius if joint.kind == 'prismatic' else 1.0 for joint in machine.joints]
+    longest = _LONGEST_STEP * np.concatenate([unit, radius / scale])
+    weights = np.concatenate([np.full(count, _JOINT_WEIGHT), scale**2])
+    gap = np.full(1, np.inf)
+    for _ in range(_MAX_ITERATIONS):
+        gap, matrix = _gaps(machine, Pose(position, rotation), joints)
+        rows, right = matrix[:, [*range(count), *(count + free)]], -gap
+        if drives is not None:
+            rows = np.concatenate([rows, np.eye(count + len(free))[driven]])
+            right = np.concatenate([right, drives - joints[driven]])
+        away = np.concatenate([position - wished.position, rotation_log(rotation @ wished.rotation_base_platform.T)])
+        step = _step(rows, right, weights, np.concatenate([np.zeros(count), away[free]]))
+        step /= max(1.0, float(np.abs(step / longest).max()))
+        joints = joints + step[:count]
+        move = np.zeros(6)
+        move[free] = step[count:]
+        position, rotation = position + move[:3], rotation_exp(move[3:]) @ rotation
+        if np.abs(gap).max() <= _TOLERANCE and np.abs(step[count:] * scale).max() <= _LAST_STEP:
+            return Pose(position, rotation), _wrapped(machine, joints)
+    leg, distance = _worst_leg(machine, gap)
+    raise ConvergenceError(
+        f'{machine.name}: no pose near the wished one at which all legs close; {leg} misses its '
+        f'platform joint by {distance:.3g} m. Change the wished pose or drives, or the lengths'
+    )
+
+
+def _place(machine: Machine, pose: Pose) -> None:
+    """Place the platform in this thread's memory."""
+    position, rotation = packed(pose.position)[None], packed(pose.rotation_base_platform)[None]
+    set_platform(machine.compiled_model, machine.scratch[1], position, rotation, 0)
+
+
+def _nearest(machine: Machine, pose: Pose) -> Array:
+    """Joint positions (J,) with the smallest gaps at a pose, from the machine file's home."""
+    data, scratch = machine.scratch
+    _place(machine, pose)
+    data.joints[:] = machine.home_positions
+    for leg in range(machine.leg_count):
+        stretch_leg(machine.compiled_model, scratch, leg)
+    return data.joints.copy()
+
+
+def _wrapped(machine: Machine, joints: Array) -> Array:
+    """Positions (J,) with revolute joints within half a turn around home."""
+    home = machine.home_positions
+    turned = home + (joints - home + np.pi) % (2.0 * np.pi) - np.pi
+    return np.where([joint.kind == 'revolute' for joint in machine.joints], turned, joints)
+
+
+def _worst_leg(machine: Machine, gap: Array) -> tuple[str, float]:
+    """Leg with the largest gap (R,) of all rows, and its size [m]."""
+    starts = machine.model.row_start[machine.model.closure_start]
+    distance = [float(np.linalg.norm(gap[first:last])) for first, last in pairwise(starts)]
+    worst = int(np.argmax(distance))
+    return machine.legs[worst].name, distance[worst]
+
+
+def _gaps(machine: Machine, pose: Pose, joints: Array) -> tuple[Array, Array]:
+    """Gaps (R,) m of all closures, and their derivative (R, J + 6) by joints and twist."""
+    model, compiled, (data, scratch) = machine.model, machine.compiled_model, machine.scratch
+    starts = model.row_start[model.closure_start]
+    gap, matrix = np.zeros(starts[-1]), np.zeros((starts[-1], len(joints) + 6))
+    _place(machine, pose)
+    data.joints[:] = joints
+    for leg in range(machine.leg_count):
+        rows = slice(starts[leg], starts[leg + 1])
+        own = model.column_joint[model.column_start[leg] : model.column_start[leg + 1]]
+        leg_poses(compiled, scratch, leg)
+        closure_gaps(compiled, scratch, leg)
+        closure_rows(compiled, scratch, leg)
+        found = data.rows[leg, : rows.stop - rows.start]
+        gap[rows] = data.bias[: len(found)]
+        matrix[rows, own] = found[:, : len(own)]
+        matrix[rows, len(joints) :] = found[:, len(own) : len(own) + 6]
+    return gap, matrix
+
+
+def _step(rows: Array, right: Array, weights: Array, away: Array) -> Array:
+    """Step d with ``rows @ d = right`` that makes ``sum(weights (away + d)^2)`` least."""
+    count = len(weights)
+    system = np.zeros((count + len(rows),) * 2)
+    system[:count, :count] = np.diag(weights)
+    system[:count, count:], system[count:, :count] = rows.T, rows
+    return np.asarray(np.linalg.lstsq(system, np.concatenate([-weights * away, right]), rcond=1e-14)[0][:count])

@@ -9,8 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError
 from pkm_description.kernels.joint_motion import drive_jacobians
-from pkm_description.kinematics.arguments import poses, require_machine
-from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.arguments import poses, require_machine, require_ok
 from pkm_description.kinematics.joint_motion import joint_positions, require_legs
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.machine import Machine, PlatformMotion

@@ -14,8 +14,8 @@ from pkm_description.kinematics.arguments import (
     poses,
     require_machine,
     require_machine_and_motion,
+    require_ok,
 )
-from pkm_description.kinematics.failures import require_ok
 from pkm_description.machine import Machine, PlatformMotion
 
 #: start of iterations that begin at home, every sample

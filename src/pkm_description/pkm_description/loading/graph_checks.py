@@ -9,7 +9,7 @@ from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_row
 from pkm_description.kernels.drive_map import admitted_twists
 from pkm_description.kernels.pose import CLOSING_TOLERANCE
 from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
-from pkm_description.loading.keys import closure_key, closures_with_legs, machine_error
+from pkm_description.loading.yaml_reader import closure_key, closures_with_legs, machine_error
 from pkm_description.machine import Machine
 from pkm_description.machine.idle_freedoms import AtHome, nearest_closed
 

@@ -10,9 +10,9 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kernels.closures import closure_gaps
 from pkm_description.kernels.drive_map import map_drives
 from pkm_description.kernels.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
-from pkm_description.kinematics.failures import holds_platform, require_ok
+from pkm_description.kinematics.arguments import holds_platform, require_ok
 from pkm_description.loading.graph_checks import check_closed_the_right_way, check_mobility
-from pkm_description.loading.keys import (
+from pkm_description.loading.yaml_reader import (
     MILLIMETRES,
     bodies_with_keys,
     closure_key,

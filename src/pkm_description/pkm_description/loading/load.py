@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +13,9 @@ from typing import Any
 from pkm_description.errors import MachineFileError, UnknownMachineError
 from pkm_description.loading.checks import check_machine, check_provenance
 from pkm_description.loading.overlay import apply_overlay, blame_overlay
-from pkm_description.loading.read_driver import driver_of
+from pkm_description.loading.read_driver import COPY, driver_of
+from pkm_description.loading.read_joints import read_platform, read_rotation
 from pkm_description.loading.read_legs import read_legs
-from pkm_description.loading.read_parts import read_platform, read_rotation
 from pkm_description.loading.yaml_reader import Section, read_yaml
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, Machine, ServoGains
 
@@ -242,3 +243,34 @@ def _read_leg_sensors(section: Section, count: int, each: str) -> LegSensors:
     if 'position_resolution' in section.content:
         values.append(section.per_leg('position_resolution', count, least=0.0, each=each))
     return LegSensors(section.number('rate', above=0.0), *values)
+
+
+def add_driver_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add ``--driver``, ``--joint-topic`` and ``--imu-topic``."""
+    parser.add_argument(
+        '--driver', help="settings file of the machine's driver; 'standard': none, whatever the machine file says"
+    )
+    parser.add_argument('--joint-topic', default='', help="topic of the joint states (default: the driver's)")
+    parser.add_argument('--imu-topic', default='', help="topic of the raw IMU (default: the driver's)")
+
+
+def machine_of_options(options: argparse.Namespace) -> Machine:
+    """Machine of the options ``machine`` and ``overlay`` and of those of :func:`add_driver_arguments`.
+
+    Without ``--driver`` the settings count that the recorder left in the folder of the bag (option ``bag``).
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    driver = options.driver or _kept_with(getattr(options, 'bag', None))
+    machine = load_machine(options.machine, options.overlay, driver)
+    return machine.on_topics(options.joint_topic, options.imu_topic)
+
+
+def _kept_with(bag: str | None) -> Path | None:
+    if not bag or not (kept := Path(bag) / COPY).is_file():
+        return None
+    print(f'driver: {kept}, kept with the recording (--driver standard: none)')
+    return kept

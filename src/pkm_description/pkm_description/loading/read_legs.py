@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.loading.read_joints import LegPlace, Placed, read_joints
-from pkm_description.loading.read_parts import read_rotation
+from pkm_description.loading.read_joints import LegPlace, Placed, read_joints, read_rotation
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Closure, Leg
 

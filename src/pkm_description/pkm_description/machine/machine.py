@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
@@ -19,7 +23,7 @@ from pkm_description.kernels.model import (
 )
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.model_data import model_data
-from pkm_description.machine.parts import Leg, Pose, RigidBody
+from pkm_description.machine.parts import Closure, Joint, JointFriction, Leg, Pose, RigidBody
 from pkm_description.machine.sensors import (
     NO_IMU,
     NO_LEG_SENSORS,
@@ -177,3 +181,110 @@ class Machine(JointArrays):
 
     def __repr__(self) -> str:
         return f'Machine({self.name!r}, {len(self.legs)} legs)'
+
+
+def with_gravity(machine: Machine, gravity: Array) -> Machine:
+    """Machine in another gravity (3,) m/s^2, ``base_link`` axes, zero included."""
+    gravity = np.asarray(gravity, dtype=float)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise ValueError(f'gravity = {gravity}: expected three numbers, m/s^2 in base_link axes')
+    return dataclasses.replace(machine, gravity=gravity)
+
+
+def with_payload(machine: Machine, payload: RigidBody) -> Machine:
+    """Machine with a body fixed to its platform.
+
+    Parameters
+    ----------
+    payload : centre of mass and inertia (about the centre of mass) in ``platform_link`` axes
+
+    Raises
+    ------
+    ValueError
+        An open chain, which has no platform.
+    """
+    if not machine.has_platform:
+        raise ValueError(f'{machine.name} is an open chain: there is no platform to carry a payload')
+    return dataclasses.replace(machine, platform=joined(machine.platform, payload))
+
+
+def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) -> Machine:
+    """Machine with other friction, joint by joint.
+
+    Parameters
+    ----------
+    friction : friction of a joint; ``lambda joint: joint.friction`` changes nothing
+    """
+    legs = tuple(
+        dataclasses.replace(
+            leg, joints=tuple(dataclasses.replace(joint, friction=friction(joint)) for joint in leg.joints)
+        )
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
+
+
+def without_rotors(machine: Machine) -> Machine:
+    """Machine whose rotors have no inertia, as formats and simulators have it that cannot express rotors."""
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
+
+
+def joined(first: RigidBody, second: RigidBody) -> RigidBody:
+    """One body of two that are fixed to each other, both in the same frame; named like the first."""
+    mass = first.mass + second.mass
+    center = (first.mass * first.center_of_mass + second.mass * second.center_of_mass) / mass
+    inertia = np.zeros((3, 3))
+    for body in (first, second):
+        arm = body.center_of_mass - center
+        inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return RigidBody(first.name, mass, center, inertia)
+
+
+@dataclass(frozen=True)
+class ClosureEnd:
+    """One closure and the names of its frames.
+
+    Attributes
+    ----------
+    leg : that has the closure
+    closure : see the class
+    tip, anchor : names of the closure's frames on ``closure.body`` and on ``closure.other``; on a closed machine their
+        origins coincide
+    link : name of the small link by which SDF closes the loop
+    """
+
+    leg: Leg
+    closure: Closure
+    tip: str
+    anchor: str
+    link: str
+
+
+def closure_ends(machine: Machine) -> tuple[ClosureEnd, ...]:
+    """Closures of all legs, leg by leg.
+
+    A leg that ends at one point of the platform has ``legN_tip``, ``platform_anchorN`` and ``legN_ball``; where there
+    is more than one closure, or another end, the frames are named after the closure.
+    """
+    ends = []
+    closures = {closure.name for leg in machine.legs for closure in leg.closures}
+    for number, leg in enumerate(machine.legs, start=1):
+        for closure in leg.closures:
+            if len(leg.closures) == 1 and closure.other == machine.platform.name:
+                names = f'{leg.name}_tip', f'platform_anchor{number}', f'{leg.name}_ball'
+            else:
+                names = f'{closure.name}_tip', f'{closure.name}_anchor', f'{closure.name}_ball'
+            if names[2] in closures:  # a closure may be called so
+                names = *names[:2], f'{closure.name}_link'
+            ends.append(ClosureEnd(leg, closure, *names))
+    return tuple(ends)
+
+
+def closure_points(leg: Leg, body: str) -> list[Array]:
+    """Points (3,) m at which closures of a leg hold one of its bodies, in the body's frame."""
+    points = [closure.point for closure in leg.closures if closure.body == body]
+    return points + [closure.other_point for closure in leg.closures if closure.other == body]

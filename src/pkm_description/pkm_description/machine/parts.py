@@ -14,9 +14,8 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.friction_laws.law import FrictionLaw
-from pkm_description.friction_laws.sign import EXACT_SIGN
-from pkm_description.friction_laws.viscous_coulomb import NO_FRICTION, ViscousCoulomb
+from pkm_description.friction_laws.coulomb import NO_FRICTION, ViscousCoulomb
+from pkm_description.friction_laws.law import EXACT_SIGN, FrictionLaw
 
 #: speeds compared, from a tenth of a percent of the largest one, evenly spaced in their logarithm and linearly
 _SPEEDS = np.concatenate([np.geomspace(1e-3, 1.0, 60), np.linspace(0.0, 1.0, 61)[1:]])
@@ -327,3 +326,5 @@ def nearest_viscous_coulomb(law: FrictionLaw, speed: float) -> tuple[float, floa
     forces = 0.5 * (law.force(speeds, 0.0) - law.force(-speeds, 0.0))
     solution, _ = nnls(np.column_stack([speeds, np.ones_like(speeds)]), forces)
     return float(solution[0]), float(solution[1])
+
+

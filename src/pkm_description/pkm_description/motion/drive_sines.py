@@ -10,11 +10,11 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError, PkmError
-from pkm_description.kinematics.drive_motion import motion_from_drives
+from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.kinematics.drives import drive_positions
 from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.envelope import Envelope, product
+from pkm_description.motion.coordinates import Envelope, product
 
 #: part of the stroke (or of a turn) that the drives swing to either side at scale 1, and their frequencies
 _SWING, _TURN_SWING = 0.25, 0.3

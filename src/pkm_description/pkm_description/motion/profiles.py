@@ -11,9 +11,9 @@ from pkm_description.errors import ArgumentError
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.machine import Machine, PlatformMotion, Pose
-from pkm_description.motion.circle_and_rock import Z_DOWN_TO_Z_UP, CircleAndRock
+from pkm_description.motion.circles import Z_DOWN_TO_Z_UP, CircleAndRock
+from pkm_description.motion.coordinates import Envelope, product
 from pkm_description.motion.drive_sines import DriveSines, without_redundant_legs
-from pkm_description.motion.envelope import Envelope, product
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import largest_scale
 

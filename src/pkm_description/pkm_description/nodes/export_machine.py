@@ -13,14 +13,19 @@ from pathlib import Path
 
 from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.export.c_code import c_text
-from pkm_description.export.controllers import controllers_text, initial_values_text, mujoco_pids_text
 from pkm_description.export.gazebo_files import write_gazebo_files
-from pkm_description.export.gazebo_versions import VERSIONS
 from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
-from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
+from pkm_description.export.ros2_control import (
+    HARDWARE,
+    ControlOptions,
+    controllers_text,
+    initial_values_text,
+    mujoco_pids_text,
+    read_hardware_parameters,
+)
 from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_options import DRIVES, WORLD, SdfOptions
+from pkm_description.export.sdf_systems import DRIVES, VERSIONS, WORLD, SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import urdf_with_constraints, write_urdf_with_loops
 from pkm_description.loading import load_machine, machine_names

@@ -20,8 +20,8 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import SENSOR_QOS
 from pkm_description.settings import Settings, setting
+from pkm_description.viewing.coupled_pose import JointReader
 from pkm_description.viewing.force_arrows import ForceArrows
-from pkm_description.viewing.joint_reading import JointReader
 
 
 @dataclass(frozen=True)

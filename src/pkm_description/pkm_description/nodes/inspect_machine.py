@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pkm_description.errors import PkmError
 from pkm_description.inspection.describe import base_parameter_lines, describe
 from pkm_description.loading import machine_file, machine_names
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
-from pkm_description.loading.load import machine_content
+from pkm_description.loading.load import add_driver_arguments, machine_content, machine_of_options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,7 +19,7 @@ from tf2_msgs.msg import TFMessage
 from pkm_description.arrays import Array
 from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import JointTransforms, UrdfJoint, moving_joints, urdf_joints
+from pkm_description.export.urdf_loops import JointTransforms, UrdfJoint, moving_joints, urdf_joints
 from pkm_description.joint_states import JointStateReader, require_finite
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
@@ -35,7 +35,7 @@ from pkm_description.ros.serialized import UNREADABLE, JointReading, read_joint_
 from pkm_description.ros.serialized_states import FramesWriter, JointStateWriter
 from pkm_description.ros.transforms import StaticTransformBroadcaster
 from pkm_description.settings import Settings, setting
-from pkm_description.viewing.completed_joints import CompletedJoints
+from pkm_description.viewing.coupled_pose import CompletedJoints
 
 
 @dataclass(frozen=True)

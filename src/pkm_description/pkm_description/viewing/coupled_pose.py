@@ -6,15 +6,20 @@ from home [m] in base axes, and roll, pitch, yaw from home [rad] with ``R = Rz R
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import qr
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kinematics import ForwardKinematicsResult, drive_positions, forward_kinematics
+from pkm_description.joint_states import JointStateReader
+from pkm_description.kinematics import ForwardKinematicsResult, PoseSolver, drive_positions, forward_kinematics
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy, rpy_from_rotation
+from pkm_description.kinematics.pose_solver import FoundPose
+from pkm_description.kinematics.rotation import rotation_from_rpy, rpy_from_rotation
 from pkm_description.machine import Machine, Pose
 
 COORDINATES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
@@ -121,3 +126,119 @@ def _rates_of_twist(angles: Array) -> Array:
     result = np.eye(6)
     result[3:, 3:] = np.linalg.inv(spin)
     return result
+
+
+@dataclass(frozen=True)
+class WholeState:
+    """A closed machine.
+
+    Attributes
+    ----------
+    positions, velocities : (J,) rad, m and their rates; no velocities where those of the drives are not known
+    pose : (3,) m and (3, 3) of the platform in ``base_link``
+    """
+
+    positions: Array
+    velocities: Array | None
+    pose: tuple[Array, Array]
+
+
+class CompletedJoints:
+    """Closes the loops of one machine, each time from the configuration before.
+
+    Parameters
+    ----------
+    machine : with a platform
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._reader = JointReader(machine, machine.actuated_joint_names)
+        self._speeds = JointStateReader(machine.actuated_joint_names)
+        self._passive = frozenset(machine.passive_joint_names)
+        self._driven = frozenset(machine.actuated_joint_names)
+
+    def lacks(self, names: Sequence[str]) -> bool:
+        """Whether a joint state has all drives and not all passive joints."""
+        present = set(names)
+        return self._driven <= present and not self._passive <= present
+
+    def of(self, names: Sequence[str], positions: Array, velocities: Array) -> WholeState:
+        """Complete one joint state.
+
+        Raises
+        ------
+        JointStateError
+            A driven joint is named twice or not finite.
+        KinematicsError
+            The loops cannot be closed.
+        """
+        reading = self._reader.read(names, positions, [])
+        position, rotation, twists = reading.position, reading.rotation_base_platform, reading.twist_per_drive
+        assert position is not None
+        assert rotation is not None
+        assert twists is not None
+        rates = None
+        drives = self._speeds.order(names).by_joint_or_nan(velocities)
+        if np.isfinite(drives).all():
+            legs = close_legs(self._machine, position[None], rotation[None], reading.joint_positions[None])
+            rates = legs.joint_map[0] @ (twists @ drives)
+        return WholeState(reading.joint_positions, rates, (position, rotation))
+
+
+@dataclass(frozen=True)
+class JointReading:
+    """Where a machine is, and with what its drives push.
+
+    Attributes
+    ----------
+    joint_positions : (J,) rad or m, passive ones too
+    position, rotation_base_platform : (3,) m, (3, 3); None on open chains
+    twist_per_drive : (6, A), of the platform per rate of the drives; None on open chains
+    efforts : of the joints asked for [N, N m], NaN where not measured
+    """
+
+    joint_positions: Array
+    position: Array | None
+    rotation_base_platform: Array | None
+    twist_per_drive: Array | None
+    efforts: Array
+
+
+class JointReader:
+    """Completes joint states: the drives are enough, the loops are closed from the configuration before.
+
+    Parameters
+    ----------
+    machine : any machine
+    effort_joints : whose efforts are read
+    """
+
+    def __init__(self, machine: Machine, effort_joints: Sequence[str]) -> None:
+        if machine.has_platform and tuple(effort_joints) == machine.actuated_joint_names:
+            self._positions = self._efforts = JointStateReader.of_drives(machine)
+        else:
+            needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
+            self._positions, self._efforts = JointStateReader(needed), JointStateReader(effort_joints)
+        self._solver = PoseSolver(machine, 1e-9, 30) if machine.has_platform else None
+        self._last: FoundPose | None = None
+
+    def read(
+        self, names: Sequence[str], positions: Sequence[float] | Array, efforts: Sequence[float] | Array
+    ) -> JointReading:
+        """Read one joint state; joints of other devices in it do not matter.
+
+        Raises
+        ------
+        JointStateError
+            A driven joint (open chains: any joint) is missing, named twice or not finite.
+        KinematicsError
+            The loops cannot be closed.
+        """
+        drives = self._positions.order(names).complete(positions)
+        forces = self._efforts.order(names).by_joint_or_nan(efforts)
+        if self._solver is None:
+            return JointReading(drives, None, None, None, forces)
+        # near the configuration before; after a jump, or on a wrong branch, from home
+        found = self._last = self._solver.solve(drives, self._last)
+        return JointReading(found.joint_positions, found.position, found.rotation, found.inverse_jacobian, forces)

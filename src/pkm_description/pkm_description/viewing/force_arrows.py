@@ -11,8 +11,8 @@ from pkm_description.dynamics import gravity_forces
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Joint, Leg, Machine
-from pkm_description.machine.closure_ends import closure_points
-from pkm_description.viewing.extent import home_positions, machine_extent
+from pkm_description.machine.machine import closure_points
+from pkm_description.viewing.rviz_view import home_positions, machine_extent
 
 #: length of the longest arrow at home, as a part of the machine's size
 _LONGEST = 0.35

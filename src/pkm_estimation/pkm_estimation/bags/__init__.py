@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from pkm_description.lazy_names import lazy_names
 
-from pkm_estimation.bags.errors import BagError, MissingTopicError
 from pkm_estimation.bags.recorded_data import Acceleration, Imu, JointStates, Odometry, RecordedData
+from pkm_estimation.bags.unpacking import BagError, MissingTopicError
 
 if TYPE_CHECKING:
-    from pkm_estimation.bags.raw_writer import RawBagWriter
     from pkm_estimation.bags.reader import read_bag
-    from pkm_estimation.bags.writer import BagWriter
+    from pkm_estimation.bags.writer import BagWriter, RawBagWriter
 
 __all__ = [
     'Acceleration',
@@ -30,6 +29,6 @@ __all__ = [
     'read_bag',
 ]
 
-_MODULES = {'BagWriter': 'writer', 'RawBagWriter': 'raw_writer', 'read_bag': 'reader'}
+_MODULES = {'BagWriter': 'writer', 'RawBagWriter': 'writer', 'read_bag': 'reader'}
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.driver.csv_names import JOINT_FIELDS
+from pkm_description.driver.csv_names import IMU_COLUMNS, JOINT_FIELDS, POSE_COLUMNS, RECORDED_AT, TIME_COLUMNS
+from pkm_description.writing import make_folder, replacing
 
-from pkm_estimation.bags.csv_columns import POSE_TOPICS, Layout, layout, nanoseconds
-from pkm_estimation.bags.errors import BagError
-from pkm_estimation.bags.message_makers import MessageMakers
+from pkm_estimation.bags.recorded_data import JointStates, Odometry, RecordedData, Stamps
+from pkm_estimation.bags.unpacking import BagError
+from pkm_estimation.bags.writer import MessageMakers
 
+#: topic of each stream of poses
+POSE_TOPICS = {
+    'ground_truth': 'ground_truth/odometry', 'platform': 'platform/odometry', 'baseline': 'baseline/odometry',
+}  # fmt: skip
 Message = tuple[str, int, bytes]
 
 #: ns that are added where time begins at zero: a stamp of zero means that there is none
@@ -175,3 +182,154 @@ def _cells(path: Path, lines: list[str]) -> tuple[list[str], list[tuple[int, lis
             raise BagError(f'{path}: line {number} has {len(cells)} cells, the first line has {len(header)}')
         rows.append((number, cells))
     return header, rows
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns of a file are what: places in a row.
+
+    Attributes
+    ----------
+    time : place of the time, ``unit`` nanoseconds in its unit
+    recorded_at : place of the time of recording, if there is one
+    joints : joint -> its columns by field
+    imu : the six columns of :data:`IMU_COLUMNS`, empty if the file has none
+    poses : stream -> the columns of :data:`POSE_COLUMNS`, -1 for velocities that are not there
+    unknown : columns without a meaning
+    """
+
+    time: int
+    unit: int
+    recorded_at: int | None
+    joints: dict[str, dict[str, int]]
+    imu: tuple[int, ...]
+    poses: dict[str, tuple[int, ...]]
+    unknown: tuple[str, ...]
+
+
+def layout(header: list[str], where: str) -> Layout:
+    """Find out what the columns of a header are.
+
+    Parameters
+    ----------
+    header : names in the suite's terms
+    where : file, for messages
+
+    Raises
+    ------
+    BagError
+        No column of time, or two; half an IMU or pose; a name twice.
+    """
+    doubled = sorted({name for name in header if header.count(name) > 1})
+    if doubled:
+        raise BagError(f'{where}: two columns are called {doubled[0]!r}')
+    place = {name: index for index, name in enumerate(header)}
+    times = [name for name in TIME_COLUMNS if name in place]
+    if len(times) != 1:
+        found = f'both {times[0]} and {times[1]}' if times else 'no time'
+        raise BagError(
+            f'{where}: {found} among its columns {", ".join(header)}; call one of them time (s), time_ms, time_us or '
+            'stamp (ns), in the file or by csv: {columns: {NAME: time}} in the driver\'s settings file'
+        )  # fmt: skip
+    used = {times[0], RECORDED_AT}
+    joints: dict[str, dict[str, int]] = {}
+    poses: dict[str, tuple[int, ...]] = {}
+    imu = _group(place, IMU_COLUMNS, IMU_COLUMNS, where)
+    used |= set(IMU_COLUMNS)
+    for stream, names in POSE_COLUMNS.items():
+        columns = _group(place, names, names[:7], where)
+        used |= set(names)
+        if columns:
+            poses[stream] = columns
+    for name in header:
+        joint, _, field = name.rpartition('.')
+        if name not in used and field in JOINT_FIELDS and joint:
+            joints.setdefault(joint, {})[field] = place[name]
+            used.add(name)
+    unknown = tuple(name for name in header if name not in used)
+    return Layout(place[times[0]], TIME_COLUMNS[times[0]], place.get(RECORDED_AT), joints, imu, poses, unknown)
+
+
+def _group(place: dict[str, int], names: tuple[str, ...], needed: tuple[str, ...], where: str) -> tuple[int, ...]:
+    """Places of columns that belong together, -1 for those that are not there; empty without any."""
+    if not any(name in place for name in names):
+        return ()
+    missing = [name for name in needed if name not in place]
+    if missing:
+        raise BagError(f'{where}: lacks the columns {", ".join(missing)}')
+    return tuple(place.get(name, -1) for name in names)
+
+
+def nanoseconds(text: str, unit: int) -> int | None:
+    """Nanoseconds of a number of ``unit`` ns each, without rounding through a float; None if it is no number."""
+    try:
+        return round(Decimal(text) * unit)
+    except (InvalidOperation, ValueError, OverflowError):
+        return None
+
+
+def write_csv(data: RecordedData, folder: str | Path) -> list[Path]:
+    """Write each stream of a recording as a file with a line of names.
+
+    Times are nanoseconds (``stamp`` of the message, ``recorded_at`` by the recorder); numbers have as many digits as
+    they need to be read again exactly; cells without a number are empty.
+
+    Parameters
+    ----------
+    data : what :func:`read_bag` gives; messages that are unlike the others are left out
+    folder : is made; files in it are not replaced
+
+    Returns
+    -------
+    files written: ``joint_states.csv``, ``imu.csv``, ``ground_truth.csv``, ``platform.csv``, ``baseline.csv``
+
+    Raises
+    ------
+    FileExistsError
+        One of the files is there.
+    """
+    folder = Path(folder)
+    make_folder(folder)
+    files = []
+    if data.joint_states is not None:
+        files.append(_write(folder / 'joint_states.csv', data.joint_states, *_joints(data.joint_states)))
+    if data.imu_data_raw is not None:
+        imu = data.imu_data_raw
+        files.append(_write(folder / 'imu.csv', imu, IMU_COLUMNS, np.hstack([imu.specific_force, imu.angular_rate])))
+    odometry = {
+        'ground_truth': data.ground_truth, 'platform': data.platform_odometry, 'baseline': data.baseline_odometry,
+    }  # fmt: skip
+    for name, stream in odometry.items():
+        if stream is not None:
+            files.append(_write(folder / f'{name}.csv', stream, POSE_COLUMNS[name], _poses(stream)))
+    return files
+
+
+def _joints(states: JointStates) -> tuple[list[str], Array]:
+    names: list[str] = []
+    columns = []
+    for index, joint in enumerate(states.names):
+        for field, values in zip(JOINT_FIELDS, (states.positions, states.velocities, states.efforts), strict=True):
+            if np.isfinite(values).any():  # a field that no message has gets no columns
+                names.append(f'{joint}.{field}')
+                columns.append(values[:, index])
+    return names, np.column_stack(columns)
+
+
+def _poses(stream: Odometry) -> Array:
+    return np.hstack([stream.position, stream.orientation, stream.linear_velocity, stream.angular_velocity])
+
+
+def _write(path: Path, stream: object, names: Sequence[str], values: Array) -> Path:
+    stamps: Stamps = stream.stamps  # type: ignore[attr-defined]
+    recorded_at: Stamps = stream.recorded_at  # type: ignore[attr-defined]
+    unlike = getattr(stream, 'unlike', {})
+    with replacing(path, exclusive=True) as beside, beside.open('w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file, lineterminator='\n')
+        writer.writerow(['stamp', RECORDED_AT, *names])
+        rows = zip(stamps.tolist(), recorded_at.tolist(), values.tolist(), strict=True)
+        for index, (stamp, at, numbers) in enumerate(rows):
+            if index not in unlike:
+                # repr: the shortest text that is read as the same double
+                writer.writerow([stamp, at, *('' if value != value else repr(value) for value in numbers)])
+    return path

@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 from rosbags.rosbag2 import Reader
 from rosbags.rosbag2.storage_mcap import ChunkInfo, McapReader, decompress
 
-from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.unpacking import BagError
 
 _MESSAGE = 0x05
 #: opcode, length; of a message also channel, number, times of recording and publication [ns], data

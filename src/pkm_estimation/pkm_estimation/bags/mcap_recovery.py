@@ -8,8 +8,7 @@ from pathlib import Path
 
 from rosbags.rosbag2.storage_mcap import decompress
 
-from pkm_estimation.bags.errors import BagError
-from pkm_estimation.bags.unpacking import require_bounded
+from pkm_estimation.bags.unpacking import BagError, require_bounded
 
 _MAGIC = b'\x89MCAP0\r\n'
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F

@@ -18,15 +18,14 @@ from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
 
 from pkm_estimation.bags import mcap_chunks
-from pkm_estimation.bags.csv_columns import POSE_TOPICS
-from pkm_estimation.bags.csv_reader import csv_files, read_csv_messages
-from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
 from pkm_estimation.bags.mcap_chunks import Message, chunked_files
 from pkm_estimation.bags.mcap_recovery import recover_mcap
 from pkm_estimation.bags.ros1 import Ros1Bag
 from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
 from pkm_estimation.bags.unpacking import (
     ZSTD_MARK,
+    BagError,
     CompressionBombError,
     bound_rosbags,
     require_bounded,

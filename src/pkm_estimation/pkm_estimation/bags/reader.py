@@ -12,9 +12,9 @@ import numpy as np
 from pkm_description.driver import STANDARD_DRIVER, Driver
 
 from pkm_estimation.bags import decoding
-from pkm_estimation.bags.errors import BagError
 from pkm_estimation.bags.messages import full_topic, open_bag
 from pkm_estimation.bags.recorded_data import RecordedData, missing_topic
+from pkm_estimation.bags.unpacking import BagError
 
 _logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
 
-from pkm_estimation.bags.errors import MissingTopicError
+from pkm_estimation.bags.unpacking import MissingTopicError
 from pkm_estimation.motion_estimate import MotionEstimate
 
 Stamps = NDArray[np.int64]

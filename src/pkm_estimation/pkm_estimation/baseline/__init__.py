@@ -1,6 +1,5 @@
 """The conventional baseline for comparison: forward kinematics and a differentiator."""
 
-from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
-from pkm_estimation.baseline.kinematic_estimator import BaselineEstimate, KinematicEstimator
+from pkm_estimation.baseline.kinematic_estimator import BaselineEstimate, ButterworthDifferentiator, KinematicEstimator
 
 __all__ = ['BaselineEstimate', 'ButterworthDifferentiator', 'KinematicEstimator']

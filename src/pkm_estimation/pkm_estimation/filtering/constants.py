@@ -23,8 +23,8 @@ from scipy.linalg import eigh
 
 from pkm_estimation.filters import CovarianceError, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
-from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import rotation_of
 
 #: s, over which turning is counted
 _WINDOW = 2.0

@@ -15,7 +15,7 @@ from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, r
 
 from pkm_estimation.filters.kalman import solved
 from pkm_estimation.models import ATTITUDE, POSITION
-from pkm_estimation.models.attitude import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
+from pkm_estimation.models.inertial_process import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
 
 #: the states that make the pose
 POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]

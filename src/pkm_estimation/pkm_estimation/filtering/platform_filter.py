@@ -14,18 +14,22 @@ from pkm_description.machine import Machine, Pose
 from scipy.linalg import block_diag
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.constraints import predicted_with_constraints, update_with_constraints
-from pkm_estimation.filtering.parts import constant_states, make_filter, measurement_model, walk_variances
-from pkm_estimation.filtering.platform_points import PlatformPoints, observed
-from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
+from pkm_estimation.filtering.parts import (
+    constant_states,
+    make_filter,
+    measurement_model,
+    predicted_with_constraints,
+    update_with_constraints,
+    walk_variances,
+)
+from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, PointMotion, observed, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
 from pkm_estimation.filtering.step_watcher import StepWatcher
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
 from pkm_estimation.kernels.stamp_jitter import VARIANCE
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
-from pkm_estimation.models.attitude import move_chart, rotation_of
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.inertial_process import InertialStep
+from pkm_estimation.models.inertial_process import InertialStep, move_chart, rotation_of
 
 
 class PlatformFilter:

@@ -10,8 +10,8 @@ from pkm_description.arrays import Array
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filters import CovarianceError, Innovation, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
-from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import rotation_of
 
 #: the states that make the pose
 _POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]

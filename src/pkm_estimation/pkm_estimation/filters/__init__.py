@@ -1,12 +1,17 @@
 """Kalman filters and integrators, independent of machines."""
 
 from pkm_estimation.filters.extended import ExtendedKalmanFilter
-from pkm_estimation.filters.integrators import INTEGRATORS, Integrator
-from pkm_estimation.filters.interface import FunctionModel, FunctionStep, MeasurementModel, ProcessStep
+from pkm_estimation.filters.interface import (
+    INTEGRATORS,
+    FunctionModel,
+    FunctionStep,
+    Integrator,
+    MeasurementModel,
+    ProcessStep,
+)
 from pkm_estimation.filters.iterated import IteratedUnscentedFilter
 from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter
-from pkm_estimation.filters.unscented import UnscentedKalmanFilter
-from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
 
 __all__ = [
     'INTEGRATORS',

@@ -15,8 +15,7 @@ from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import MeasurementModel
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, solved
-from pkm_estimation.filters.unscented import UnscentedKalmanFilter
-from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.kernels.unscented import innovate
 
 MAX_ITERATIONS = 30

@@ -1,6 +1,5 @@
 """Process and measurement models of a machine for the filters."""
 
-from pkm_estimation.models.geometry import EstimatorGeometry
 from pkm_estimation.models.inertial_process import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -12,7 +11,7 @@ from pkm_estimation.models.inertial_process import (
     VELOCITY,
     InertialProcess,
 )
-from pkm_estimation.models.leg_lengths import LegLengthModel
+from pkm_estimation.models.leg_model import EstimatorGeometry, LegLengthModel
 
 __all__ = [
     'ACCELEROMETER_BIAS',

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.jit import bound, structure
+from pkm_description.kernels.model import constraint_row_count, scratch_data
+from pkm_description.kinematics import drive_positions, leg_lengths
+from pkm_description.machine import Machine
 
-from pkm_estimation.filters.interface import MeasurementModel
+from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel
+from pkm_estimation.kernels.drives import DrivesData, drives_of_all
+from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all
+from pkm_estimation.kernels.steps import update
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import STATE_SIZE, as_points
 
 
 class LegModel(MeasurementModel):
@@ -55,3 +67,216 @@ class LegModel(MeasurementModel):
     def restore(self, snapshot: Any) -> None:
         """Restore a snapshot."""
         self.imu[:], self.turning[:] = snapshot
+
+
+def measured_at_zero(machine: Machine) -> Array:
+    """What sensors measure (A,) where the drives' joints are at zero: the lengths of struts, or else zero."""
+    return machine.lengths_at_zero if machine.has_closed_form else np.zeros(machine.actuated_count)
+
+
+def measures_lengths(machine: Machine) -> bool:
+    """Whether the drives measure the lengths of struts that leave the platform all its freedom."""
+    return machine.has_closed_form and not machine.constraint_count and machine.drives_are_struts
+
+
+@dataclass(frozen=True)
+class EstimatorGeometry:
+    """Joint centres, IMU mounting and gravity; no assumption about the direction of any axis.
+
+    Attributes
+    ----------
+    base_points, platform_points : (L, 3) m, base frame and platform frame; empty where the legs are no struts
+    gravity : (3,) m/s^2, base frame
+    imu_position : (3,) m, platform frame
+    rotation_platform_imu : (3, 3), maps IMU axes to platform axes
+    lengths_at_zero : (A,) m, of legs whose drives are at zero; zeros where the legs are no struts
+    radius : m, mean distance of the platform joints from the platform's origin
+    """
+
+    base_points: Array
+    platform_points: Array
+    gravity: Array
+    imu_position: Array
+    rotation_platform_imu: Array
+    lengths_at_zero: Array
+    radius: float
+
+    @classmethod
+    def from_machine(cls, machine: Machine) -> EstimatorGeometry:
+        """Read the geometry from a machine file's data."""
+        struts, none = measures_lengths(machine), np.zeros((0, 3))
+        return cls(
+            machine.base_points if struts else none,
+            machine.platform_points if struts else none,
+            machine.gravity,
+            machine.imu.position,
+            machine.imu.rotation_platform_imu,
+            measured_at_zero(machine),
+            float(machine.model.radius[0]),
+        )
+
+    @property
+    def platform_points_from_imu(self) -> Array:
+        """Platform joint centres seen from the IMU's point, platform axes (L, 3) (Miletovic Eq. 25)."""
+        return self.platform_points - self.imu_position
+
+
+# Leg lengths as a function of the state: the measurement model (Miletovic Eq. 20 with Eqs 1 and 25).
+#
+# The equations are in :mod:`pkm_estimation.kernels.leg_lengths`.
+class LegLengthModel(LegModel):
+    """Distances between base and platform joint centres.
+
+    Leg offsets, and delay, mounting and place of the IMU may be states.
+
+    Parameters
+    ----------
+    base_points : (L, 3) m, base frame
+    platform_points : (L, 3) m, from the point that the state describes (the IMU's nominal place), platform axes
+    lengths_at_zero : (L,) m, of legs whose drives are at zero; default: lengths themselves are measured
+    gravity : (3,) m/s^2, base frame; needed where the delay is a state
+    layout : where constants lie as states; default: there are none
+
+    Attributes
+    ----------
+    data, struct : what the kernels read, for NumPy and for kernels
+    """
+
+    def __init__(
+        self,
+        base_points: Array,
+        platform_points: Array,
+        lengths_at_zero: Array | float = 0.0,
+        gravity: Array | None = None,
+        layout: StateLayout | None = None,
+    ) -> None:
+        self.drive_count = len(base_points)
+        self._lengths_at_zero = lengths_at_zero
+        self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
+        self.imu, self.turning = np.zeros(6), np.zeros(3)
+        self.data = LegsData(
+            base_points=np.array(base_points, dtype=float),
+            platform_points=np.array(platform_points, dtype=float),
+            gravity=np.array(self._gravity, dtype=float),
+            rows=(layout or StateLayout(STATE_SIZE)).first_rows,
+            imu=self.imu,
+            angular_acceleration=self.turning,
+            outside=np.zeros(1, dtype=np.int64),
+        )
+        self.struct = structure(self.data)
+        self._memory: FilterMemory | None = None
+        self._correction: CorrectionMemory | None = None
+        self._update: Callable[..., int]
+
+    @property
+    def outside_unit_sphere(self) -> int:
+        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
+        return int(self.data.outside[0])
+
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+        self.data.base_points[:] = self._base_points @ rotation
+        self.data.gravity[:] = rotation.T @ self._gravity
+
+    def measured(self, drive_positions: Array) -> Array:
+        """Leg lengths (L,) m by the positions of the drives (L,) m."""
+        return drive_positions + self._lengths_at_zero
+
+    def observe(self, points: Array) -> Array:
+        """Leg lengths (N, L) of points (N, n)."""
+        values = np.empty((len(points), self.drive_count))
+        lengths_of_all(self.struct, as_points(points), values)
+        return values
+
+    def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
+        """Correct an unscented filter in a single call."""
+        if memory is not self._memory or correction is not self._correction:
+            self._memory, self._correction = memory, correction
+            self._update = bound(update, memory.struct, self.struct, correction.struct, numbers=1)
+        return self._update(limit)
+
+
+# Measurement model of drive positions and constraints for machines of any kind.
+#
+# A machine with fewer than six degrees of freedom is estimated in all six: its constraints are measurements of zero.
+def measured_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
+    """What sensors measure (N, L) at poses (N, 3), (N, 3, 3): lengths of struts, positions of other drives.
+
+    Less :func:`~pkm_estimation.models.leg_model.measured_at_zero` these are the drives' positions.
+    """
+    if machine.has_closed_form:
+        return leg_lengths(machine, position, rotation_base_platform)
+    return drive_positions(machine, position, rotation_base_platform)
+
+
+class DriveModel(LegModel):
+    """Drive positions and constraint residuals of all points in one call.
+
+    The legs are closed onto the first point by iterations that begin at the legs of the last first point, the filter's
+    mean, and onto the others from there. The equations are in :mod:`pkm_estimation.kernels.drives`.
+
+    Parameters
+    ----------
+    machine : any machine with a platform
+    imu_position : (3,) m, platform axes; states describe this point
+    layout : where constants lie as states; default: there are none
+
+    Attributes
+    ----------
+    size : number of states n
+    constraint_count : K, numbers behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
+        about x and y times the platform's radius [m]
+    scratch, data, struct : memory for kernels, and what they read, for NumPy and for kernels
+    """
+
+    def __init__(self, machine: Machine, imu_position: Array, layout: StateLayout | None = None) -> None:
+        self.machine = machine
+        self.drive_count = machine.actuated_count
+        self.constraint_count = constraint_row_count(machine.model)
+        layout = layout or StateLayout(STATE_SIZE)
+        self.size = layout.size
+        memory = scratch_data(machine.model)
+        self.scratch = structure(memory)
+        self.imu, self.turning = np.zeros(6), np.zeros(3)
+        self.data = DrivesData(
+            chart=np.eye(3)[None],
+            imu_position=np.array(imu_position, dtype=float),
+            gravity=np.array(machine.gravity, dtype=float),
+            constants=layout.first_rows,
+            imu=self.imu,
+            angular_acceleration=self.turning,
+            start=machine.model.home_joints.copy(),
+            rows=np.zeros_like(memory.rows),
+            reflections=np.zeros_like(memory.reflections),
+            outside=np.zeros(1, dtype=np.int64),
+        )
+        self.struct = structure(self.data)
+
+    @property
+    def outside_unit_sphere(self) -> int:
+        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
+        return int(self.data.outside[0])
+
+    def snapshot(self) -> tuple[Any, Array]:
+        """State for :meth:`restore`."""
+        return super().snapshot(), self.data.start.copy()
+
+    def restore(self, snapshot: tuple[Any, Array]) -> None:
+        """Restore a snapshot."""
+        of_imu, self.data.start[:] = snapshot
+        super().restore(of_imu)
+
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+        self.data.chart[0] = rotation
+        self.data.gravity[:] = rotation.T @ self.machine.gravity
+
+    def measured(self, drive_positions: Array) -> Array:
+        """Positions of the drives (A,), and zeros for the constraints (K,)."""
+        return np.concatenate([drive_positions, np.zeros(self.constraint_count)])
+
+    def observe(self, points: Array) -> Array:
+        """Positions of the drives, then residuals of the constraints, (N, A + K) of ``points`` (N, n)."""
+        values = np.empty((len(points), self.drive_count + self.constraint_count))
+        drives_of_all(self.machine.compiled_model, self.scratch, self.struct, as_points(points), values)
+        return values

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import JointStateReader
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData, read_bag
-from pkm_estimation.bags.csv_writer import write_csv
+from pkm_estimation.bags.csv_reader import write_csv
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.serialized import JointReading, read_joint_state
 from sensor_msgs.msg import JointState
 
-from pkm_estimation.nodes.estimator_messages import UNKNOWN
+from pkm_estimation.nodes.estimator import UNKNOWN
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import BaselinePipeline
 from pkm_estimation.stream.health import HealthReport

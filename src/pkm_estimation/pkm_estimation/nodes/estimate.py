@@ -10,19 +10,17 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.errors import PkmError
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
-from pkm_estimation.offline.files import write_result
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
-from pkm_estimation.offline.report import report_text
+from pkm_estimation.offline.report import report_text, write_result
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.innovations import innovation_names, innovation_rows
-from pkm_estimation.stream.verdict import NORMAL, summarise, units
+from pkm_estimation.stream.verdict import NORMAL, innovation_names, innovation_rows, summarise, units
 
 
 def main(args: Sequence[str] | None = None) -> int:

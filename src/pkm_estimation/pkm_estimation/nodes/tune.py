@@ -13,29 +13,30 @@ from typing import Any
 import yaml
 from matplotlib.figure import Figure
 from pkm_description.errors import PkmError
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
-from pkm_description.report.words import time_of_data
+from pkm_description.report.page import inline, render, write_page
+from pkm_description.report.words import now_in_words, sentence_of, time_of_data
 from pkm_description.writing import make_folder, write_text
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.samples import IMU_UNITS
-from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overlapping_allan_deviation
-from pkm_estimation.tuning.allan_plot import (
+from pkm_estimation.tuning.allan import (
+    LEAST_SAMPLES,
+    allan_coefficients,
     allan_figure,
     allan_report,
     draw_allan,
+    overlapping_allan_deviation,
     walk_settings,
     write_allan_table,
 )
 from pkm_estimation.tuning.delay import delay_report, estimate_delay
-from pkm_estimation.tuning.leg_motion import LONG_WINDOW, motion_of_legs
 from pkm_estimation.tuning.model_choice import choice_report, choice_verdict, choose_model
-from pkm_estimation.tuning.observability import observability
-from pkm_estimation.tuning.observability_report import observability_report
+from pkm_estimation.tuning.observability import observability, observability_report
 from pkm_estimation.tuning.static_calibration import (
     IMU_CHANNELS,
     LEG_OFFSET_STD,
@@ -44,7 +45,14 @@ from pkm_estimation.tuning.static_calibration import (
     static_report,
     write_sensor_overlay,
 )
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
+from pkm_estimation.tuning.streams import (
+    LONG_WINDOW,
+    SensorStreams,
+    TuningError,
+    longest_stretch,
+    motion_of_legs,
+    usual_interval,
+)
 
 #: s of a motion whose observability is looked at
 _LONGEST = 60.0
@@ -255,7 +263,7 @@ def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
     write_text(path, '\n'.join(line for lines in found.sections for line in [*lines, '']))
     print(f'wrote {path}')
     # draws: only now, as it takes half a second
-    from pkm_estimation.tuning.html_report import write_html_report
+    from pkm_estimation.nodes.tune import write_html_report
 
     path = folder / 'report.html'
     print(f'wrote {write_html_report(path, machine.name, found.verdict, found.sections, found.pictures, found.source)}')
@@ -267,3 +275,35 @@ def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
 
 if __name__ == '__main__':
     sys.exit(main())
+
+
+def write_html_report(
+    path: Path,
+    machine: str,
+    verdict: tuple[str, bool],
+    sections: Sequence[Sequence[str]],
+    pictures: Sequence[tuple[str, Figure]],
+    source: dict[str, str],
+) -> Path:
+    """Write the report.
+
+    Parameters
+    ----------
+    machine : name
+    verdict : in words, and whether there is something to use
+    sections : lines of text, the first of each is its title
+    pictures : captions and figures
+    source : what was tuned from what
+    """
+    words, is_good = verdict
+    text = render(
+        'pkm_estimation',
+        'tune.html.j2',
+        machine=machine,
+        sentence=sentence_of(words.rstrip('.')),
+        is_good=is_good,
+        sections=[(sentence_of(lines[0].rstrip('.:'))[:-1], '\n'.join(lines[1:])) for lines in sections if lines],
+        pictures=[(caption, inline(figure, dots_per_inch=160)) for caption, figure in pictures],
+        source={'this report': f'made on {now_in_words()} (wall clock)', **source},
+    )
+    return write_page(text, path)

@@ -14,14 +14,12 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.bags import Imu, JointStates, RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline.collection import Collection, baseline_motion, streamed_baseline
 from pkm_estimation.offline.recorded_samples import RecordedSamples
-from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.offline.result import Collection, EstimationResult, baseline_motion, streamed_baseline
 from pkm_estimation.offline.smoothing import Checkpoints, check_smoothable, smoothed
 from pkm_estimation.sensors import SensorData, SimulatedData
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
-from pkm_estimation.stream.baseline import BaselineStream
-from pkm_estimation.stream.baseline_series import baseline_series
+from pkm_estimation.stream.baseline import BaselineStream, baseline_series
 from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.output import OutputBlock
 from pkm_estimation.stream.repeatable import RepeatablePipeline

@@ -8,8 +8,8 @@ import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.report.figures import AXIS_COLOURS, NOMINAL, STYLE, inline, new_figure
-from pkm_description.report.scales import scale_of
+from pkm_description.report.page import AXIS_COLOURS, NOMINAL, STYLE, inline, new_figure
+from pkm_description.report.words import scale_of
 from scipy.spatial.transform import Rotation
 
 from pkm_estimation.motion_estimate import MotionEstimate

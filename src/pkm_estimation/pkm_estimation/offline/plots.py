@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
-from pkm_description.report.scales import Scale, scale_of
+from pkm_description.report.page import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
+from pkm_description.report.words import Scale, scale_of
 from scipy.stats import chi2
 
 from pkm_estimation.models.extra_states import extra_state_units

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
 
-from pkm_estimation.models.drives import measured_positions
-from pkm_estimation.models.geometry import measured_at_zero
-from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.models.leg_model import measured_at_zero, measured_positions
+from pkm_estimation.sensors.conditions import imu_truth
 
 
 @dataclass(frozen=True)

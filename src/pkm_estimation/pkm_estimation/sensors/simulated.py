@@ -11,10 +11,8 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotated, rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
-from pkm_estimation.models.drives import measured_positions
-from pkm_estimation.models.geometry import measured_at_zero
-from pkm_estimation.sensors.conditions import Interval, SensorConditions
-from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.models.leg_model import measured_at_zero, measured_positions
+from pkm_estimation.sensors.conditions import Interval, SensorConditions, imu_truth
 from pkm_estimation.sensors.recording import SensorData
 
 Evaluate = Callable[[Array], PlatformMotion]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
@@ -14,8 +15,9 @@ from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegMessageReader, LegSample
-from pkm_estimation.stream.samples import Instant, StampGate, seconds
+from pkm_estimation.stream.samples import NANOSECOND, Instant, StampGate, seconds
 
+Integers = NDArray[np.int64]
 #: event at a sample whose forward kinematics fails
 WITHOUT_POSE = 'baseline_without_pose'
 
@@ -130,3 +132,48 @@ class BaselinePipeline:
             return None
         self.health.baseline_output()
         return StampedBaseline(stamp, estimate)
+
+
+@dataclass(frozen=True)
+class BaselineSeries:
+    """Estimates of M of N samples.
+
+    Attributes
+    ----------
+    stamps : (M,) ns
+    estimates : of the reference point; all arrays with a leading axis M
+    """
+
+    stamps: Integers
+    estimates: BaselineEstimate
+
+
+def baseline_series(
+    machine: Machine,
+    config: EstimatorConfig,
+    epochs: Integers,
+    stamps: Integers,
+    positions: Array,
+    health: HealthMonitor,
+) -> BaselineSeries:
+    """Estimate the same samples as a :class:`BaselineStream` that gets them one by one.
+
+    Parameters
+    ----------
+    epochs, stamps : (N,), (N,) ns, instants in the order in which the stream would get them; a new epoch restarts the
+        differentiator
+    positions : (N, L) m, NaN where a leg is missing
+    health : gets an event for each sample without a pose
+    """
+    complete = np.flatnonzero(np.isfinite(positions).all(axis=1))
+    epochs, stamps, positions = epochs[complete], stamps[complete], positions[complete]
+    intervals = np.diff(stamps, prepend=stamps[:1]) * NANOSECOND
+    begins = np.diff(epochs, prepend=epochs[:1]) != 0
+    begins |= intervals > config.maximum_leg_gap
+    estimates, places, errors = kinematic_estimator(machine, config).series(positions, intervals, begins)
+    for place, error in errors.items():
+        health.event(int(stamps[place]), WITHOUT_POSE, str(error))
+    point = np.array(config.reference_point)
+    if point.any():
+        estimates = estimates.at_point(point)
+    return BaselineSeries(stamps[places], estimates)

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions, forward_kinematics, measured_tolerance
-from pkm_description.kinematics.admissible_home import admissible_home
-from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.closed_legs import admissible_home, close_legs
 from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, Pose

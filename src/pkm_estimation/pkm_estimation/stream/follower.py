@@ -28,9 +28,8 @@ from pkm_estimation.kernels.following import (
 from pkm_estimation.kernels.process import CHART_RADIUS
 from pkm_estimation.kernels.stamp_jitter import NUMBERS as STAMP_NUMBERS
 from pkm_estimation.models import LegLengthModel
-from pkm_estimation.models.drives import DriveModel
-from pkm_estimation.stream.angular_acceleration import RawRate
-from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel
+from pkm_estimation.models.leg_model import DriveModel
+from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel, RawRate
 from pkm_estimation.stream.samples import EARLIER, ImuSample, Instant
 
 if TYPE_CHECKING:

@@ -28,14 +28,22 @@ from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.stream.blocks import LARGE, Block, excess, lasting_excess, measurements, span
+from pkm_estimation.stream.blocks import (
+    LARGE,
+    UNEXPLAINED,
+    Block,
+    Suspicion,
+    excess,
+    lasting_excess,
+    measurements,
+    span,
+)
 from pkm_estimation.stream.causes import Model
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
 from pkm_estimation.stream.ranking import Ranking, rank
 from pkm_estimation.stream.replay import Window, completed, replay_config
 from pkm_estimation.stream.samples import ImuSample
-from pkm_estimation.stream.suspicion import UNEXPLAINED, Suspicion
 
 #: ns between two portions for each unit that the first of them has cost
 _PACE = 36_000

@@ -35,7 +35,7 @@ from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import STRAIGHT, Fold, SingularReach
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import ATTITUDE, POSITION
-from pkm_estimation.models.attitude import rotation_of
+from pkm_estimation.models.inertial_process import rotation_of
 
 #: probability below which a part is dropped, and how many are kept at most
 _LEAST, _MOST = 1e-7, 16

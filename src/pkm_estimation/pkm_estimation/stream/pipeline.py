@@ -14,17 +14,17 @@ from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.platform_points import PlatformPoints
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.filtering.point_motion import PlatformPoints
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.stream.history import History, Processed
 from pkm_estimation.stream.lasting import LastingTest
-from pkm_estimation.stream.message_noise import MessageNoise
 from pkm_estimation.stream.messages import (
     LegMeasurement,
     LegMessageReader,
     Measurement,
     MeasurementQueue,
+    MessageNoise,
     UserMeasurement,
     checked_measurement,
     measurement_order,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_estimation.models.geometry import measures_lengths
+from pkm_estimation.models.leg_model import measures_lengths
 from pkm_estimation.stream.causes import Cause, Model, causes, spreads
 from pkm_estimation.stream.health import Finding
 from pkm_estimation.stream.leg_response import LegResponse

@@ -11,9 +11,9 @@ from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.platform_points import ObservationError
+from pkm_estimation.filtering.point_motion import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
 from pkm_estimation.stream.imu_gap import IMU_GAP, ImuGapTracker
 from pkm_estimation.stream.imu_judge import ImuSuspectError, LegsJumpedError

@@ -11,23 +11,21 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.assembly_side import AssemblySide, PoseWatch
 from pkm_estimation.filtering.legs_alone import LegsAlone
 from pkm_estimation.filtering.platform_filter import PlatformFilter
-from pkm_estimation.filtering.singular_reach import SingularReach
+from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
 from pkm_estimation.filters import Innovation, KalmanFilter
-from pkm_estimation.legs.continuity import LegContinuity
+from pkm_estimation.legs.fault import LegContinuity
 from pkm_estimation.legs.gate import LegGate
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.imu_frame import ImuFrame
-from pkm_estimation.stream.angular_acceleration import AngularAcceleration
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.history import Memory
 from pkm_estimation.stream.imu_causes import ImuCauses
 from pkm_estimation.stream.imu_watch import ImuWatch
 from pkm_estimation.stream.mode_doubt import ModeDoubt
-from pkm_estimation.stream.output import OutputModel
+from pkm_estimation.stream.output import AngularAcceleration, OutputModel
 from pkm_estimation.stream.samples import ImuSample, Instant, seconds
 
 #: measurements between two changes, and those after a change that still remember the old noise

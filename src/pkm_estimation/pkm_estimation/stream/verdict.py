@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from pkm_description.arrays import Array
 
 from pkm_estimation.models.extra_states import extra_state_units
 from pkm_estimation.stream.health import HealthReport
+from pkm_estimation.stream.output import EstimatorOutput
 
+#: per leg: measured minus predicted [m, rad], its standard deviation, and the square of their ratio
+PARTS = ('innovation', 'sigma', 'nis')
+#: normalised innovation squared of all legs together
+TOTAL = 'nis'
 #: counters of a run in which all is well
 WELL = ('imu_received', 'legs_received', 'imu_accepted', 'legs_accepted', 'estimates', 'started')
 #: reasons, after the topic's name, why a stamp is rejected
@@ -148,3 +154,29 @@ def node_balance(counters: Mapping[str, int], topic: str, sent: int) -> int:
     """Messages that were sent to a running node, less those that its pipeline received and those with a reason."""
     reasons = sum(counters.get(f'{topic}_{reason}', 0) for reason in NODE_REASONS)
     return sent - counters.get(f'{topic}_received', 0) - reasons
+
+
+def innovation_names(drives: Sequence[str]) -> list[str]:
+    """Names of the numbers of a row, e.g. ``leg1_prismatic/sigma``; the last is that of all legs."""
+    return [*(f'{drive}/{part}' for drive in drives for part in PARTS), TOTAL]
+
+
+def innovation_rows(innovation: Array, std: Array, nis: Array) -> Array:
+    """Numbers (N, 3 A + 1) in the order of the names; NaN at starts and for legs that were not used.
+
+    Parameters
+    ----------
+    innovation, std : (N, A) m or rad
+    nis : (N,)
+    """
+    per_leg = np.stack([innovation, std, np.square(innovation / std)], axis=2)
+    return np.concatenate([per_leg.reshape(len(nis), -1), nis[:, None]], axis=1)
+
+
+def innovation_row(output: EstimatorOutput) -> Array:
+    """Numbers (3 A + 1,) of one estimate."""
+    innovation = output.innovation
+    if innovation is None:
+        return np.full(len(PARTS) * len(output.drive_positions) + 1, np.nan)
+    row: Array = innovation_rows(innovation.residual[None], innovation.std[None], np.array([innovation.nis]))[0]
+    return row

@@ -12,10 +12,16 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from pkm_estimation.sensors.imu import imu_truth
-from pkm_estimation.tuning.leg_motion import LONG_WINDOW, WINDOW, motion_of_legs
+from pkm_estimation.sensors.conditions import imu_truth
 from pkm_estimation.tuning.static_calibration import IMU_CHANNELS
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
+from pkm_estimation.tuning.streams import (
+    LONG_WINDOW,
+    WINDOW,
+    SensorStreams,
+    TuningError,
+    motion_of_legs,
+    usual_interval,
+)
 
 #: s, delays beyond this are not looked for: periodic motions would fit again a period later
 MAXIMUM_DELAY = 0.25

@@ -11,8 +11,7 @@ from pkm_description.loading import write_overlay
 from pkm_description.machine import Machine, Pose
 from scipy.stats import chi2, t
 
-from pkm_estimation.tuning.leg_motion import poses
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, poses, usual_interval
 
 #: s, slower changes are not noise but drift
 BLOCK = 1.0

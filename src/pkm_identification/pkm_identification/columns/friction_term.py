@@ -13,8 +13,7 @@ from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.registry import friction_law, friction_law_class
 from pkm_description.machine import Joint, Machine
 
-from pkm_identification.columns.joint_samples import JointSamples, passive_columns
-from pkm_identification.columns.term import Term
+from pkm_identification.columns.term import JointSamples, Term, passive_columns
 
 #: parameters whose columns jump with the sign of the velocity
 JUMPS = ('coulomb', 'static')

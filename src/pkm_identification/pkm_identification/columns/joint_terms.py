@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Joint, Machine
 
-from pkm_identification.columns.joint_samples import JointSamples
-from pkm_identification.columns.term import PerJoint, Term
+from pkm_identification.columns.term import JointSamples, PerJoint, Term
 
 
 @dataclass(frozen=True)
@@ -230,7 +229,7 @@ class Ripple(PerJoint):
 class EffortDelay(Term):
     """Efforts that come later than positions, by a time that is the same for all drives.
 
-    It has no columns of its own: :meth:`pkm_identification.prepared_data.PreparedData.effort_rows` shifts the measured
+    It has no columns of its own: :meth:`pkm_identification.preparation.PreparedData.effort_rows` shifts the measured
     efforts.
 
     Parameters

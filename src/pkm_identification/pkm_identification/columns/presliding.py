@@ -12,8 +12,7 @@ from pkm_description.kernels.presliding import deflect
 from pkm_description.machine import Machine
 
 from pkm_identification.columns.friction_term import drive_kinds
-from pkm_identification.columns.joint_samples import JointSamples
-from pkm_identification.columns.term import Term
+from pkm_identification.columns.term import JointSamples, Term
 
 #: factors on the start within which a stiffness is searched
 REACH = 1e-2, 1e2

@@ -9,20 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.errors import PkmError
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, PkmError, State
 from pkm_description.kinematics import drive_positions, forward_kinematics, motion_from_drives
 from pkm_description.machine import Machine
 from scipy.ndimage import maximum_filter
 from scipy.stats import t as student
 
-from pkm_identification.diagnosis.arrangement import arrangement
-from pkm_identification.diagnosis.findings import named
-from pkm_identification.diagnosis.force_model import ForceModel, force_model
+from pkm_identification.diagnosis.arrangement import (
+    arrangement,
+    dead_drives,
+    drop_outs,
+    named,
+    outlier_findings,
+    outliers,
+    runs_of,
+    without,
+)
+from pkm_identification.diagnosis.force_model import ForceModel, force_model, rows_of
 from pkm_identification.diagnosis.joint_fit import JointFit, joint_fit
 from pkm_identification.diagnosis.ripple import ripple_findings, ripples
-from pkm_identification.diagnosis.rows import rows_of
-from pkm_identification.diagnosis.samples import dead_drives, drop_outs, outlier_findings, outliers, runs_of, without
 from pkm_identification.recording.recording import Recording
 
 #: samples that read the same extreme number, and how many times more than read the next one

@@ -1,7 +1,7 @@
 """Gains of the efforts relative to each other, and their delay: fitted together with bodies and friction.
 
 The equation of drive l is ``effort_l(t + delay) = gain_l bodies_l(t) + friction_l(t)``, solved by Gauss-Newton. Bodies
-have the nominal machine as prior, with a trust of :data:`~pkm_identification.diagnosis.body_columns.TRUST`, so that
+have the nominal machine as prior, with a trust of :data:`~pkm_identification.diagnosis.force_model.TRUST`, so that
 wrong nominal masses cannot look like gains; the mean gain is 1, for a common gain is the same as other masses. Friction
 is free in every drive, in the units of its effort, and may be behind the velocity by itself: contacts deflect before
 they slide, so that friction is that of a place a little way back (frictional lag, Canudas de Wit et al. 1995). Where
@@ -17,8 +17,7 @@ from pkm_description.arrays import Array
 from scipy.interpolate import CubicSpline
 
 from pkm_identification.blocks import joined, normal_matrix
-from pkm_identification.diagnosis.force_model import ForceModel
-from pkm_identification.diagnosis.rows import Rows
+from pkm_identification.diagnosis.force_model import ForceModel, Rows
 
 #: standard deviation of gains that is allowed for
 _GAINS = 0.5

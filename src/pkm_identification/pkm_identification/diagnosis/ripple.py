@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.findings import Finding, State
+from pkm_description.errors import Finding, State
 from pkm_description.machine import Machine
 
 from pkm_identification.diagnosis.force_model import ForceModel

@@ -13,7 +13,6 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 from scipy.stats import chi2
 
-from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible import WEIGHTS, active_limits, inside
 from pkm_identification.estimator.feasible_barrier import BarrierEngine
 from pkm_identification.estimator.feasible_lmi import (
@@ -24,6 +23,7 @@ from pkm_identification.estimator.feasible_lmi import (
     unknowns_of,
 )
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.least_squares import SolverRecord
 
 #: verdicts: a machine with exactly these values exists; none does, but the noise of the values explains that; none does
 FEASIBLE, WITHIN_NOISE, INFEASIBLE = 'feasible', 'infeasible within the noise', 'infeasible'

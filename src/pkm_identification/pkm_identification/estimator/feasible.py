@@ -18,11 +18,11 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible_barrier import BarrierEngine
 from pkm_identification.estimator.feasible_lmi import LmiEngine
 from pkm_identification.estimator.feasible_log_cholesky import LogCholeskyEngine
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import BASIS, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import definite
 

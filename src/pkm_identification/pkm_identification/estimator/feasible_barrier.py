@@ -13,8 +13,8 @@ from pkm_description.arrays import Array
 from scipy.linalg import cholesky, null_space, solve_triangular
 from scipy.optimize import minimize
 
-from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import BASIS
 from pkm_identification.estimator.residual_covariance import definite
 

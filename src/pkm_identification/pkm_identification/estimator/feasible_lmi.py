@@ -12,8 +12,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 
-from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import BASIS
 
 

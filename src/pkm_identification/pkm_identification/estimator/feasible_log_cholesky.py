@@ -15,8 +15,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from scipy.optimize import least_squares
 
-from pkm_identification.estimator.estimate import SolverRecord
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.log_cholesky import DIAGONAL, coordinates_of, matrices_of, slopes_of
 from pkm_identification.estimator.pseudo_inertia import COLUMNS, ROWS
 

@@ -13,8 +13,9 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from scipy.optimize import minimize
 
-from pkm_identification.estimator.estimate import Estimate, SolverRecord
 from pkm_identification.estimator.least_squares import (
+    Estimate,
+    SolverRecord,
     conditions,
     noise_floor,
     noise_of_legs,

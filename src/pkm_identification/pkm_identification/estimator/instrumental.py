@@ -23,8 +23,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError, ShapeError
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.estimate import Estimate, SolverRecord
-from pkm_identification.estimator.least_squares import conditions, noise_floor, weighted
+from pkm_identification.estimator.least_squares import Estimate, SolverRecord, conditions, noise_floor, weighted
 from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
 
 #: instruments from the parameters: (B,) -> (n, A, B)

@@ -25,8 +25,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from scipy.optimize import least_squares
 
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.estimate import Estimate, SolverRecord
-from pkm_identification.estimator.least_squares import conditions, weighted
+from pkm_identification.estimator.least_squares import Estimate, SolverRecord, conditions, weighted
 from pkm_identification.estimator.pseudo_inertia import covariance_of_relative, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import autocorrelation, honest_covariance
 from pkm_identification.motion_source.fourier_fit import fourier_basis

@@ -14,8 +14,8 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 from scipy.optimize import differential_evolution, direct, dual_annealing, least_squares
 
-from pkm_identification.estimator.estimate import SolverRecord
-from pkm_identification.estimator.force_fit import FitResult, ForceFit, result_of
+from pkm_identification.estimator.constrained import FitResult, ForceFit, result_of
+from pkm_identification.estimator.least_squares import SolverRecord
 
 #: factors of the mesh after success and failure, and where it ends
 EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6

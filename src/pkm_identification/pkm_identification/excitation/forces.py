@@ -16,10 +16,10 @@ from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.derivatives import inverse_dynamics_derivatives
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
+from pkm_description.friction_laws.coulomb import NO_FRICTION
 from pkm_description.friction_laws.law import FrictionLaw
-from pkm_description.friction_laws.viscous_coulomb import NO_FRICTION
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 
 from pkm_identification.columns.observation import ObservationModel

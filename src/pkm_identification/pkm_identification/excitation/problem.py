@@ -9,13 +9,12 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_parameters
 from pkm_description.errors import ConfigurationError, KinematicsError, PkmError
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.fourier_coordinates import FourierCoordinates
+from pkm_description.motion.fourier import FourierCoordinates
 
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.excitation.forces import LinearForces, design_machine
 from pkm_identification.excitation.guideways import shared_guideways
-from pkm_identification.excitation.objective import Objective
-from pkm_identification.excitation.series import SeriesSpace
+from pkm_identification.excitation.objective import Objective, SeriesSpace
 from pkm_identification.excitation.settings import ExcitationSettings
 from pkm_identification.excitation.uses import LimitUses, Use
 
@@ -55,7 +54,7 @@ def largest_use(uses: list[Use]) -> float:
 class ExcitationProblem:
     """All that an optimiser needs to know of a machine and the settings.
 
-    Variables are those of :class:`~pkm_identification.excitation.series.SeriesSpace`, coordinate by coordinate; one
+    Variables are those of :class:`~pkm_identification.excitation.objective.SeriesSpace`, coordinate by coordinate; one
     more, the logarithm of the base frequency over its nominal value, where the frequency may change.
     """
 

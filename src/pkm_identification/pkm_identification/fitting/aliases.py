@@ -8,14 +8,14 @@ or a spring it is a property of the motion, and another motion or measurement he
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.columns.friction_term import JUMPS
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData
 
 #: part of a column that is its own, up to which it is not told from the others at all, and hardly
 NOT_TOLD, HARDLY_TOLD = 1e-5, 0.03
@@ -166,3 +166,17 @@ def _remedy(name: str, others: Sequence[str]) -> str:
 
 def _stands_in(name: str, combination: str) -> bool:
     return name in combination.replace('+', ' ').replace('-', ' ').split()
+
+
+def allowing_for(fit: ModelFit, changes: Array) -> ModelFit:
+    """The fit with deviations that have further changes of what was fitted, each by chance and by itself.
+
+    Parameters
+    ----------
+    changes : (B + Q', K) of the base parameters and of the nonlinear parameters that the recording determines, by each
+        of K standard deviations
+    """
+    count, known, std = len(fit.base), np.isfinite(fit.shape.std), fit.shape.std.copy()
+    std[known] = np.hypot(std[known], np.linalg.norm(changes[count:], axis=1))
+    covariance = fit.estimate.covariance + changes[:count] @ changes[:count].T
+    return replace(fit, estimate=replace(fit.estimate, covariance=covariance), shape=replace(fit.shape, std=std))

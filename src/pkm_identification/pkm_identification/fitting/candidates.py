@@ -12,9 +12,7 @@ from pkm_description.friction_laws import FrictionLaw, Stribeck, ViscousCoulomb
 from pkm_description.machine import Machine
 from scipy.sparse import csr_array
 
-from pkm_identification.columns.chosen import OF_PASSIVE_JOINTS, of_passive_joints
 from pkm_identification.columns.friction_term import BEGIN, FrictionTerm
-from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
     LOAD_FRICTION,
@@ -26,11 +24,11 @@ from pkm_identification.columns.joint_terms import (
     OneFactor,
     Ripple,
 )
-from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.term import PerJoint
+from pkm_identification.columns.observation import OF_PASSIVE_JOINTS, ObservationModel, of_passive_joints
+from pkm_identification.columns.term import JointSamples, PerJoint
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.prediction import samples_with_efforts
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData
 
 #: periods of a ripple, as numbers of waves over the travel of a drive: no wave is far from one of them
 WAVES = np.arange(1.0, 60.5, 0.5)

@@ -21,7 +21,7 @@ from pkm_identification.fitting.lack_of_fit import HARM, SUSPICIOUS, MissingForc
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
 from pkm_identification.fitting.presliding import with_presliding
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData
 
 #: steps inwards and the nearest distance, in periods of the force cut-off
 STEP, NEAREST = 0.1, 0.2

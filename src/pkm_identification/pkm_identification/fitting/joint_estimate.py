@@ -8,8 +8,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 
-from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.interface import estimator_after
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.fitting.weighed_fit import moved_by
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.residual_covariance import autocorrelation
 from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.fitting.candidates import Candidate, candidates, own_legs
@@ -24,7 +24,7 @@ from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.weighed_fit import WeighedFit
 from pkm_identification.judgement.score import Evidence, Products, inflation, log_probability
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData
 
 #: probability below which chance does not explain it, and change of a base parameter, in its own standard deviations,
 #: from which these are not true any more. Complete models, simulated in MuJoCo, stay above 1e-4; what real drives have,

@@ -13,17 +13,17 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_regressor
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.errors import ConfigurationError
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, Pose
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.interface import estimator_by_name
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.judgement.identifiability import EXCITATION_TOLERANCE
 from pkm_identification.judgement.physical import infeasibilities
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.judgement.significance import EXCITATION_TOLERANCE
+from pkm_identification.preparation import PreparedData
 
 #: states by which it is found what forces a body on the platform makes
 STATES = 150

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
-from pkm_description.friction_laws.law import SLIDING_LEVELS
-from pkm_description.machine import Machine
+from pkm_description.friction_laws import ViscousCoulomb
+from pkm_description.friction_laws.law import SLIDING_LEVELS, FrictionLaw
+from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.loading.yaml_reader import joint_key
+from pkm_description.machine import Joint, Machine, RigidBody
 from scipy.stats import chi2
 
 from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, TRANSVERSE_FRICTION
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.term import PerJoint, Term
 from pkm_identification.configuration import EstimatorSettings
-from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
 from pkm_identification.estimator.feasible_problem import feasible_problem
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name
-from pkm_identification.fitting.machine_of_parameters import machine_of_parameters
 from pkm_identification.judgement.physical import (
     PhysicalParameters,
+    body_from_parameters,
     infeasibilities,
+    machine_with,
     nominal_covariance,
     share_out,
 )
 
+#: keys of a body in a machine file, in the order of :func:`body_values`
+BODY_KEYS = (
+    'mass', 'center_of_mass.x', 'center_of_mass.y', 'center_of_mass.z',
+    'inertia.ixx', 'inertia.ixy', 'inertia.ixz', 'inertia.iyy', 'inertia.iyz', 'inertia.izz',
+)  # fmt: skip
+
+#: coefficient of friction by load that stands for none, where a coefficient must stand
+LEAST = 1e-12
+#: m/s or rad/s, of a law whose friction at rest is that of motion: any
+_ANY_SPEED = 1.0
 #: probability of base values of a machine that can exist being as far from it, below which there is none
 CHANCE = 1e-6
 #: the same of the most probable machine, below which the trust in the nominal bodies contradicts the recording
@@ -127,3 +145,148 @@ def _static_above_coulomb(model: ObservationModel, values: Array, std: Array) ->
 def identified_machine(model: ObservationModel, physical: PhysicalParameters) -> Machine:
     """The machine with identified bodies, friction, whose laws may be others than those of its file, and rotors."""
     return machine_of_parameters(model, model.complete(physical.values))
+
+
+def machine_of_parameters(model: ObservationModel, values: Array) -> Machine:
+    """The model's machine with other parameters.
+
+    Friction by the force across a joint's axis, beside viscous and Coulomb friction, becomes the law that has both.
+
+    Parameters
+    ----------
+    values : all parameters of the model, in the order of ``model.all_names``
+
+    Raises
+    ------
+    FrictionLawError
+        A friction parameter that no machine has.
+    """
+    laws = _laws(model)
+    by_name = dict(zip(model.all_names, values.tolist(), strict=True))
+    with_laws = _joints_changed(model.machine, lambda joint: _with_law(joint, laws.get(joint.name)))
+    machine = machine_with(with_laws, model.all_names, values)
+    return _joints_changed(machine, lambda joint: _with_terms(joint, by_name))
+
+
+def with_friction_of(machine: Machine, other: Machine) -> Machine:
+    """A machine with the friction that another one has in the same joints."""
+    frictions = {joint.name: joint.friction for joint in other.joints}
+    return _joints_changed(machine, lambda joint: replace(joint, friction=frictions[joint.name]))
+
+
+def is_carried(term: Term, model: ObservationModel) -> bool:
+    """Whether a machine file can state the forces of a term."""
+    if isinstance(term, FrictionTerm) or term.kind == DRIVE_INERTIA.kind:
+        return True
+    if term.kind != TRANSVERSE_FRICTION.kind or not isinstance(term, PerJoint):
+        return False
+    laws = {joint.name: joint.friction.law for joint in model.machine.joints} | _laws(model)
+    return all(isinstance(laws[name], ViscousCoulomb) for name in term.joints)
+
+
+def _laws(model: ObservationModel) -> dict[str, FrictionLaw]:
+    """Laws of the model by joint, which may be others than those of the machine file."""
+    terms = [term for term in model.terms if isinstance(term, FrictionTerm)]
+    return {name: law for term in terms for name, law in zip(term.joints, term.laws, strict=True)}
+
+
+def _joints_changed(machine: Machine, change: Callable[[Joint], Joint]) -> Machine:
+    legs = [replace(leg, joints=tuple(change(joint) for joint in leg.joints)) for leg in machine.legs]
+    return replace(machine, legs=tuple(legs))
+
+
+def _with_law(joint: Joint, law: FrictionLaw | None) -> Joint:
+    return joint if law is None else replace(joint, friction=replace(joint.friction, law=law))
+
+
+def _with_terms(joint: Joint, values: dict[str, float]) -> Joint:
+    """Joint with what further terms say of it."""
+    rotor = values.get(f'{joint.name}.{DRIVE_INERTIA.parameter}')
+    if rotor is not None:
+        joint = replace(joint, rotor_inertia=max(rotor, 0.0))
+    law, across = joint.friction.law, values.get(f'{joint.name}.{TRANSVERSE_FRICTION.parameter}', 0.0)
+    if across > 0.0 and isinstance(law, ViscousCoulomb):
+        both = LoadDependentStribeck(
+            viscous=law.viscous, coulomb_coefficient=across, static_coefficient=across, stribeck_velocity=_ANY_SPEED,
+            additional_load=law.coulomb / across, sign=law.sign,
+        )  # fmt: skip
+        joint = _with_law(joint, both)
+    return joint
+
+
+def overlay_values(
+    machine: Machine, identical_legs: bool, friction: str, rotors: bool = False
+) -> dict[str, object]:
+    """Dotted keys of the machine file with the machine's bodies and friction.
+
+    With legs identified one by one, every number is a list with one entry per leg. Each axis of a joint that is made of
+    several has a friction of its own.
+
+    Parameters
+    ----------
+    friction : whose was identified: ``'actuated'``, ``'all'`` or ``'none'``
+    rotors : whether the inertia of the drives was
+    """
+    values: dict[str, object] = {}
+    _put_body(values, 'platform.body', [machine.platform])
+    alike: dict[str, list[Joint]] = {}
+    for joint in machine.joints:
+        alike.setdefault(friction_key(machine, joint), []).append(joint)
+    for place, joints in alike.items():
+        joint, key = joints[0], joint_key(machine, joints[0])
+        if joint.body.mass > 0.0:  # nothing is identified of what stands between the axes of a universal joint
+            _put_body(values, f'{key}.body', [joint.body] if identical_legs else [one.body for one in joints])
+        if friction == 'all' or (friction == 'actuated' and joint.actuated):
+            _put_friction(values, place, [joint_friction_law(one) for one in joints])
+        if rotors and joint.actuated:
+            values[f'{key}.rotor_inertia'] = [one.rotor_inertia for one in joints]
+    return values
+
+
+def friction_key(machine: Machine, joint: Joint) -> str:
+    """Dotted key of a joint's friction, of an axis of a joint that is made of several that of the axis."""
+    axis = joint.name.removeprefix(joint.part_of) if joint.part_of else ''
+    return f'{joint_key(machine, joint)}.friction{axis}'
+
+
+def _put_friction(values: dict[str, object], key: str, legs: list[FrictionLaw]) -> None:
+    """Laws of one joint of the file, or one axis of it, leg by leg; by their values, whichever kinds they are of."""
+    laws = _of_one_kind(legs)
+    law = laws[0]
+    values[f'{key}.law'] = law.law  # the file may have another one, with other parameters
+    for name in (*law.linear_parameter_names, *law.nonlinear_parameters):
+        values[f'{key}.{name}'] = [float(getattr(one, name)) for one in laws]
+    for name in law.parameter_names('option'):
+        values[f'{key}.{name}'] = getattr(law, name)
+
+
+def _of_one_kind(laws: list[FrictionLaw]) -> list[FrictionLaw]:
+    """Laws of the same kind: where some depend on the load and some do not, all as such with a coefficient of zero."""
+    loaded = next((law for law in laws if isinstance(law, LoadDependentStribeck)), None)
+    if loaded is None or all(type(law) is type(laws[0]) for law in laws):
+        return laws
+    return [law if isinstance(law, LoadDependentStribeck) else _nearly_constant(law) for law in laws]
+
+
+def _nearly_constant(law: FrictionLaw) -> LoadDependentStribeck:
+    """A law that depends on the load by next to nothing, with viscous and Coulomb friction of another one."""
+    coulomb = float(getattr(law, 'coulomb', 0.0))
+    return LoadDependentStribeck(
+        viscous=float(getattr(law, 'viscous', 0.0)), coulomb_coefficient=LEAST, static_coefficient=LEAST,
+        stribeck_velocity=1.0, additional_load=coulomb / LEAST,
+    )  # fmt: skip
+
+
+def _put_body(values: dict[str, object], key: str, bodies: list[RigidBody]) -> None:
+    numbers = np.array([body_values(body.parameters) for body in bodies])
+    columns = [numbers[0, index] if len(bodies) == 1 else numbers[:, index] for index in range(10)]
+    values[f'{key}.mass'] = columns[0]
+    values[f'{key}.center_of_mass'] = columns[1:4]
+    for name, column in zip(BODY_KEYS[4:], columns[4:], strict=True):
+        values[f'{key}.{name}'] = column
+
+
+def body_values(parameters: Array) -> Array:
+    """Mass, centre of mass and inertia about it (10,) of the ten parameters (10,)."""
+    body = body_from_parameters('', parameters)
+    return np.concatenate([[body.mass], body.center_of_mass, body.inertia[np.triu_indices(3)]])

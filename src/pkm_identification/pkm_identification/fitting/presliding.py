@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
+from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
@@ -26,7 +26,7 @@ from pkm_identification.fitting.prediction import (
     measured_efforts,
     with_forces,
 )
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData
 
 #: distances that are tried, as parts of a drive's travel
 DISTANCES = np.geomspace(1e-6, 1e-2, 17)

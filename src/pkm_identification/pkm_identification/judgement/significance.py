@@ -7,17 +7,24 @@ compared with what the bodies of the combination have at most: mass, mass times 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices, reduce_parameters
 from pkm_description.machine import INERTIAL_PARAMETERS
 
-from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial
 
+#: largest over own singular value from which on columns count as nearly collinear, and the part of a parameter's
+#: variance that makes it a member; both as in the book
+CONDITION_INDEX, SHARE = 30.0, 0.5
+#: relative singular value up to which columns differ only by what smoothing and differentiation get wrong
+EXCITATION_TOLERANCE = 1e-4
 #: status of a base parameter; one that is not excited stays nominal
 IDENTIFIED, WEAK, NOT_EXCITED = 'identified', 'weakly excited', 'not excited'
 #: known to be small: its standard deviation is a small part of the bodies' scale, though not of the value
@@ -168,3 +175,138 @@ def _trace_matrix(factors: Array) -> Array:
     """Matrix C (4, 4) with ``factors @ parameters = trace(C J)``, J the pseudo-inertia of ten parameters."""
     matrix = (factors @ FROM_PSEUDO).reshape(4, 4)
     return np.asarray(0.5 * (matrix + matrix.T))
+
+
+def excited_parameters(
+    observation: Array, base: BaseParameters, tolerance: float = EXCITATION_TOLERANCE
+) -> tuple[BaseParameters, tuple[str, ...]]:
+    """Base parameters that a record determines, and the names of those that it leaves open.
+
+    Where the motion gives a base parameter no force of its own, it is regrouped into the others, as the structure's
+    dependent parameters are (Gautier 1991): what remains is the largest set of combinations that these data tell apart.
+
+    Parameters
+    ----------
+    observation : (N, A, B) weighted observation matrix of the base parameters
+    base : the structure's B base parameters
+    tolerance : singular value, relative to the largest, of the column-scaled matrix up to which a combination counts as
+        not excited
+
+    Returns
+    -------
+    excited : ``base`` itself if the record determines all of it
+    not_excited : names of the base parameters without a force of their own
+
+    Raises
+    ------
+    NotExcitedError
+        If the record determines nothing, or has fewer equations than parameters.
+    """
+    flat = observation.reshape(-1, len(base))
+    if not flat.any():
+        raise NotExcitedError(
+            base.names, 'the motion produces no force that depends on these parameters; move all six coordinates'
+        )
+    equations = int(np.count_nonzero(flat.any(axis=1)))
+    if equations < len(base):
+        raise NotExcitedError(
+            base.names, f'{equations} equations are too few for {len(base)} parameters; record longer'
+        )
+    found = reduce_parameters(flat, base.names, tolerance, absence=1e-12)
+    if len(found) == len(base):
+        return base, ()
+    combination = found.combination @ base.combination
+    # terms that cancel leave rounding behind
+    size = np.abs(found.combination) @ np.abs(base.combination)
+    combination[np.abs(combination) < 1e-9 * size] = 0.0
+    independent = base.independent[found.independent]
+    seen = np.flatnonzero(combination.any(axis=0))
+    excited = BaseParameters(
+        base.full_names,
+        independent,
+        np.setdiff1d(seen, independent),
+        np.setdiff1d(np.arange(len(base.full_names)), seen),
+        combination,
+        found.singular_values,
+    )
+    open_ones = np.sort(np.concatenate([found.dependent, found.absent]))
+    return excited, tuple(base.names[index] for index in open_ones)
+
+
+def classify(estimate: Estimate, max_relative_std: float) -> tuple[str, ...]:
+    """Status of every base parameter by the published rule alone: standard deviation over value (Mata et al., 6.2)."""
+    limit = max_relative_std * np.abs(estimate.parameters)
+    return tuple(IDENTIFIED if good else WEAK for good in estimate.std <= limit)
+
+
+# Groups of parameters that the data hardly tell apart (Belsley, Kuh, Welsch 1980, Regression Diagnostics, chapter 3).
+#
+# The observation matrix with columns of norm one has singular values. Each small one is a combination of columns that
+# nearly cancels. Parameters that take most of their variance from such a combination form a group: their sum is known,
+# how it is shared among them is not. The difference of the two Coulomb levels of a drive is a constant force, and so
+# nearly is the weight on it (Mata et al. 2008, Table 5).
+@dataclass(frozen=True)
+class CollinearGroup:
+    """Parameters that nearly cancel each other.
+
+    Attributes
+    ----------
+    condition_index : largest singular value over that of the combination
+    names : of the parameters, the strongest first
+    combination : (K,) unit vector of their changes that leaves nearly no force, in units of ``1 / norm of the column``
+    """
+
+    condition_index: float
+    names: tuple[str, ...]
+    combination: Array
+
+    def __str__(self) -> str:
+        return (
+            f'{" and ".join(self.names)} are hardly told apart (condition index {self.condition_index:.3g}): a motion '
+            'with other poses or directions, or a model without one of them, would help'
+        )
+
+
+def collinear_groups(
+    observation: Array, names: Sequence[str], condition_index: float = CONDITION_INDEX, share: float = SHARE
+) -> tuple[CollinearGroup, ...]:
+    """Find groups of nearly collinear columns, the worst first.
+
+    Parameters
+    ----------
+    observation : (..., P), of full column rank
+    names : P
+    condition_index, share : see :data:`CONDITION_INDEX`
+
+    Notes
+    -----
+    Combinations with condition indices above the limit are taken together where one parameter spreads its variance
+    over several: a parameter belongs to the combination from which it has the largest part, if all those above the
+    limit give it at least ``share`` of its variance.
+    """
+    rows = observation.reshape(-1, len(names))
+    scaled = rows / np.linalg.norm(rows, axis=0)
+    triangle = np.linalg.qr(scaled, mode='r')
+    _, sizes, directions = np.linalg.svd(triangle)
+    index = sizes[0] / sizes
+    variances = (directions / sizes[:, None]) ** 2
+    shares = variances / variances.sum(axis=0)
+    weak = np.flatnonzero(index > condition_index)
+    if not len(weak):
+        return ()
+    members = shares[weak].sum(axis=0) >= share
+    owner = weak[np.argmax(shares[weak], axis=0)]
+    groups = []
+    for place in weak[::-1]:
+        # those that stand in its combination at all, if at least one has its variance from it
+        own = np.flatnonzero(members & (owner == place))
+        if not len(own):
+            continue
+        strong = np.flatnonzero(members & (np.abs(directions[place]) > 0.2))
+        both = np.union1d(own, strong)
+        order = both[np.argsort(-np.abs(directions[place, both]), kind='stable')]
+        if len(order) > 1:
+            groups.append(
+                CollinearGroup(float(index[place]), tuple(names[k] for k in order), directions[place, order])
+            )
+    return tuple(groups)

@@ -9,7 +9,7 @@ from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.motion_source.filters import excitation_band
-from pkm_identification.motion_source.sign_cutoff import sign_cutoff
+from pkm_identification.motion_source.sticking import sign_cutoff
 from pkm_identification.recording.recording import Recording
 
 #: rows are left out this near to a reversal, in periods of the force cut-off, when Coulomb friction is six times the

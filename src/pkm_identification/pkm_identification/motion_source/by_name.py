@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine
+from scipy.signal import savgol_coeffs, savgol_filter
 
 from pkm_identification.configuration import MotionSettings
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.filters import derivatives, low_pass
 from pkm_identification.motion_source.fourier_fit import fourier_fit
-from pkm_identification.motion_source.interface import Curve, MotionSource
-from pkm_identification.motion_source.local_polynomials import LocalRegression, SavitzkyGolay
+from pkm_identification.motion_source.interface import Curve, MotionSource, estimated_poses
 from pkm_identification.motion_source.periods import PeriodMean
-from pkm_identification.motion_source.poses import estimated_poses
 from pkm_identification.recording.recording import Recording
+
+#: bytes of the local matrices that are held at once
+BLOCK_BYTES = 50_000_000
 
 
 def motion_source(settings: MotionSettings | None = None) -> MotionSource:
@@ -101,3 +105,117 @@ class EstimatorPoses(LowPass):
 
 def _rate(time: Array) -> float:
     return float((len(time) - 1) / (time[-1] - time[0]))
+
+
+class LocalPolynomials(MotionSource):
+    """A polynomial around every sample; its derivatives there are those of the motion.
+
+    Parameters
+    ----------
+    degree : of the polynomials, at least 2
+    window : s, length of the window; 0: such that the gain is 0.5 at the cut-off frequency, as of the low-pass
+    """
+
+    def __init__(self, degree: int = 5, window: float = 0.0) -> None:
+        self.degree, self.window = degree, window
+
+    @abstractmethod
+    def kernel(self, half: int) -> Array:
+        """Weights (2 half + 1,) of the samples in the smoothed value in the middle."""
+
+    def half_width(self, sample_rate: float, cutoff_frequency: float) -> int:
+        """Samples of the window to either side."""
+        least = self.degree // 2 + 1  # one sample more than the polynomial has coefficients
+        if self.window > 0.0:
+            half = round(0.5 * self.window * sample_rate)
+            if half < least:
+                raise RecordingError(
+                    f'motion.window = {self.window:g} s has {2 * half + 1} samples; a polynomial of degree '
+                    f'{self.degree} needs {(2 * least + 1) / sample_rate:.3g} s or more'
+                )
+            return half
+        return _half_width(self.kernel, least, cutoff_frequency / sample_rate)
+
+    def _width(self, time: Array, cutoff_frequency: float) -> tuple[int, float]:
+        """Samples of the window, and the sample interval [s]."""
+        step = float((time[-1] - time[0]) / (len(time) - 1))
+        width = 2 * self.half_width(1.0 / step, cutoff_frequency) + 1
+        if len(time) < width:
+            raise RecordingError(f'{len(time)} samples are too few for local polynomials over {width} samples')
+        return width, step
+
+
+class SavitzkyGolay(LocalPolynomials):
+    """Polynomials by least squares over a window (Savitzky and Golay 1964), by SciPy."""
+
+    name: ClassVar[str] = 'savitzky_golay'
+    title: ClassVar[str] = 'Savitzky-Golay filters on the drive positions'
+
+    def kernel(self, half: int) -> Array:
+        """See the base class."""
+        return np.asarray(savgol_coeffs(2 * half + 1, self.degree))
+
+    def curve(self, time: Array, values: Array, cutoff_frequency: float) -> Curve:
+        """See the base class."""
+        width, step = self._width(time, cutoff_frequency)
+        return Curve(*(savgol_filter(values, width, self.degree, order, step, axis=0) for order in range(3)))
+
+
+class LocalRegression(LocalPolynomials):
+    """Polynomials by least squares with tricube weights, fitted at every sample's own time (Cleveland 1979).
+
+    Weights that fall to zero suppress noise beyond the pass band better than a window that ends at once. At the ends
+    the window is one-sided.
+    """
+
+    name: ClassVar[str] = 'local_regression'
+    title: ClassVar[str] = 'local regression on the drive positions'
+
+    def kernel(self, half: int) -> Array:
+        """See the base class."""
+        return self._fits(np.arange(2.0 * half + 1.0)[None], np.array([float(half)]))[0, 0]
+
+    def curve(self, time: Array, values: Array, cutoff_frequency: float) -> Curve:
+        """See the base class."""
+        width, _ = self._width(time, cutoff_frequency)
+        count = len(time)
+        found = np.empty((3, *values.shape))
+        size = max(1, BLOCK_BYTES // (8 * width * (self.degree + 1)))
+        for start in range(0, count, size):
+            places = np.arange(start, min(start + size, count))
+            first = np.clip(places - width // 2, 0, count - width)
+            window = first[:, None] + np.arange(width)
+            weights = self._fits(time[window], time[places])
+            found[:, places] = np.einsum('nkw,nwm->knm', weights, values[window])
+        return Curve(*found)
+
+    def _fits(self, time: Array, at: Array) -> Array:
+        """Weights (n, 3, W) of samples at times (n, W) in value, first and second derivative at times (n,)."""
+        distance = time - at[:, None]
+        # a little more than the farthest sample, which would have no weight at all
+        reach = np.abs(distance).max(axis=1, keepdims=True) * (1.0 + 1.0 / time.shape[1])
+        scaled = distance / reach
+        root = np.sqrt((1.0 - np.abs(scaled) ** 3) ** 3)
+        basis = scaled[..., None] ** np.arange(self.degree + 1) * root[..., None]
+        inverse = np.linalg.pinv(basis)[:, :3] * root[:, None]
+        factors = np.stack([np.ones(len(at)), 1.0 / reach[:, 0], 2.0 / reach[:, 0] ** 2], axis=1)
+        return np.asarray(inverse * factors[..., None])
+
+
+def _half_width(kernel: Callable[[int], Array], least: int, frequency: float) -> int:
+    """Half width [samples] of the kernel whose gain is nearest to 0.5 at a frequency [1/sample]."""
+
+    def gain(half: int) -> float:
+        wave = np.cos(2.0 * np.pi * frequency * np.arange(-half, half + 1))
+        return float(kernel(half) @ wave)
+
+    below = least  # the gain falls with the width
+    if gain(below) <= 0.5:
+        return below
+    above = 2 * below
+    while gain(above) > 0.5:
+        below, above = above, 2 * above
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if gain(middle) > 0.5 else (below, middle)
+    return below if gain(below) - 0.5 < 0.5 - gain(above) else above

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from pkm_description.errors import PkmError
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import text_table
 
-from pkm_identification.errors import RecordingError
-from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
-from pkm_identification.report.run_comparison import (
+from pkm_identification.compare import (
     compared_on_other_data,
     parameter_differences,
     read_results,
     results_table,
 )
+from pkm_identification.errors import RecordingError
+from pkm_identification.nodes.node_settings import add_recording_options, read_inputs
 from pkm_identification.validation.ladder import ladder_table, model_ladder
 
 

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from pkm_description.errors import PkmError
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.settings import default_of
 
-from pkm_identification.excitation.design import design_excitation
-from pkm_identification.excitation.design_result import ExcitationDesign
-from pkm_identification.excitation.executors import dask_executor
+from pkm_identification.excitation.design import ExcitationDesign, design_excitation
 from pkm_identification.excitation.export import RATE, write_all
+from pkm_identification.excitation.search import dask_executor
 from pkm_identification.excitation.settings import ExcitationSettings
 
 #: settings that have an option of their own; all of them can stand in the file of --config

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.errors import PkmError
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_description.motion.recorded_poses import RecordedPoses
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import text_table
 
-from pkm_identification.identifiability.motion_value import MotionValue, motion_value
-from pkm_identification.identifiability.plots import write_plot
+from pkm_identification.identifiability.motion_value import MotionValue, motion_value, write_plot
 
 #: Hz
 RATE = 50.0

@@ -10,16 +10,15 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
 from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
 from pkm_identification.online.identifier import OnlineIdentifier
-from pkm_identification.online.news import News
+from pkm_identification.online.overlay import News
 from pkm_identification.online.settings import OnlineSettings
-from pkm_identification.recording.bag_recordings import read_recordings
-from pkm_identification.recording.recording import Recording
+from pkm_identification.recording.recording import Recording, read_recordings
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -20,7 +20,7 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.writing import make_folder, write_text
-from pkm_estimation.stream.lag_rule import allowed_lag
+from pkm_estimation.stream.backlog import allowed_lag
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
@@ -29,12 +29,11 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 from std_srvs.srv import SetBool, Trigger
 
 from pkm_identification.nodes.node_settings import OnlineNodeSettings, output_directory
-from pkm_identification.online.backlog import OnlineBacklog
 from pkm_identification.online.identifier import OnlineSample
 from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import Payload
 from pkm_identification.online.settings import OnlineSettings
-from pkm_identification.online.stream import OnlineStream
+from pkm_identification.online.stream import OnlineBacklog, OnlineStream
 
 #: ns between two messages of the parameters and of the payload
 _PARAMETER_PERIOD = 100_000_000

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.online.block import BlockEnd
 from pkm_identification.online.estimators import (
     ExtendedKalmanFilter,
     FixedNoise,
     RecursiveLeastSquares,
     UnscentedKalmanFilter,
 )
-from pkm_identification.online.load_change import Kept
 from pkm_identification.online.observation import OnlineObservation
+from pkm_identification.online.payload import Kept
 from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.segment import BlockEnd
 from pkm_identification.online.settings import OnlineSettings
 
 #: steps of an estimate towards the likeliest noise; the next one goes on from there

@@ -18,7 +18,7 @@ from scipy.stats import chi2
 
 from pkm_identification.fitting.lack_of_fit import CHANCE
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.segment_fit import SegmentFit
+from pkm_identification.online.segment import SegmentFit
 
 #: part of a drive's friction by which it must have changed, and further changed to be said again
 LEAST, AGAIN = 0.05, 0.05

@@ -14,7 +14,6 @@ from functools import partial
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
     LOAD_FRICTION,
@@ -25,12 +24,12 @@ from pkm_identification.columns.joint_terms import (
     Form,
     Ripple,
 )
+from pkm_identification.columns.term import JointSamples
 from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK_TITLE, WAVES, fading
 from pkm_identification.fitting.lack_of_fit import is_there
 from pkm_identification.judgement.score import Evidence, Explained, log_probability
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.segment import Segment
-from pkm_identification.online.segment_fit import SegmentFit
+from pkm_identification.online.segment import Segment, SegmentFit
 
 #: part that evidence keeps from one segment to the next
 KEPT = 0.8

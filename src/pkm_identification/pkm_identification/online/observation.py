@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import DriveRegressor
-from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 
-from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.columns.term import Term
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import WindowSample

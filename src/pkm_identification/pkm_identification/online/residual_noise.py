@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.online.block import OWN, Block, BlockEnd, sample_values
+from pkm_identification.online.segment import OWN, Block, BlockEnd, sample_values
 
 #: s, length of the longest blocks, and how long they are remembered
 BLOCK, MEMORY = 1.0, 20.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pkm_description.report.text_table import text_table
+from pkm_description.report.words import text_table
 
-from pkm_identification.estimator.force_fit import FitResult, ForceFit
+from pkm_identification.estimator.constrained import FitResult, ForceFit
 
 #: unit by the end of a name, of the usual parameters
 UNITS = {

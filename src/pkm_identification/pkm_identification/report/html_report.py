@@ -13,8 +13,7 @@ from pkm_description.report.words import sentence_of
 from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.report import plots
 from pkm_identification.result import COMPLETE, INFEASIBLE, INSUFFICIENT, IdentificationResult
-from pkm_identification.validation.force_comparison import ForceComparison
-from pkm_identification.validation.held_out import NOT_JUDGED
+from pkm_identification.validation.held_out import NOT_JUDGED, ForceComparison
 
 #: units of a body's parameters
 _OF_BODIES = {'m': 'kg', 'mx': 'kg m', 'my': 'kg m', 'mz': 'kg m'} | dict.fromkeys(

@@ -6,13 +6,13 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, Margins, inline, new_figure
+from pkm_description.report.page import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, Margins, inline, new_figure
 from scipy.signal import welch
 
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.result import IdentificationResult
-from pkm_identification.validation.force_comparison import ForceComparison
+from pkm_identification.validation.held_out import ForceComparison
 
 #: of strips with numbers of up to seven digits
 MARGINS = Margins(0.8, 0.12, 0.45, 0.3, 0.6, 0.12)

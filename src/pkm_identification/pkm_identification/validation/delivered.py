@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics import friction_forces, inverse_dynamics
-from pkm_description.errors import MachineFileError
-from pkm_description.machine import Machine
+from pkm_description.dynamics import forward_dynamics, friction_forces, inverse_dynamics
+from pkm_description.errors import ConfigurationError, MachineFileError
+from pkm_description.kinematics import joint_motion, motion_from_drives
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_description import loading
 from pkm_identification.blocks import joined
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.fitting.machine_of_parameters import is_carried
-from pkm_identification.fitting.overlay_values import overlay_values
+from pkm_identification.fitting.physical_machine import is_carried, overlay_values
 from pkm_identification.fitting.prediction import predicted_efforts
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData
+
+#: steps of the integration per sample of the recording
+STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -92,3 +95,125 @@ def forces_beyond_overlay(model: ObservationModel, data: PreparedData, parameter
     kept = model.with_terms([term for term, _, good in pairs if good])
     own = np.concatenate([parameters[: model.structure_count], *(parameters[part] for _, part, good in pairs if good)])
     return predicted_efforts(model, data, parameters) - predicted_efforts(kept, data.with_model(kept), own)
+
+
+# Direct dynamics: the machine as delivered gets the measured efforts, and shall move like the real one.
+#
+# Short windows, each from the measured state. Over long ones every simulation of a machine without its controller runs
+# away, however good its parameters are: errors of the efforts are integrated twice.
+@dataclass(frozen=True)
+class DirectDynamics:
+    """Simulated against measured motion of the drives at the ends of the windows.
+
+    Attributes
+    ----------
+    window : s, length of each
+    count : of windows
+    position_rms, velocity_rms : (A,) error, m or rad and m/s or rad/s
+    displacement_rms : (A,) how far the drives move beside going on at the speed that they had at first, m or rad
+    velocity_change_rms : (A,) how much their speeds change, m/s or rad/s
+    """
+
+    window: float
+    count: int
+    position_rms: Array
+    velocity_rms: Array
+    displacement_rms: Array
+    velocity_change_rms: Array
+
+    @property
+    def relative(self) -> Array:
+        """Errors of the speeds as a part of their changes (A,): 1 is a machine that forces do not move."""
+        return np.asarray(self.velocity_rms / self.velocity_change_rms)
+
+    @property
+    def worst(self) -> float:
+        """The largest of them."""
+        return float(self.relative.max())
+
+    def __str__(self) -> str:
+        return (
+            f'direct dynamics: {self.count} windows of {self.window:.3g} s, speeds at their ends are wrong by '
+            f'{100 * float(self.relative.min()):.3g} to {100 * self.worst:.3g} % of their changes'
+        )
+
+
+def direct_dynamics(machine: Machine, data: PreparedData, extra_forces: Array, window: float) -> DirectDynamics:
+    """Simulate windows of a recording by forward dynamics under the measured efforts.
+
+    Parameters
+    ----------
+    machine : as delivered
+    data : a prepared recording
+    extra_forces : (N, A) part of the measured efforts that is not for bodies and friction of the machine file
+    window : s
+
+    Raises
+    ------
+    ConfigurationError
+        More drives than degrees of freedom, or a recording without a window of this length.
+    """
+    if machine.actuated_count != machine.degrees_of_freedom:
+        raise ConfigurationError(
+            f'{machine.name}: direct dynamics needs as many drives as degrees of freedom, it has '
+            f'{machine.actuated_count} and {machine.degrees_of_freedom}; set direct_window to 0'
+        )
+    rate = data.recording.sample_rate
+    length = max(1, round(window * rate))
+    starts = np.arange(data.inner.start, data.inner.stop - length, length)
+    if not len(starts):
+        raise ConfigurationError(
+            f'direct_window = {window:g} s: {data.recording.source} has '
+            f'{(data.inner.stop - data.inner.start) / rate:.3g} s without the ends of the filters; choose a shorter one'
+        )
+    efforts = data.recording.forces - extra_forces
+    positions, velocities = data.samples.positions, data.samples.velocities
+    state = np.stack([positions[starts], velocities[starts]])
+    step = 1.0 / rate / STEPS
+    width = _smoothing(machine, state, efforts[starts], step)
+    for sample in range(length):
+        now, then = efforts[starts + sample], efforts[starts + sample + 1]
+        for part in range(STEPS):
+            ends = [now + (then - now) * (part + place) / STEPS for place in (0.0, 0.5, 1.0)]
+            state = _runge_kutta(machine, state, ends, step, width)
+    last = starts + length
+    straight = positions[starts] + velocities[starts] * length / rate
+    return DirectDynamics(
+        length / rate, len(starts),
+        _rms(state[0] - positions[last]), _rms(state[1] - velocities[last]),
+        _rms(positions[last] - straight), _rms(velocities[last] - velocities[starts]),
+    )  # fmt: skip
+
+
+def _runge_kutta(machine: Machine, state: Array, efforts: list[Array], step: float, width: float) -> Array:
+    """States (2, W, A) one step later, by the classical method; efforts (W, A) at begin, middle and end."""
+    first = _slope(machine, state, efforts[0], width)
+    second = _slope(machine, state + 0.5 * step * first, efforts[1], width)
+    third = _slope(machine, state + 0.5 * step * second, efforts[1], width)
+    fourth = _slope(machine, state + step * third, efforts[2], width)
+    return np.asarray(state + step / 6.0 * (first + 2.0 * second + 2.0 * third + fourth))
+
+
+def _slope(machine: Machine, state: Array, efforts: Array, width: float, friction: bool = True) -> Array:
+    """Velocities and accelerations (2, W, A) of the drives in states (2, W, A)."""
+    positions, velocities = state
+    motion = motion_from_drives(machine, np.zeros(len(positions)), positions, velocities, np.zeros_like(positions))
+    found = forward_dynamics(
+        machine, motion.position, motion.rotation_base_platform, motion.twist, efforts, friction, width
+    )
+    return np.stack([velocities, _drive_accelerations(machine, motion, found)])
+
+
+def _drive_accelerations(machine: Machine, motion: PlatformMotion, acceleration: Array) -> Array:
+    moved = replace(motion, linear_acceleration=acceleration[:, :3], angular_acceleration=acceleration[:, 3:])
+    return joint_motion(machine, moved).accelerations[:, machine.drive_columns]
+
+
+def _smoothing(machine: Machine, state: Array, efforts: Array, step: float) -> float:
+    """Width of the sign's tanh: a speed that friction takes away in one step, else it would swing to and fro."""
+    with_it, without = (_slope(machine, state, efforts, 0.0, friction)[1] for friction in (True, False))
+    return float(step * np.abs(with_it - without).max())
+
+
+def _rms(values: Array) -> Array:
+    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))

@@ -15,24 +15,20 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices
 from pkm_description.machine import Machine, RigidBody
 
-from pkm_identification.columns.chosen import observation_model
-from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel, observation_model
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.interface import estimator_after
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import is_inertial
 from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.physical_machine import physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.judgement.force_error import ForceError
-from pkm_identification.judgement.identifiability import classify
-from pkm_identification.judgement.significance import IDENTIFIED
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.judgement.significance import IDENTIFIED, classify
+from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
-from pkm_identification.validation.force_comparison import compare_forces
-from pkm_identification.validation.held_out import require_other_data
+from pkm_identification.validation.held_out import compare_forces, require_other_data
 
 
 @dataclass(frozen=True)

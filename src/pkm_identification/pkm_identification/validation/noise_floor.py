@@ -17,8 +17,7 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.motion_source.filters import low_pass
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
 
 #: residual over noise floor up to which the residual counts as noise

@@ -16,18 +16,16 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
-from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.motion_source.filters import parallel_filter
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
-from pkm_identification.validation.force_comparison import filtered
-from pkm_identification.validation.held_out import require_other_data
+from pkm_identification.validation.held_out import filtered, require_other_data
 
 Run = TypeVar('Run')
 Values = TypeVar('Values')

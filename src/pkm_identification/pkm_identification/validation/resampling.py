@@ -21,8 +21,7 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.motion_source.bands import Bands
-from pkm_identification.preparation import prepare
-from pkm_identification.prepared_data import PreparedData
+from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
 
 #: blocks are at least this many times longer than the residuals are correlated in the formula

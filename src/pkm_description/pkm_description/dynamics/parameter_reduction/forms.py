@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_maps import ParameterMap
+from pkm_description.dynamics.parameters import ParameterMap
 from pkm_description.machine import INERTIAL_PARAMETERS
 
 _AXES = ('x', 'y', 'z')

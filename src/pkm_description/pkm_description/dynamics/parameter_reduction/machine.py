@@ -17,15 +17,20 @@ from pkm_description.dynamics.friction import (
 )
 from pkm_description.dynamics.friction_loads import friction_loads
 from pkm_description.dynamics.open_chain import open_chain_regressor
-from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
-from pkm_description.dynamics.parameters import rigid_body_parameters
+from pkm_description.dynamics.parameters import (
+    ParameterMap,
+    rigid_body_parameters,
+    rotor_parameter_names,
+    rotor_parameters,
+    rotor_regressor,
+    sharing_matrix,
+)
 from pkm_description.dynamics.regressor import rigid_body_regressor
-from pkm_description.dynamics.rotors import rotor_parameter_names, rotor_parameters, rotor_regressor
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.joint_motion import joint_motion
-from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.machine import Machine
 
 Forms = Mapping[str, BodyForm]

@@ -11,10 +11,9 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError, KinematicsError
 from pkm_description.machine import INERTIAL_PARAMETERS
 
-from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.own_equations.constraints import Constraints, OwnMotion
 from pkm_identification.columns.own_equations.differences import jacobian, second_along
-from pkm_identification.columns.term import Term
+from pkm_identification.columns.term import JointSamples, Term
 
 #: position (N, 3) m and rotation (N, 3, 3) of a body's frame, in a frame that does not move, by coordinates (N, n)
 BodyMap = Callable[[Array], tuple[Array, Array]]

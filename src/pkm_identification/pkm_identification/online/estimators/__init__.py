@@ -5,11 +5,15 @@ and ``normalised_innovations``; :class:`HealthMonitor` watches any of them.
 """
 
 from pkm_identification.estimator.recursive import RecursiveLeastSquares
-from pkm_identification.online.estimators.extended import ExtendedKalmanFilter
 from pkm_identification.online.estimators.feasible_bodies import FeasibleBodies
 from pkm_identification.online.estimators.health import EstimatorHealth, HealthMonitor
-from pkm_identification.online.estimators.random_walk import FixedNoise, RandomWalk, RobbinsMonro
-from pkm_identification.online.estimators.unscented import UnscentedKalmanFilter
+from pkm_identification.online.estimators.square_root import (
+    ExtendedKalmanFilter,
+    FixedNoise,
+    RandomWalk,
+    RobbinsMonro,
+    UnscentedKalmanFilter,
+)
 
 __all__ = [
     'EstimatorHealth', 'ExtendedKalmanFilter', 'FeasibleBodies', 'FixedNoise', 'HealthMonitor', 'RandomWalk',

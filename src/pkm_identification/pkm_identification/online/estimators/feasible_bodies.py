@@ -8,8 +8,7 @@ from pkm_description.arrays import Array
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.estimator.log_cholesky import coordinates_of, matrices_of, slopes_of
 from pkm_identification.estimator.pseudo_inertia import COLUMNS, ROWS, parameters_by_whitened, pseudo_inertia
-from pkm_identification.online.estimators.extended import ModelWithJacobian
-from pkm_identification.online.estimators.unscented import PointModel
+from pkm_identification.online.estimators.square_root import ModelWithJacobian, PointModel
 
 
 class FeasibleBodies:

@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.prior import checked_vector
+from pkm_identification.estimator.recursive import checked_vector
 
 #: standard deviations by which the mean square of the innovations may be beside 1
 BESIDE_ONE = 5.0

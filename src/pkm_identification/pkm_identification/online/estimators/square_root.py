@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
+from pkm_estimation.filters.interface import CorrectionMemory
+from pkm_estimation.filters.unscented import ScaledUnscentedTransform
+from pkm_estimation.kernels.unscented import filter_data
 
-from pkm_identification.estimator.prior import checked_variances, checked_vector, covariance_factor
-from pkm_identification.kernels.parameter_filter import add_noise, take_measurement
-from pkm_identification.online.estimators.random_walk import FixedNoise, RandomWalk
+from pkm_identification.estimator.recursive import checked_variances, checked_vector, covariance_factor
+from pkm_identification.kernels.parameter_filter import add_noise, draw_parameter_points, set_slopes, take_measurement
+from pkm_identification.kernels.unscented_slopes import independent_slopes
+
+#: from parameters (N, P) to forces (N, m)
+PointModel = Callable[[Array], Array]
+
+#: printed by Oh (2003) for his pendulum
+LEAST_ALPHA = 1e-4
+#: from parameters (P,) to forces (m,) and their derivatives (m, P)
+ModelWithJacobian = Callable[[Array], tuple[Array, Array]]
 
 
 class ParameterFilter:
@@ -144,3 +156,140 @@ def _triangle(rows: Array) -> Array:
     """Lower triangular factor (n, n) of the covariance whose factor has rows (n, k)."""
     factor = np.transpose(np.asarray(np.linalg.qr(rows.T, mode='r')))
     return np.asarray(factor * np.where(np.diagonal(factor) < 0.0, -1.0, 1.0), dtype=float)
+
+
+class FixedNoise:
+    """The same variances before every sample.
+
+    Parameters
+    ----------
+    variances : (P,) by which the parameters wander in one sample; 0 for constants
+    """
+
+    def __init__(self, variances: Array) -> None:
+        self.variances = _variances(variances)
+
+    def learn(self, step: Array) -> None:
+        """Learn from the step (P,) of a correction: nothing, here."""
+
+
+class RobbinsMonro:
+    """Variances that follow the squares of the corrections: Oh (2003), Eq. 2.75, restricted to a diagonal.
+
+    ``Q <- (1 - gain) Q + gain diag(K e e^T K^T)``, where ``K e`` is the correction of the parameters.
+
+    Parameters
+    ----------
+    gain : in (0, 1]
+    variances : (P,) at the start
+    """
+
+    def __init__(self, gain: float, variances: Array) -> None:
+        if not 0.0 < gain <= 1.0:
+            raise ValueError(f'gain = {gain}: must be above 0 and at most 1')
+        self.gain, self.variances = gain, _variances(variances)
+
+    def learn(self, step: Array) -> None:
+        """Learn from the step (P,) of a correction."""
+        self.variances *= 1.0 - self.gain
+        self.variances += self.gain * step**2
+
+
+#: process noise of a filter
+RandomWalk = FixedNoise | RobbinsMonro
+
+
+def _variances(values: Array) -> Array:
+    variances = np.array(values, dtype=float)
+    if not (np.isfinite(variances).all() and (variances >= 0.0).all()):
+        raise ValueError(f'variances of a random walk must be finite and at least 0, got {values!r}')
+    return variances
+
+
+class ExtendedKalmanFilter(ParameterFilter):
+    """Kalman filter of parameters: the model is linearised at the last estimate. Exact for linear models."""
+
+    def update(self, model: Array | ModelWithJacobian, forces: Array, noise_variances: Array) -> None:
+        """Take one sample.
+
+        Parameters
+        ----------
+        model : regressor (m, P), or a function from parameters (P,) to forces (m,) and their derivatives (m, P)
+        forces : (m,) measured
+        noise_variances : (m,) of them; infinite where a row is not to be used
+        """
+        measured, variances = self._before(forces, noise_variances)
+        if callable(model):
+            expected, jacobian = model(self._parameters.copy())
+        else:
+            expected, jacobian = model @ self._parameters, model
+        used = variances < inf
+        # rows that are not used may hold anything
+        slopes = np.where(used[:, None], np.asarray(jacobian, dtype=float)[:, self._active], 0.0)
+        set_slopes(self._columns, len(self._active), slopes)
+        self._after(np.where(used, measured - expected, 0.0), variances)
+
+
+class UnscentedKalmanFilter(ParameterFilter):
+    """Unscented filter in square-root form: the model is evaluated at 2 P + 1 points, no derivatives are needed.
+
+    All sums are over differences from the centre point, in which the large cancelling weights of a small ``alpha`` do
+    not occur (see :mod:`pkm_estimation.kernels.unscented`).
+
+    Parameters
+    ----------
+    parameters, covariance, random_walk, limit : as of :class:`ParameterFilter`
+    alpha : distance of the points, from 1e-4 to 1
+    beta, kappa : 2 for Gaussian parameters; Oh prints ``3 - P``, and where that is impossible 0
+    """
+
+    def __init__(
+        self,
+        parameters: Array,
+        covariance: Array,
+        random_walk: RandomWalk | None = None,
+        limit: float = inf,
+        alpha: float = 1e-2,
+        beta: float = 2.0,
+        kappa: float = 0.0,
+    ) -> None:
+        self._scaling = (alpha, beta, kappa)
+        super().__init__(parameters, covariance, random_walk, limit)
+
+    def _set_factor(self, factor: Array, rows: int) -> None:
+        super()._set_factor(factor, rows)
+        size = len(self._active)
+        self._transform = ScaledUnscentedTransform(size, *self._scaling, least_alpha=LEAST_ALPHA)
+        transform = self._transform
+        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight)
+        self._struct, self._distance = structure(data), float(data.scaling[0])
+        self._correction = CorrectionMemory.of(size, rows)
+        self._active_points = np.zeros((2 * size + 1, size))
+        self._points = np.tile(self._parameters, (2 * size + 1, 1))
+        self._residual = np.zeros(rows)
+
+    def update(self, model: Array | PointModel, forces: Array, noise_variances: Array) -> None:
+        """Take one sample.
+
+        Parameters
+        ----------
+        model : regressor (m, P), or a function from parameters (N, P), one set per row, to forces (N, m)
+        forces : (m,) measured
+        noise_variances : (m,) of them; infinite where a row is not to be used
+        """
+        measured, variances = self._before(forces, noise_variances)
+        draw_parameter_points(self._columns, self._state, self._distance, self._active_points)
+        self._points[:, self._active] = self._active_points
+        values = model(self._points) if callable(model) else self._points @ np.transpose(model)
+        data = self._correction.data
+        used = np.flatnonzero(variances < inf)
+        data.values[:], data.measurement[:] = values, measured
+        if not (np.isfinite(data.values[:, used]).all() and np.isfinite(measured[used]).all()):
+            raise ValueError('forces, and those of the model, must be finite numbers')
+        data.noise[:] = 0.0
+        data.noise[used, used] = variances[used]
+        data.used[: len(used)], data.used_count[0] = used, len(used)
+        whitened = np.where(variances < inf, 1.0, inf)
+        if not independent_slopes(self._struct, self._correction.struct, self._columns, self._residual):
+            raise ValueError('the noise of the forces, with the curvature of the model, is not positive definite')
+        self._after(self._residual, whitened)

@@ -1,0 +1,1 @@
+"""Formats that machines are imported from: URDF, SDF and MJCF."""

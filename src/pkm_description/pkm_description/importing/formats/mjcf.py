@@ -1,0 +1,360 @@
+"""Read MJCF through MuJoCo itself: a compiled model has all defaults, angles and inertias resolved.
+
+Meshes are needed only where bodies take their mass from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pkm_description.arrays import Array
+from pkm_description.importing.formats.urdf import tree_places
+from pkm_description.importing.graph import (
+    HERE,
+    Body,
+    Graph,
+    ImportMachineError,
+    JointValues,
+    Link,
+    Placement,
+    frame_along,
+    moved,
+    turned,
+)
+
+_CONNECT, _WELD, _JOINT = 0, 1, 2
+
+#: m; connections of two bodies that are nearer to each other are the same point
+_SAME_POINT = 1e-6
+_KINDS = ('free', 'ball', 'prismatic', 'revolute')
+
+
+def mjcf_graph(path: Path, keyframe: str | None = None) -> Graph:
+    """Bodies, joints and equality constraints of an MJCF.
+
+    Parameters
+    ----------
+    keyframe : name of the keyframe that is the start; None: ``home`` where there is one, or the file's zero
+
+    Raises
+    ------
+    ImportMachineError
+        MuJoCo is missing or refuses the file, or there is no such keyframe.
+    """
+    model = compiled(path)
+    configuration, notes = start(model, path, keyframe)
+    world = name_of(model, 'body', 0)
+    bodies = {world: Body(world)}
+    links: list[Link] = []
+    for index in range(1, model.nbody):
+        body = _body(model, index)
+        bodies[body.name] = body
+        for link in _joints(model, index, configuration):
+            for end in (link.first, link.second):
+                bodies.setdefault(end, Body(end))
+            links.append(link)
+    driven, lost = _driven(model)
+    notes += [*lost, *_lost_of_balls(model)]
+    links = [replace(link, driven=link.name in driven) for link in links]
+    places = tree_places([_at_start(model, link, configuration) for link in links], world)
+    loops, couplings, more = loops_and_couplings(model, path)
+    frames = {name: (name, HERE) for name in bodies}
+    for site in range(model.nsite):
+        at = name_of(model, 'body', int(model.site_bodyid[site]))
+        place = placement(model.site_pos[site], model.site_quat[site])
+        frames.setdefault(name_of(model, 'site', site), (at, place))
+    return Graph(
+        name=path.stem if model.names[:1] == b'\0' else model.names.split(b'\0')[0].decode(),
+        source=path.name,
+        bodies=bodies,
+        links=(*links, *loops),
+        base=world,
+        places=places,
+        frames=frames,
+        gravity=np.array(model.opt.gravity),
+        notes=(*notes, *more),
+        couplings=couplings,
+        link_frames=frozenset(frames),
+    )
+
+
+def start(model: Any, path: Path, keyframe: str | None) -> tuple[Any, list[str]]:
+    """Configuration of MuJoCo's model (nq,) at the start, and notes on it."""
+    names = [name_of(model, 'key', key) for key in range(model.nkey)]
+    if keyframe is not None:
+        if keyframe not in names:
+            raise ImportMachineError(f'{path}: no keyframe {keyframe!r}; keyframes: {", ".join(names) or "none"}')
+        return np.array(model.key_qpos[names.index(keyframe)]), []
+    if 'home' in names:
+        return np.array(model.key_qpos[names.index('home')]), ["home starts from the keyframe 'home'"]
+    return np.array(model.qpos0), []
+
+
+def _body(model: Any, index: int) -> Body:
+    name = name_of(model, 'body', index)
+    own = Body(name, float(model.body_mass[index]), np.zeros(3), np.diag(model.body_inertia[index]))
+    return own.moved(placement(model.body_ipos[index], model.body_iquat[index]))
+
+
+def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
+    """Joints between a body and its parent, one after the other; bodies without mass between them."""
+    name = name_of(model, 'body', index)
+    first = name_of(model, 'body', int(model.body_parentid[index]))
+    before = placement(model.body_pos[index], model.body_quat[index])
+    count = int(model.body_jntnum[index])
+    if count == 0:
+        return [Link(f'{name}_mount', 'fixed', first, name, before)]
+    links = []
+    for place in range(count):
+        joint = int(model.body_jntadr[index]) + place
+        second = name if place == count - 1 else f'{name}_{place + 1}'
+        kind, address = _KINDS[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint])
+        anchor = Placement(np.array(model.jnt_pos[joint])) if kind in ('revolute', 'ball') else HERE
+        axis, zero = np.array(model.jnt_axis[joint]), float(model.qpos0[address])
+        # a joint at its reference stands where the body's pose says
+        reference = {'revolute': turned(axis, -zero), 'prismatic': moved(axis, -zero)}.get(kind, HERE)
+        links.append(
+            Link(
+                name_of(model, 'joint', joint),
+                kind,
+                first,
+                second,
+                before @ anchor @ reference,
+                anchor,
+                axis,
+                position=float(configuration[address]) if kind in ('revolute', 'prismatic') else 0.0,
+                values=_values(model, joint, kind),
+            )
+        )
+        first, before = second, HERE
+    return links
+
+
+def _at_start(model: Any, link: Link, configuration: Any) -> Link:
+    """Balls and free bodies as they are at the start: their motion put into the first frame."""
+    if link.kind not in ('ball', 'free'):
+        return link
+    names = [name_of(model, 'joint', joint) for joint in range(model.njnt)]
+    address = int(model.jnt_qposadr[names.index(link.name)])
+    if link.kind == 'ball':
+        return replace(
+            link, first_frame=link.first_frame @ placement(np.zeros(3), configuration[address : address + 4])
+        )
+    pose = placement(configuration[address : address + 3], configuration[address + 3 : address + 7])
+    return replace(link, first_frame=pose)
+
+
+def _values(model: Any, joint: int, kind: str) -> JointValues:
+    column = int(model.jnt_dofadr[joint])
+    limited = bool(model.jnt_limited[joint]) and kind in ('revolute', 'prismatic')
+    lower, upper = (float(bound) for bound in model.jnt_range[joint])
+    force = float(model.jnt_actfrcrange[joint][1]) if model.jnt_actfrclimited[joint] else np.inf
+    turning = 1.0 if kind in ('revolute', 'prismatic') else 0.0
+    return JointValues(
+        lower=lower if limited else -np.inf,
+        upper=upper if limited else np.inf,
+        effort=min(force, _largest_force(model, joint)),
+        viscous=turning * float(np.ravel(model.dof_damping[column])[0]),
+        coulomb=turning * float(model.dof_frictionloss[column]),
+        rotor_inertia=turning * float(model.dof_armature[column]),
+        stiffness=float(np.ravel(model.jnt_stiffness[joint])[0]),
+    )
+
+
+def _largest_force(model: Any, joint: int) -> float:
+    """Largest force of the actuators at a joint, through their gears."""
+    force = np.inf
+    for actuator in range(model.nu):
+        if int(model.actuator_trntype[actuator]) in (0, 1) and int(model.actuator_trnid[actuator][0]) == joint:
+            gear = abs(float(model.actuator_gear[actuator][0]))
+            if model.actuator_forcelimited[actuator]:
+                force = gear * float(np.abs(model.actuator_forcerange[actuator]).max())
+            elif model.actuator_ctrllimited[actuator] and int(model.actuator_biastype[actuator]) == 0:
+                gain = float(model.actuator_gainprm[actuator][0])
+                force = gear * gain * float(np.abs(model.actuator_ctrlrange[actuator]).max())
+    return force if force > 0.0 else np.inf
+
+
+def _lost_of_balls(model: Any) -> list[str]:
+    """Notes on friction and armature of ball joints, which a machine file cannot say."""
+    lost = []
+    for joint in range(model.njnt):
+        column = int(model.jnt_dofadr[joint])
+        if _KINDS[int(model.jnt_type[joint])] == 'ball' and (
+            np.ravel(model.dof_damping[column])[0] > 0.0
+            or model.dof_frictionloss[column] > 0.0
+            or model.dof_armature[column] > 0.0
+        ):
+            lost.append(name_of(model, 'joint', joint))
+    return [f'friction and armature of ball joints are lost: {", ".join(lost)}'] if lost else []
+
+
+def _driven(model: Any) -> tuple[set[str], list[str]]:
+    """Joints that actuators move, and notes on other actuators."""
+    driven, lost = set(), []
+    for actuator in range(model.nu):
+        if int(model.actuator_trntype[actuator]) in (0, 1):
+            driven.add(name_of(model, 'joint', int(model.actuator_trnid[actuator][0])))
+        else:
+            lost.append(f'actuator {name_of(model, "actuator", actuator)} does not act on a joint and is left out')
+    return driven, lost
+
+
+def loops_and_couplings(model: Any, path: Path) -> tuple[list[Link], tuple[tuple[str, str], ...], list[str]]:
+    """Loops of ``connect`` and ``weld``, joints that ``joint`` ties to each other, and notes.
+
+    Two connections between the same two bodies are a hinge through both points, three a rigid connection.
+    """
+    connected: dict[tuple[str, str], list[tuple[str, Placement, Placement]]] = {}
+    loops: list[Link] = []
+    couplings: list[tuple[str, str]] = []
+    notes = []
+    for index in range(model.neq):
+        name, kind = name_of(model, 'equality', index), int(model.eq_type[index])
+        if not model.eq_active0[index]:
+            notes.append(f'equality {name} is not active and is left out')
+        elif kind == _CONNECT:
+            (first, at_first), (second, at_second) = _anchors(model, index)
+            connected.setdefault((first, second), []).append((name, at_first, at_second))
+        elif kind == _WELD:
+            loops.append(_weld(model, index, name))
+        elif kind == _JOINT:
+            ties = [
+                name_of(model, 'joint', int(ids[index]))
+                for ids in (model.eq_obj1id, model.eq_obj2id)
+                if ids[index] >= 0
+            ]
+            couplings.append((ties[0], ties[-1]))
+        else:
+            raise ImportMachineError(
+                f'{path}: equality {name!r} is of a type that cannot be imported; known: connect, weld, joint'
+            )
+    for (first, second), points in connected.items():
+        loops.append(_joined(first, second, points))
+    return loops, tuple(couplings), notes
+
+
+def _anchors(model: Any, index: int) -> tuple[tuple[str, Placement], tuple[str, Placement]]:
+    """Both bodies of a connection, and its point in their frames."""
+    import mujoco
+
+    ends = (int(model.eq_obj1id[index]), int(model.eq_obj2id[index]))
+    if int(model.eq_objtype[index]) == int(mujoco.mjtObj.mjOBJ_SITE):
+        return _site(model, ends[0]), _site(model, ends[1])
+    data = np.array(model.eq_data[index])
+    return (
+        (name_of(model, 'body', ends[0]), Placement(data[0:3])),
+        (name_of(model, 'body', ends[1]), Placement(data[3:6])),
+    )
+
+
+def _site(model: Any, site: int) -> tuple[str, Placement]:
+    place = placement(model.site_pos[site], model.site_quat[site])
+    return name_of(model, 'body', int(model.site_bodyid[site])), place
+
+
+def _weld(model: Any, index: int, name: str) -> Link:
+    import mujoco
+
+    ends = (int(model.eq_obj1id[index]), int(model.eq_obj2id[index]))
+    if int(model.eq_objtype[index]) == int(mujoco.mjtObj.mjOBJ_SITE):
+        (first, at_first), (second, at_second) = _site(model, ends[0]), _site(model, ends[1])
+    else:
+        # points that coincide in both bodies, and the second body's axes in the first
+        data = np.array(model.eq_data[index])
+        first, second = (name_of(model, 'body', end) for end in ends)
+        at_first, at_second = placement(data[3:6], data[6:10]), Placement(data[0:3])
+    return Link(name, 'fixed', first, second, at_first, at_second, is_loop=True)
+
+
+def _joined(first: str, second: str, points: list[tuple[str, Placement, Placement]]) -> Link:
+    """One joint for all connections of two bodies: a ball, a hinge, or a rigid connection."""
+    name = points[0][0]
+    kept = [points[0]]
+    for point in points[1:]:
+        if np.linalg.norm(point[1].position - kept[0][1].position) > _SAME_POINT:
+            kept.append(point)
+    origin, other_origin = Placement(kept[0][1].position), Placement(kept[0][2].position)
+    if len(kept) == 1:
+        return Link(name, 'ball', first, second, origin, other_origin, is_loop=True)
+    frames = [_through(kept, side) for side in (1, 2)]
+    arms = [point[1].position - kept[0][1].position for point in kept[1:]]
+    flat = all(np.linalg.norm(np.cross(arms[0], arm)) < _SAME_POINT for arm in arms[1:])
+    return Link(name, 'revolute' if flat else 'fixed', first, second, frames[0], frames[1], is_loop=True)
+
+
+def _through(points: list[tuple[Any, ...]], side: int) -> Placement:
+    """Frame at the first point, z towards the second, x towards the third where there is one off the line."""
+    origin = points[0][side].position
+    arms = [point[side].position - origin for point in points[1:]]
+    frame = frame_along(arms[0], origin)
+    for arm in arms[1:]:
+        across = np.cross(frame.rotation[:, 2], arm)
+        if np.linalg.norm(across) > _SAME_POINT:
+            y = across / np.linalg.norm(across)
+            z = frame.rotation[:, 2]
+            return Placement(origin, np.column_stack([np.cross(y, z), y, z]))
+    return frame
+
+
+def compiled(path: Path) -> Any:
+    """Return MuJoCo's model of a file; without shapes where files of meshes or textures are missing.
+
+    Raises
+    ------
+    ImportMachineError
+        MuJoCo is not installed, does not take the file, or a body takes its mass from a mesh that is missing.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise ImportMachineError(
+            f'{path}: reading MJCF needs MuJoCo, which is not installed here: pip install mujoco'
+        ) from None
+    try:
+        return mujoco.MjSpec.from_file(str(path)).compile()
+    except ValueError as error:
+        whole = str(error)
+    try:
+        return _without_shapes(mujoco, path).compile()
+    except ValueError as error:
+        raise ImportMachineError(f'{path}: MuJoCo does not take it: {whole}; without shapes: {error}') from None
+
+
+def _without_shapes(mujoco: Any, path: Path) -> Any:
+    """Return the specification without what files beside it hold."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    for body in spec.bodies[1:]:
+        meshes = [geom for geom in body.geoms if geom.type == mujoco.mjtGeom.mjGEOM_MESH]
+        if meshes and not body.explicitinertial:
+            raise ImportMachineError(
+                f'{path}: body {body.name!r} takes its mass from the mesh {meshes[0].meshname!r}, whose file is '
+                'missing: put the meshes where the file expects them, or give the body an <inertial>'
+            )
+        for geom in meshes if body.explicitinertial else []:
+            spec.delete(geom)
+    for geom in list(spec.geoms):
+        if geom.type == mujoco.mjtGeom.mjGEOM_MESH or geom.hfieldname:
+            spec.delete(geom)
+        else:
+            geom.material = ''
+    for kind in ('skins', 'meshes', 'hfields', 'materials', 'textures'):
+        for element in list(getattr(spec, kind)):
+            spec.delete(element)
+    return spec
+
+
+def name_of(model: Any, kind: str, index: int) -> str:
+    """Name of an object of MuJoCo's model; an object without one is named by its number."""
+    name = getattr(model, kind)(index).name
+    return name or f'{kind}{index}'
+
+
+def placement(position: Array, quaternion: Array) -> Placement:
+    """Placement of a position (3,) m and a quaternion (4,), real part first."""
+    return Placement(np.array(position), Rotation.from_quat(np.roll(quaternion, -1)).as_matrix())

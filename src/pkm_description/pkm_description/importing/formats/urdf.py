@@ -1,0 +1,260 @@
+"""Read the tree of a URDF, and the loops that constraint elements close.
+
+The elements ``<constraint>`` are those proposed for urdfdom_headers (pull request 108): like joints, with an origin
+and an axis on either side; types ``link`` (the two frames coincide: a cut link), ``revolute`` (free about the parent's
+axis), ``spherical`` and ``universal``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.importing.formats.xml_values import attribute, inertia_tensor, number, numbers, rpy_placement, unit
+from pkm_description.importing.graph import (
+    HERE,
+    Body,
+    Graph,
+    ImportMachineError,
+    JointValues,
+    Link,
+    Placement,
+    frame_along,
+    moved,
+    turned,
+)
+
+_KINDS = {
+    'revolute': 'revolute',
+    'continuous': 'revolute',
+    'prismatic': 'prismatic',
+    'fixed': 'fixed',
+    'floating': 'free',
+    'spherical': 'ball',
+    'ball': 'ball',
+}
+_LOOP_KINDS = {'link': 'fixed', 'fixed': 'fixed', 'revolute': 'revolute', 'spherical': 'ball', 'universal': 'universal'}
+_DRAKE = 'https://drake.mit.edu'
+_MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+
+#: m/s^2; a URDF says nothing of gravity
+EARTH = np.array([0.0, 0.0, -9.81])
+
+
+def urdf_graph(root: Element, path: Path) -> Graph:
+    """Bodies, joints and loops of a URDF.
+
+    Raises
+    ------
+    ImportMachineError
+        Not a tree, or an element that cannot be read.
+    """
+    bodies = {}
+    for element in root.findall('link'):
+        body = _body(element, path)
+        bodies[body.name] = body
+    start = _start(root, path)
+    links = [_joint(element, path) for element in root.findall('joint')]
+    links = [replace(link, position=start.get(link.name, 0.0)) for link in links]
+    _require_known(links, bodies, path)
+    base = _root_of(links, bodies, path)
+    places = tree_places(links, base)
+    frames = {name: (name, HERE) for name in bodies}
+    for link in links:
+        frames.setdefault(link.name, (link.second, HERE))
+    driven, rotors = driven_joints(root), _rotor_inertias(root, path)
+    links = [replace(link, values=replace(link.values, rotor_inertia=rotors.get(link.name, 0.0))) for link in links]
+    loops = [_constraint(element, path) for element in root.findall('constraint')]
+    _require_known(loops, bodies, path)
+    couplings = tuple(
+        (joint.get('name', ''), mimic.get('joint', ''))
+        for joint in root.findall('joint')
+        if (mimic := joint.find('mimic')) is not None
+    )
+    return Graph(
+        name=root.get('name', path.stem),
+        source=path.name,
+        bodies=bodies,
+        links=(*(replace(link, driven=link.name in driven) for link in links), *loops),
+        base=base,
+        places=places,
+        frames=frames,
+        gravity=EARTH,
+        notes=('gravity is assumed to be 9.81 m/s^2 along -z of the base: a URDF does not say it',),
+        couplings=couplings,
+        link_frames=frozenset(bodies),
+    )
+
+
+def driven_joints(root: Element) -> set[str]:
+    """Joints that ``<ros2_control>`` commands; where there is none, that a ``<transmission>`` drives."""
+    commanded = {
+        joint.get('name', '')
+        for control in root.findall('ros2_control')
+        for joint in control.findall('joint')
+        if joint.find('command_interface') is not None
+    }
+    if commanded:
+        return commanded
+    return {
+        joint.get('name', '')
+        for transmission in root.findall('transmission')
+        if transmission.find('actuator') is not None
+        for joint in transmission.findall('joint')
+    }
+
+
+def tree_places(links: list[Link], base: str) -> dict[str, Placement]:
+    """Poses in the base of all bodies of a tree, its joints where their positions say, balls and the like at zero."""
+    places = {base: HERE}
+    waiting = list(links)
+    while ready := [link for link in waiting if link.first in places]:
+        for link in ready:
+            places[link.second] = places[link.first] @ link.first_frame @ motion(link) @ link.second_frame.inverse
+            waiting.remove(link)
+    return places
+
+
+def motion(link: Link) -> Placement:
+    """Motion of a joint at its position at the start."""
+    if link.kind == 'revolute':
+        return turned(link.axis, link.position)
+    return moved(link.axis, link.position) if link.kind == 'prismatic' else HERE
+
+
+def _start(root: Element, path: Path) -> dict[str, float]:
+    """Joint positions at the start that ``<ros2_control>`` gives as initial values."""
+    return {
+        joint.get('name', ''): number((parameter.text or '').strip(), f'{path}: initial_value of {joint.get("name")!r}')
+        for joint in root.iterfind('ros2_control/joint')
+        for state in joint.findall('state_interface')
+        for parameter in state.findall('param')
+        if state.get('name') == 'position' and parameter.get('name') == 'initial_value'
+    }
+
+
+def _rotor_inertias(root: Element, path: Path) -> dict[str, float]:
+    """Rotor inertias of joints, reflected to them, in Drake's words: inertia of the rotor, and gear ratio."""
+    found = {}
+    for transmission in root.findall('transmission'):
+        joint, actuator = transmission.find('joint'), transmission.find('actuator')
+        inertia = None if actuator is None else actuator.find(f'{{{_DRAKE}}}rotor_inertia')
+        if joint is not None and actuator is not None and inertia is not None:
+            where = f'{path}: transmission of {joint.get("name")!r}'
+            ratio = number(attribute(actuator.find(f'{{{_DRAKE}}}gear_ratio'), 'value'), f'{where}: gear_ratio', 1.0)
+            found[joint.get('name', '')] = ratio**2 * number(inertia.get('value'), f'{where}: rotor_inertia')
+    return found
+
+
+def _body(element: Element, path: Path) -> Body:
+    name, inertial = element.get('name', ''), element.find('inertial')
+    if inertial is None:
+        return Body(name)
+    where = f'{path}: link {name!r}'
+    mass = number(attribute(inertial.find('mass'), 'value'), f'{where}: mass')
+    moments = inertial.find('inertia')
+    tensor = inertia_tensor(np.array([number(attribute(moments, key), f'{where}: {key}') for key in _MOMENTS]))
+    return Body(name, mass, np.zeros(3), tensor).moved(_origin(inertial.find('origin'), where))
+
+
+def _origin(element: Element | None, where: str) -> Placement:
+    zero = np.zeros(3)
+    return rpy_placement(
+        numbers(attribute(element, 'xyz'), 3, f'{where}: xyz', zero),
+        numbers(attribute(element, 'rpy'), 3, f'{where}: rpy', zero),
+    )
+
+
+def _joint(element: Element, path: Path) -> Link:
+    name, kind = element.get('name', ''), element.get('type', '')
+    where = f'{path}: joint {name!r}'
+    if kind not in _KINDS:
+        raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_KINDS)}')
+    parent, child = (attribute(element.find(key), 'link') for key in ('parent', 'child'))
+    if parent is None or child is None:
+        raise ImportMachineError(f'{where}: has no parent or no child')
+    axis = (
+        unit(numbers(attribute(element.find('axis'), 'xyz'), 3, f'{where}: axis', np.array([1.0, 0.0, 0.0])), where)
+        if kind in ('revolute', 'continuous', 'prismatic')
+        else np.array([0.0, 0.0, 1.0])
+    )
+    return Link(
+        name,
+        _KINDS[kind],
+        parent,
+        child,
+        _origin(element.find('origin'), where),
+        HERE,
+        axis,
+        values=_values(element, where),
+    )
+
+
+def _values(element: Element, where: str) -> JointValues:
+    limit, dynamics = element.find('limit'), element.find('dynamics')
+    bounded = element.get('type') in ('revolute', 'prismatic')
+
+    def value(part: Element | None, key: str, default: float) -> float:
+        return number(attribute(part, key), f'{where}: {key}', default) if attribute(part, key) else default
+
+    # zero is what exporters write for 'not known'
+    return JointValues(
+        lower=value(limit, 'lower', -np.inf) if bounded else -np.inf,
+        upper=value(limit, 'upper', np.inf) if bounded else np.inf,
+        velocity=value(limit, 'velocity', 0.0) or np.inf,
+        effort=value(limit, 'effort', 0.0) or np.inf,
+        viscous=value(dynamics, 'damping', 0.0),
+        coulomb=value(dynamics, 'friction', 0.0),
+    )
+
+
+def _constraint(element: Element, path: Path) -> Link:
+    name, kind = element.get('name', ''), element.get('type', '').lower()
+    where = f'{path}: constraint {name!r}'
+    if kind not in _LOOP_KINDS:
+        raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_LOOP_KINDS)}')
+    parent, child = (attribute(element.find(key), 'link') for key in ('parent', 'child'))
+    if parent is None or child is None:
+        raise ImportMachineError(f'{where}: has no parent or no child')
+    first, second = (_origin(element.find(f'{side}_origin'), where) for side in ('parent', 'child'))
+    axes = [np.array([1.0, 0.0, 0.0])] * 2
+    if kind in ('revolute', 'universal'):
+        axes = [
+            unit(numbers(attribute(element.find(f'{side}_axis'), 'xyz'), 3, f'{where}: {side}_axis', axes[0]), where)
+            for side in ('parent', 'child')
+        ]
+    if kind == 'universal':
+        second, axes[1] = _perpendicular(second, axes[0], axes[1])
+    return Link(name, _LOOP_KINDS[kind], parent, child, first, second, axes[0], axes[1], is_loop=True)
+
+
+def _perpendicular(second: Placement, axis: Array, second_axis: Array) -> tuple[Placement, Array]:
+    """Turn the second frame of a universal joint so that its axis is perpendicular to the first one's."""
+    across = frame_along(axis).rotation[:, 0]
+    turn = frame_along(second_axis).rotation @ frame_along(across).rotation.T
+    return Placement(second.position, second.rotation @ turn), across
+
+
+def _require_known(links: list[Link], bodies: dict[str, Body], path: Path) -> None:
+    for link in links:
+        for name in (link.first, link.second):
+            if name not in bodies:
+                raise ImportMachineError(f'{path}: {link.name!r} names a link {name!r} that the file does not have')
+
+
+def _root_of(links: list[Link], bodies: dict[str, Body], path: Path) -> str:
+    children = [link.second for link in links]
+    twice = {name for name in children if children.count(name) > 1}
+    if twice:
+        raise ImportMachineError(
+            f'{path}: {", ".join(sorted(twice))} has several parents; a URDF is a tree: close loops by <constraint> '
+            'elements or by a YAML file (option --loops)'
+        )
+    roots = [name for name in bodies if name not in children]
+    if len(roots) != 1:
+        raise ImportMachineError(f'{path}: expected one link without a parent, found {len(roots)}: {", ".join(roots)}')
+    return roots[0]
