@@ -14,7 +14,7 @@ from pkm_identification.estimator.least_squares import error_bound
 from pkm_identification.estimator.maximum_likelihood import DriveSeries
 from pkm_identification.judgement.physical import bodies_by_name, infeasibilities, machine_with
 from pkm_identification.judgement.significance import excited_parameters
-from pkm_identification.motion_source.fourier_fit import fourier_basis
+from pkm_identification.motion_source.filters import fourier_basis
 
 from verification.check import Check, at_most, equal, within
 

@@ -12,9 +12,9 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
+from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import SerialExecutor, optimised, random_series
-from pkm_identification.excitation.settings import ExcitationSettings
 
 from verification.check import Check, at_most, equal, holds
 

@@ -15,7 +15,7 @@ from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OneFactor
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.excitation.design import design_excitation
-from pkm_identification.excitation.settings import ExcitationSettings
+from pkm_identification.excitation.objective import ExcitationSettings
 
 from verification.check import Check, at_least, at_most
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pkm_bringup.simulation.payload import PlatformPayload
+from pkm_bringup.simulation.mujoco_simulation import PlatformPayload
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError

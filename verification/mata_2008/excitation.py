@@ -13,9 +13,9 @@ from pkm_description.kinematics.drives import drive_positions
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
+from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import SerialExecutor, optimised
-from pkm_identification.excitation.settings import ExcitationSettings
 
 from verification.check import Check, at_most, equal, holds
 from verification.mata_2008.checks import robot_of

@@ -12,10 +12,9 @@ from pkm_description.machine import Machine
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
-from pkm_identification.excitation.objective import SeriesSpace
+from pkm_identification.excitation.objective import ExcitationSettings, SeriesSpace
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import SerialExecutor, random_series
-from pkm_identification.excitation.settings import ExcitationSettings
 
 from verification.check import Check, at_least, at_most, equal
 from verification.rosyid_2020.dynamics import PARAMETERS, PlanarDynamics

@@ -22,9 +22,15 @@ from launch.actions import (
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from pkm_bringup.gazebo.driver_file import DRIVER_FILE, driver_text
-from pkm_bringup.gazebo.installation import GAZEBO_LAUNCH_FILE, chosen_version, require_gazebo
-from pkm_bringup.gazebo.launch_options import CONTROLS, sdf_options
+from pkm_bringup.gazebo.launch_options import (
+    CONTROLS,
+    DRIVER_FILE,
+    GAZEBO_LAUNCH_FILE,
+    chosen_version,
+    driver_text,
+    require_gazebo,
+    sdf_options,
+)
 from pkm_bringup.hardware import write_control_files
 from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
 from pkm_description.export.gazebo_files import write_gazebo_files

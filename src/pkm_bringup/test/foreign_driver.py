@@ -10,7 +10,7 @@ from pkm_description.joint_states import DriverStreams
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
-from pkm_description.ros.standard_streams import StandardStreams
+from pkm_description.ros.conversions import StandardStreams
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_estimation.bags.messages import open_bag

@@ -11,18 +11,16 @@ import pytest
 import yaml
 from pkm_bringup.demo import run as run_module
 from pkm_bringup.demo.aftermath import identification_figures
-from pkm_bringup.demo.criteria import criterion
-from pkm_bringup.demo.identification_verdict import (
+from pkm_bringup.demo.criteria import (
     IdentificationFigures,
     ParameterRow,
+    criterion,
     judge_identification,
+    judge_payload,
 )
-from pkm_bringup.demo.journal import Journal
-from pkm_bringup.demo.payload_verdict import judge_payload
-from pkm_bringup.demo.report import DemoOutcome, last_page, verdict_json
-from pkm_bringup.demo.run import DemoRun
+from pkm_bringup.demo.report import DemoOutcome, Journal, last_page, verdict_json
+from pkm_bringup.demo.run import DemoRun, Phase, plan
 from pkm_bringup.demo.system import DemoError
-from pkm_bringup.demo.timeline import Phase, plan
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, RigidBody
 from pkm_identification.columns.observation import ObservationModel

@@ -8,10 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pkm_bringup.demo.aftermath import judge_estimation
-from pkm_bringup.demo.criteria import criterion
-from pkm_bringup.demo.estimation_errors import attitude_error, estimation_errors
+from pkm_bringup.demo.criteria import attitude_error, criterion, estimation_errors
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
-from pkm_bringup.demo.timeline import plan
+from pkm_bringup.demo.run import plan
 from pkm_estimation.bags import BagWriter, MissingTopicError, RecordedData, read_bag
 from pkm_estimation.bags.messages import open_bag
 from scipy.spatial.transform import Rotation

@@ -12,8 +12,7 @@ import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from pkm_bringup.viewer.layouts import TOPICS, foxglove_layout, panels, plotjuggler_layout
-from pkm_bringup.viewer.layouts_cli import main
+from pkm_bringup.viewer.layouts import TOPICS, foxglove_layout, main, panels, plotjuggler_layout
 from pkm_description.loading import load_machine
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String

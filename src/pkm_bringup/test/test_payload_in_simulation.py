@@ -7,7 +7,7 @@ import pytest
 from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.control import ServoSettings
 from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation
-from pkm_bringup.simulation.payload import PayloadError, point_mass
+from pkm_bringup.simulation.mujoco_simulation import PayloadError, point_mass
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, RigidBody

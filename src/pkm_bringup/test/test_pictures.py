@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pkm_bringup.pictures.cli import main
-from pkm_bringup.viewer.force_colors import LIMIT, NEUTRAL, PULL, PUSH, ForceColors
+from pkm_bringup.viewer.moment import LIMIT, NEUTRAL, PULL, PUSH, ForceColors
 from pkm_description.loading import load_machine
 
 MACHINE = load_machine('srs')

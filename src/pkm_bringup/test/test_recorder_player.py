@@ -12,7 +12,7 @@ from pkm_estimation.bags.messages import open_bag
 
 pytest.importorskip('rclpy')
 
-from pkm_bringup.recording.waiting import in_order_of_sending
+from pkm_bringup.recording.recording import in_order_of_sending
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
 from pkm_description.ros.testing import call_service, ros_domain, wait_for
 from pkm_description.ros.warm_programs import WarmNode

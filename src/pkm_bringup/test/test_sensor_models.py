@@ -7,8 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_bringup.simulation.faults import IMU_FAULTS, LEG_FAULTS, FaultError, SensorFaults, allowed_faults
-from pkm_bringup.simulation.samples import ImuSample, JointSample, Sample
-from pkm_bringup.simulation.sensors import Encoder, ImuModel, JointSensorModel, NoiseStream
+from pkm_bringup.simulation.sensors import (
+    Encoder,
+    ImuModel,
+    ImuSample,
+    JointSample,
+    JointSensorModel,
+    NoiseStream,
+    Sample,
+)
 from pkm_description.loading import load_machine
 
 SRS = load_machine('srs')

@@ -13,10 +13,8 @@ from pkm_bringup.control.axis_controllers import AxisControllers
 from pkm_bringup.control.leg_reference import LegSetpoint
 from pkm_bringup.control.leg_servo import SetpointWindow, TrippedError
 from pkm_bringup.control.reference_check import check_drives, check_knots
-from pkm_bringup.control.reference_maker import braking_reference
-from pkm_bringup.control.reference_plan import ReferencePlan
-from pkm_bringup.control.servo_gains import largest_integral_rate
-from pkm_bringup.control.supervision import TrackingSupervision
+from pkm_bringup.control.reference_plan import ReferencePlan, braking_reference
+from pkm_bringup.control.servo_settings import TrackingSupervision, largest_integral_rate
 from pkm_description.dynamics import mass_matrix
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import forward_kinematics, joint_motion

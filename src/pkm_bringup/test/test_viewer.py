@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pkm_bringup.viewer import diagnosis
-from pkm_bringup.viewer.force_colors import PUSH
-from pkm_bringup.viewer.moment import Body, Moment, Status
+from pkm_bringup.viewer import moment
+from pkm_bringup.viewer.moment import PUSH, Body, Moment, Status
 from pkm_bringup.viewer.page import History, ViewerError, ViewerPage, parameter_image
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
@@ -146,12 +145,12 @@ STATUSES = {
 
 
 def test_diagnostics_are_understood() -> None:
-    np.testing.assert_array_equal(diagnosis.innovations(STATUSES, ['leg1', 'leg2', 'leg3']), [1.1, np.nan, np.nan])
-    assert diagnosis.parameters(STATUSES) == [('leg1_prismatic.coulomb', 54.7, 0.56, 27.5)]
-    assert diagnosis.parameters({}) == []
-    verdict = diagnosis.verdict_html('srs /left', STATUSES, '')
+    np.testing.assert_array_equal(moment.innovations(STATUSES, ['leg1', 'leg2', 'leg3']), [1.1, np.nan, np.nan])
+    assert moment.parameters(STATUSES) == [('leg1_prismatic.coulomb', 54.7, 0.56, 27.5)]
+    assert moment.parameters({}) == []
+    verdict = moment.verdict_html('srs /left', STATUSES, '')
     assert 'left out: leg3: &lt;stuck&gt;' in verdict  # what others say is no markup
-    messages = diagnosis.messages_html(STATUSES)
+    messages = moment.messages_html(STATUSES)
     assert messages.index('estimator') < messages.index('identification') < messages.index('physics')
 
 
@@ -170,11 +169,11 @@ def test_parameters_of_the_identification_are_read_as_it_writes_them() -> None:
     session = IdentificationSession.__new__(IdentificationSession)
     session.result = Result
     texts = {name: str(text) for name, text in session.parameter_texts().items()}
-    found = diagnosis.parameters({'identification: parameters': Status(0, '', texts)})
+    found = moment.parameters({'identification: parameters': Status(0, '', texts)})
     assert found == [('platform_link.m', 3001.6, 7.9, 3300.0), ('leg1_prismatic.viscous', -2.5e-7, 1e-9, 0.0)]
 
 
 def test_parameters_have_a_picture() -> None:
-    few = parameter_image([diagnosis.Parameter('a', 1.0, 0.1, 0.9)])
-    many = parameter_image([diagnosis.Parameter(f'p{i}', 1.0, 0.1, 0.0) for i in range(20)])
+    few = parameter_image([moment.Parameter('a', 1.0, 0.1, 0.9)])
+    many = parameter_image([moment.Parameter(f'p{i}', 1.0, 0.1, 0.0) for i in range(20)])
     assert many.shape[0] > 2 * few.shape[0] and many.shape[2] == 3 and many.std() > 10.0

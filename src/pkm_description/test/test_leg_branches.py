@@ -9,7 +9,7 @@ from other_machines import JointSpec, chain_leg, machine_of, six_rus, three_rps
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, potential_energy
 from pkm_description.errors import AssemblyModeError, KinematicsError
-from pkm_description.kernels.status import OTHER_BRANCH
+from pkm_description.kernels.model import OTHER_BRANCH
 from pkm_description.kinematics import forward_kinematics, joint_positions
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.rotation import rotation_exp

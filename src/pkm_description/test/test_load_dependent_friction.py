@@ -10,7 +10,7 @@ import pytest
 from other_machines import CLOSED, cart_with_pendulum, planar_prr
 from pkm_description.arrays import Array
 from pkm_description.dynamics import forward_dynamics, friction_parameters, friction_regressor, inverse_dynamics
-from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
+from pkm_description.dynamics.friction import friction_forces, friction_loads
 from pkm_description.dynamics.open_chain import open_chain_accelerations, open_chain_forces
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConvergenceError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkm_description.ros.lost_messages import LostMessages
+from pkm_description.ros.diagnostics import LostMessages
 
 
 def info(number, publisher=b'one'):

@@ -22,12 +22,11 @@ from pkm_description.loading import machine_file
 from pkm_description.ros import conversions
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import Level, diagnostic_array
-from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.frames import StaticTransformBroadcaster, TransformBroadcaster
 from pkm_description.ros.node_main import warn_of_unknown_parameters
-from pkm_description.ros.parameters import ParameterError, current_settings, declare, declare_settings
+from pkm_description.ros.parameters import ParameterError, current_settings, declare, declare_machine, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS, declare_stream_qos
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
-from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
 from pkm_description.settings import Settings, setting
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node

@@ -10,8 +10,7 @@ pytest.importorskip('rclpy')
 from pkm_description.export.urdf_loops import JointTransforms, moving_joints, urdf_joints
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.ros.conversions import stamp, transform_stamped
-from pkm_description.ros.serialized import read_joint_state
-from pkm_description.ros.serialized_states import FramesWriter, JointStateWriter
+from pkm_description.ros.serialized import FramesWriter, JointStateWriter, read_joint_state
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage

@@ -13,7 +13,7 @@ from pkm_estimation.filters import (
     UnscentedKalmanFilter,
 )
 from pkm_estimation.filters.interface import ProcessStep
-from pkm_estimation.kernels.attitude import attitudes
+from pkm_estimation.kernels.process import attitudes
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import InertialStep, move_chart

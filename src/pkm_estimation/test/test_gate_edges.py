@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.filters import Innovation
-from pkm_estimation.kernels.leg_fit import CORRELATION, LAST_SIZE, NOISE_SCALE, SCALE, accept
+from pkm_estimation.kernels.leg_lengths import CORRELATION, LAST_SIZE, NOISE_SCALE, SCALE, accept
 from pkm_estimation.legs.fault import LegContinuity, LegFault, LegResidual, LegSensor
 from pkm_estimation.legs.gate import LegGate
 from scipy.stats import beta, chi2, norm

@@ -14,8 +14,7 @@ from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simulate_sensors
 from pkm_estimation.sensors.conditions import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.imu_causes import ImuCauses
-from pkm_estimation.stream.imu_watch import ImuWatch
+from pkm_estimation.stream.imu_watch import ImuCauses, ImuWatch
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.verdict import WELL, summarise
 from scipy.spatial.transform import Rotation

@@ -7,7 +7,7 @@ import paper_hexapod as paper
 import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.filters import INTEGRATORS
-from pkm_estimation.kernels.stamp_jitter import INTERVALS, USUAL
+from pkm_estimation.kernels.carried import INTERVALS, USUAL
 from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
 from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
 from scipy.integrate import solve_ivp

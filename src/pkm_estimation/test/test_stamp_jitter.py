@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
-from pkm_estimation.kernels.stamp_jitter import (
+from pkm_estimation.kernels.carried import (
     CLEAR,
     COUNT,
     NUMBERS,

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from pkm_description.first_calls import Call
 
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.online.estimators import ExtendedKalmanFilter, RecursiveLeastSquares, UnscentedKalmanFilter
 
 

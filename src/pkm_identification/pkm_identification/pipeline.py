@@ -27,7 +27,7 @@ from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce, with_do
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
-from pkm_identification.fitting.weighed_fit import moved_by
+from pkm_identification.fitting.shape_search import moved_by
 from pkm_identification.judgement.significance import (
     KNOWN,
     NOT_TRUSTED,

@@ -8,7 +8,7 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator.interface import ESTIMATORS, estimator_after, estimator_by_name
 from pkm_identification.estimator.recursive import checked_vector
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
 
 

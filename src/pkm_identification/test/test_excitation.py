@@ -14,11 +14,9 @@ from pkm_description.motion.limits import check_motion
 from pkm_identification.errors import ExcitationError
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
-from pkm_identification.excitation.guideways import shared_guideways
-from pkm_identification.excitation.objective import END_CONDITIONS, SeriesSpace
+from pkm_identification.excitation.objective import END_CONDITIONS, ExcitationSettings, SeriesSpace, shared_guideways
 from pkm_identification.excitation.problem import ExcitationProblem, drive_weights
 from pkm_identification.excitation.search import SerialExecutor, dask_executor
-from pkm_identification.excitation.settings import ExcitationSettings
 
 #: few draws and iterations: enough to be better than random
 SMALL = ExcitationSettings(harmonics=3, starts=1, draws=4, iterations=20, periods=2)

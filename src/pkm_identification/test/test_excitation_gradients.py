@@ -7,10 +7,9 @@ import pytest
 from known_machines import known_machine
 from pkm_description.arrays import Array
 from pkm_description.kinematics.workspace import random_states
-from pkm_identification.excitation.objective import OBJECTIVES, Objective
+from pkm_identification.excitation.objective import OBJECTIVES, ExcitationSettings, Objective
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import largest_amplitude
-from pkm_identification.excitation.settings import ExcitationSettings
 
 from pkm_identification import ObservationModel
 

@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_identification.estimator import least_squares
 from pkm_identification.estimator.generalised import ORDER, fitted_noise, generalised, with_noise
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from scipy.linalg import solve_triangular, toeplitz
 from scipy.signal import lfilter
 

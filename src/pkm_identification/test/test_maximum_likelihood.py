@@ -14,7 +14,7 @@ from pkm_identification.estimator.interface import estimator_by_name
 from pkm_identification.estimator.maximum_likelihood import DriveSeries
 from pkm_identification.judgement.physical import machine_with
 from pkm_identification.judgement.significance import excited_parameters
-from pkm_identification.motion_source.fourier_fit import fourier_basis
+from pkm_identification.motion_source.filters import fourier_basis
 
 FREQUENCY, HARMONICS = 0.5, 4
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.pooled_laws import _seen, spread_variance, with_spread
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.arrays import Array
-from pkm_description.kernels.presliding import deflect
+from pkm_description.kernels.friction import deflect
 from pkm_description.machine import Machine
+from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
 from pkm_identification.columns.observation import observation_model
-from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify

@@ -8,11 +8,11 @@ from pkm_identification.motion_source.filters import (
     decimation_factor,
     derivatives,
     excitation_band,
+    fourier_fit,
     kept_rows,
     low_pass,
     parallel_filter,
 )
-from pkm_identification.motion_source.fourier_fit import fourier_fit
 
 
 def test_low_pass_keeps_the_band_without_lag() -> None:

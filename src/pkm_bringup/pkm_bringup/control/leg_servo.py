@@ -13,11 +13,8 @@ from pkm_description.machine import Machine, PlatformMotion, Pose, ServoGains
 from pkm_bringup.control.axis_controllers import AxisControllers
 from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
 from pkm_bringup.control.reference_check import ReferenceRefusedError, check_drives, check_reference
-from pkm_bringup.control.reference_maker import ReferenceMaker
-from pkm_bringup.control.reference_plan import ReferencePlan
-from pkm_bringup.control.servo_gains import largest_integral_rate
-from pkm_bringup.control.servo_settings import ServoSettings
-from pkm_bringup.control.supervision import TrackingSupervision
+from pkm_bringup.control.reference_plan import ReferenceMaker, ReferencePlan
+from pkm_bringup.control.servo_settings import ServoSettings, TrackingSupervision, largest_integral_rate
 
 #: control periods of a window
 _LENGTH = 256

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.machine import Machine
+from pkm_description.arrays import Array
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
+from pkm_description.kinematics.drive_map import motion_from_drives
+from pkm_description.machine import Machine, PlatformMotion, Pose
+from pkm_description.motion.coordinates import SMOOTH_STEP
 
 from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
 from pkm_bringup.control.reference_check import ReferenceRefusedError
+from pkm_bringup.control.servo_settings import ServoSettings
 
+#: knots of a braking motion
+_KNOTS = 16
+
+#: s, in which a drive at the end of its range may stop
+_SHORTEST = 0.02
+
+#: factors on the braking time, tried in turn until the forces suffice
+_STRETCHES = (1.0, 1.5, 2.0, 3.0, 4.0)
 #: m and m/s (rad and rad/s), largest step of a leg's set-point where one reference takes over from another
 _POSITION_JUMP, _RATE_JUMP = 1e-3, 1e-2
 
@@ -88,3 +101,109 @@ class ReferencePlan:
                     f'{self._names[worst]}: the set-point would jump by {jump[worst]:.4f} {unit} at '
                     f't = {after.start_ns * 1e-9:.3f} s; begin the reference where the one before it is then'
                 )
+
+
+class ReferenceMaker:
+    """Makes the references of a servo.
+
+    Parameters
+    ----------
+    machine : the machine as the controller believes it to be
+    settings : feed-forward, limits, braking time
+
+    """
+
+    def __init__(self, machine: Machine, settings: ServoSettings) -> None:
+        self._machine = machine
+        self._settings = settings
+        self._force_limits = settings.force_limits_of(machine)
+        # a stop carries the weight also if the motion's feed-forward does not
+        self._stopping = 'gravity' if settings.feedforward == 'none' else settings.feedforward
+
+    def motion(self, motion: PlatformMotion, start_ns: int, feedforward: str = '') -> LegReference:
+        """Reference of a motion; raises as :class:`LegReference`."""
+        settings = self._settings
+        return LegReference(
+            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band
+        )
+
+    def rest(self, pose: Pose) -> LegReference:
+        """Hold a pose."""
+        return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0)
+
+    def stopped(self, pose: Pose) -> LegReference:
+        """Hold a pose after a stop."""
+        return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0, self._stopping)
+
+    def braking(self, start_ns: int, positions: Array, rates: Array) -> LegReference:
+        """Brake all drives from positions and rates (A,) to rest; raises as :func:`braking_reference`."""
+        settings = self._settings
+        return braking_reference(
+            self._machine, start_ns, positions, rates, self._force_limits, settings.braking_time, self._stopping,
+            settings.friction_dead_band,
+        )  # fmt: skip
+
+    def pose(self, positions: Array) -> Pose:
+        """Pose of the platform at drive positions (A,).
+
+        Raises
+        ------
+        KinematicsError
+            They belong to none.
+
+        """
+        result = forward_kinematics(
+            self._machine, positions[None], tolerance=measured_tolerance(self._machine)
+        ).require()
+        return Pose(result.position[0], result.rotation_base_platform[0])
+
+
+def braking_reference(
+    machine: Machine,
+    start_ns: int,
+    positions: Array,
+    rates: Array,
+    force_limits: Array,
+    braking_time: float,
+    feedforward: str,
+    dead_band: float,
+) -> LegReference:
+    """Reference that takes the drives from positions and rates (A,) to rest.
+
+    All rates fade out in the same time with the C3 step, so that the platform goes on along its path at first and
+    needs half the braking time times its speed. The time is stretched (up to four times) until the feed-forward forces
+    keep the limits; if they never do, the shortest one stands and the forces are cut. Drives that would leave their
+    range stop at its end.
+
+    Raises
+    ------
+    KinematicsError
+        The positions belong to no regular pose of the platform.
+
+    """
+    references = []
+    for stretch in _STRETCHES:
+        motion = _braking_motion(machine, positions, rates, stretch * braking_time)
+        references.append(LegReference(machine, motion, start_ns, feedforward, dead_band, from_rest=False))
+        if (np.abs(references[-1].between_knots()[1].forces) <= force_limits).all():
+            return references[-1]
+    return references[0]
+
+
+def _braking_motion(machine: Machine, positions: Array, rates: Array, duration: float) -> PlatformMotion:
+    lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]).T
+    room = np.maximum(np.where(rates > 0.0, upper - positions, positions - lower), 0.0)
+    # a drive that fades out in T covers half of rate * T
+    with np.errstate(divide='ignore', invalid='ignore'):
+        durations = np.where(rates == 0.0, duration, np.minimum(duration, 2.0 * room / np.abs(rates)))
+    durations = np.maximum(durations, _SHORTEST)
+    time = np.linspace(0.0, duration, _KNOTS)
+    phase = np.clip(time[:, None] / durations, 0.0, 1.0)
+    way, fall, slope = SMOOTH_STEP.integ()(phase), SMOOTH_STEP(phase), SMOOTH_STEP.deriv()(phase)
+    return motion_from_drives(
+        machine,
+        time,
+        positions + rates * durations * (phase - way),
+        rates * (1.0 - fall),
+        -rates * slope / durations,
+    )

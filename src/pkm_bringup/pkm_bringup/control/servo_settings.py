@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics import mass_matrix
 from pkm_description.errors import ConfigurationError
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.machine import Machine, ServoGains
 from pkm_description.settings import Settings, setting
+from scipy.linalg import eigvalsh
 
+#: rad, phase that the delay may take at the crossover of the rate loop
+_DELAY_PHASE = 0.5
 #: what a servo may add to its PID force; each contains the one before it
 FEEDFORWARD_MODES = ('none', 'gravity', 'rigid_body', 'rigid_body_friction')
 
@@ -109,3 +116,81 @@ class BeliefSettings(Settings):
     controller_overlay: str = setting(
         '', "overlay of the controller's model, e.g. an identified one; machine_file: none; empty: as overlay"
     )
+
+
+def gains_for_delay(machine: Machine, gains: ServoGains, delay: float) -> ServoGains:
+    """Lower the gains until a loop with this delay has a sound phase margin in every direction.
+
+    The rate loop's crossover is damping / (smallest mass that the drives feel at home, an eigenvalue of the mass matrix
+    in the drives' coordinates). Where delay * crossover exceeds 0.5 rad, damping is lowered by a factor and stiffness
+    by its square, which keeps the damping ratio.
+
+    Parameters
+    ----------
+    gains : as in the machine file, for a loop without delay
+    delay : s, from measurement to force, half a hold period included
+
+    """
+    if not delay >= 0.0:
+        raise ValueError(f'delay = {delay} s, expected zero or more')
+    crossover = gains.damping / float(_felt_masses(machine).min())
+    factor = min(1.0, _DELAY_PHASE / max(crossover * delay, 1e-12))
+    return ServoGains(gains.stiffness * factor**2, gains.damping * factor)
+
+
+def largest_integral_rate(machine: Machine, gains: ServoGains) -> float:
+    """Half the integral rate [1/s] at which a PID loop on the machine at home becomes unstable in some direction.
+
+    Mass m with m s^3 + damping s^2 + stiffness s + stiffness * rate: stable below rate = damping / m (Routh). The
+    heaviest direction decides.
+    """
+    return 0.5 * gains.damping / float(_felt_masses(machine).max())
+
+
+def _felt_masses(machine: Machine) -> Array:
+    """Masses (D,) kg or kg m^2 that the drives feel at home in the principal directions of their motion."""
+    home = machine.home
+    position, rotation = home.position[None], home.rotation_base_platform[None]
+    legs = close_legs(machine, position, rotation)
+    drives, admitted = reduced_jacobian(legs)[0], legs.admitted[0]
+    mass = admitted.T @ mass_matrix(machine, position, rotation)[0] @ admitted
+    # of the admitted motions x: kinetic energy x' M x / 2 over the squares of the drives' rates x' J' J x / 2
+    return np.asarray(eigvalsh(mass, drives.T @ drives))
+
+
+class TrackingSupervision:
+    """Says when the position error of a drive has exceeded its limit for too long.
+
+    Parameters
+    ----------
+    names : of the drives
+    limits : (A,) m or rad; infinite: not supervised
+    delay_ns : how long an error must exceed its limit; 0 trips at once
+
+    """
+
+    def __init__(self, names: Sequence[str], limits: Array, delay_ns: int) -> None:
+        self._names = tuple(names)
+        self._limits = limits
+        self._delay_ns = delay_ns
+        self._since_ns: int | None = None
+
+    def restart(self) -> None:
+        """Forget errors so far."""
+        self._since_ns = None
+
+    def judge(self, time_ns: int, error: Array) -> str:
+        """Reason to stop, from the position errors (A,) at a time; empty while there is none."""
+        excess = np.abs(error) / self._limits
+        if not (excess > 1.0).any():
+            self._since_ns = None
+            return ''
+        if self._since_ns is None or time_ns < self._since_ns:
+            self._since_ns = time_ns
+        if time_ns - self._since_ns < self._delay_ns:
+            return ''
+        worst = int(np.argmax(excess))
+        return (
+            f'{self._names[worst]}: tracking error {error[worst]:.4g} exceeds {self._limits[worst]:.4g} '
+            f'at t = {time_ns * 1e-9:.3f} s'
+        )

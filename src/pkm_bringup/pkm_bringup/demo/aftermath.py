@@ -17,23 +17,24 @@ from pkm_estimation.stream import EstimatorConfig
 from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.configuration import IdentificationConfig
 
-from pkm_bringup.demo.criteria import Criterion, criterion
-from pkm_bringup.demo.estimation_errors import (
+from pkm_bringup.demo.criteria import (
+    SHORTEST_JUDGED,
+    Criterion,
     EstimationErrors,
+    IdentificationFigures,
+    ParameterRow,
+    criterion,
     estimated_biases,
     estimation_errors,
+    judge_identification,
+    judge_payload,
+    payload_of,
     within,
     worst_axis_rms,
 )
-from pkm_bringup.demo.identification_verdict import (
-    IdentificationFigures,
-    ParameterRow,
-    judge_identification,
-)
-from pkm_bringup.demo.payload_verdict import SHORTEST_JUDGED, judge_payload, payload_of
 from pkm_bringup.demo.report import DemoOutcome
+from pkm_bringup.demo.run import Timeline
 from pkm_bringup.demo.system import DemoError
-from pkm_bringup.demo.timeline import Timeline
 
 #: s after which the filter counts as settled, and after which the biases do
 SETTLED, BIASES_SETTLED = 20.0, 60.0

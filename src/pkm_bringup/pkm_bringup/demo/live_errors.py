@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_estimation.bags import Imu, Odometry, decoding
 
-from pkm_bringup.demo.estimation_errors import estimated_biases, estimation_errors, worst_axis_rms
+from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
 
 #: streams of the live line; their bytes are kept until the next line and only then decoded, in one go
 _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {

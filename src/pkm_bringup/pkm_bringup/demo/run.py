@@ -9,11 +9,14 @@ from functools import partial
 
 from pkm_description.machine import PlatformMotion, RigidBody
 
-from pkm_bringup.demo.journal import Journal
 from pkm_bringup.demo.live_errors import HEADER
+from pkm_bringup.demo.report import Journal
 from pkm_bringup.demo.system import DemoError, DemoSystem
-from pkm_bringup.demo.timeline import REST, Phase, Timeline
 
+#: s of rest before, between and after the motions
+REST = 1.5
+#: part of the last motion after which the payload comes
+DROP = 0.35
 #: the identification's recordings begin and end this long before and after the motion, s of simulated time
 RECORDING_MARGIN = REST / 2
 
@@ -162,3 +165,87 @@ class DemoRun:
             if phase.name == 'payload' and self._payload is not None:
                 events.append(_Event(phase.drop, partial(self._drop, self._payload, phase.drop)))
         return sorted(events, key=lambda event: event.time)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One motion of the demo.
+
+    Attributes
+    ----------
+    name : ``'tracking'``, ``'excitation'``, ``'validation'`` or ``'payload'``
+    profile : name for :func:`pkm_description.motion.profiles.profile`
+    start, duration : s of simulated time
+    recorded : whether the identification node records it
+    title : for people
+    """
+
+    name: str
+    profile: str
+    start: float
+    duration: float
+    recorded: bool
+    title: str
+
+    @property
+    def end(self) -> float:
+        """End of the motion, s."""
+        return self.start + self.duration
+
+    @property
+    def drop(self) -> float:
+        """When a payload is dropped, s: most of the motion comes after it."""
+        return self.start + DROP * self.duration
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The motions in order, with rests between them; ``end`` is when the demo stops the recording, s."""
+
+    phases: tuple[Phase, ...]
+    end: float
+
+    def phase(self, name: str) -> Phase:
+        """Return the phase of that name."""
+        return next(phase for phase in self.phases if phase.name == name)
+
+    def at(self, time: float) -> Phase | None:
+        """Return the phase that moves at ``time`` s, None while at rest."""
+        return next((phase for phase in self.phases if phase.start <= time < phase.end), None)
+
+
+def plan(
+    tracking: float = 70.0, excitation: float = 25.0, validation: float = 20.0, payload: float = 20.0
+) -> Timeline:
+    """Lay the four motions out; durations in s.
+
+    Raises
+    ------
+    ValueError
+        If a duration is shorter than its fades need (4 s).
+    """
+    for name, duration in (
+        ('tracking', tracking),
+        ('excitation', excitation),
+        ('validation', validation),
+        ('payload', payload),
+    ):
+        if not duration >= 4.0:
+            raise ValueError(f'duration of the {name} motion = {duration} s; at least 4 s are needed')
+    described = (
+        ('tracking', 'mp1', tracking, False, 'motion profile 1: the estimator against truth and baseline'),
+        ('excitation', 'fourier', excitation, True, 'Fourier excitation: recorded for identification'),
+        (
+            'validation',
+            'fourier_validation',
+            validation,
+            True,
+            'another Fourier motion: held out for validation',
+        ),
+        ('payload', 'fourier_validation', payload, False, 'the same motion: a payload is dropped on the platform'),
+    )
+    phases, start = [], REST
+    for name, profile, duration, recorded, title in described:
+        phases.append(Phase(name, profile, start, duration, recorded, title))
+        start += duration + REST
+    return Timeline(tuple(phases), start)

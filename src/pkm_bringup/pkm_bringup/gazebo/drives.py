@@ -9,9 +9,8 @@ from pkm_description.arrays import Array
 from pkm_description.export.rest import start_configuration
 from pkm_description.machine import Machine
 
-from pkm_bringup.control.effort_commands import EffortCommands
-from pkm_bringup.simulation.samples import JointSample
-from pkm_bringup.simulation.sensors import JointSensorModel
+from pkm_bringup.control.axis_controllers import EffortCommands
+from pkm_bringup.simulation.sensors import JointSample, JointSensorModel
 
 #: a command counts until the next one, as in Gazebo itself
 _NO_TIMEOUT = 2**62

@@ -15,11 +15,9 @@ from pkm_description.errors import PkmError
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.node_main import StreamExecutor, run_node
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.settings import Settings, setting
 from pkm_description.writing import write_text
 from pkm_estimation.stream import EstimatorConfig
@@ -31,16 +29,14 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.demo.aftermath import assess
-from pkm_bringup.demo.journal import Journal
+from pkm_bringup.demo.criteria import payload_of
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
-from pkm_bringup.demo.payload_verdict import payload_of
-from pkm_bringup.demo.report import last_page, verdict_json
-from pkm_bringup.demo.run import DemoRun
+from pkm_bringup.demo.report import Journal, last_page, verdict_json
+from pkm_bringup.demo.run import DemoRun, Phase, plan
 from pkm_bringup.demo.system import DemoError
-from pkm_bringup.demo.timeline import Phase, plan
-from pkm_bringup.nodes.payload_parameter import PARAMETER as PAYLOAD
+from pkm_bringup.nodes.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
-from pkm_bringup.recording.message_classes import message_class
+from pkm_bringup.recording.recording import message_class
 
 #: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (

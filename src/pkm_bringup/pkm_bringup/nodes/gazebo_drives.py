@@ -10,9 +10,8 @@ from pkm_description.export.gazebo_files import GAZEBO_JOINT_STATES, command_top
 from pkm_description.joint_states import JointStateReader
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, SENSOR_QOS
 from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType

@@ -9,9 +9,8 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_description.motion.recorded_poses import QuinticInterpolator, RecordedPoses
 from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS
 from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType

@@ -11,13 +11,11 @@ from typing import Any, Protocol
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, Driver
 from pkm_description.errors import JointStateError
 from pkm_description.machine import Machine
-from pkm_description.ros.clock_watch import CLOCK
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.conversions import StandardStreams
+from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.serialized import UNREADABLE
-from pkm_description.ros.standard_streams import StandardStreams
 from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
@@ -31,7 +29,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from pkm_bringup.nodes.service_calls import ServiceCalls
 from pkm_bringup.recording import Playback
-from pkm_bringup.recording.message_classes import message_class
+from pkm_bringup.recording.recording import message_class
 
 #: messages of a topic after which all of them must have arrived, and s of a recording whose messages may be on the way
 #: in any case: Fast DDS asks its readers every 3 s what has arrived, and a replay is to be as fast as the machine was

@@ -10,9 +10,8 @@ from typing import Any
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
 from pkm_description.loading.read_driver import keep_driver
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS
 from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
@@ -29,8 +28,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import Trigger
 
 from pkm_bringup.recording import Recording, offered_qos
-from pkm_bringup.recording.message_classes import message_class
-from pkm_bringup.recording.waiting import in_order_of_sending
+from pkm_bringup.recording.recording import in_order_of_sending, message_class
 
 DEFAULT_TOPICS = [
     JOINT_TOPIC,

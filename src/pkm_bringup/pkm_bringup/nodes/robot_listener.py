@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from pkm_description.loading.load import machine_of_options
 from pkm_description.ros.conversions import nanoseconds
-from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.node_main import run_node, was_interrupted
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.node_main import StreamExecutor, run_node, was_interrupted
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.settings import Settings, setting
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
@@ -26,8 +24,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.robot_check import Endpoint, Observation, check_robot
-from pkm_bringup.robot_check.collection import ImuCollection, JointCollection
-from pkm_bringup.robot_check.telling import DURATION, tell
+from pkm_bringup.robot_check.findings import DURATION, tell
+from pkm_bringup.robot_check.recorded import ImuCollection, JointCollection
 
 #: s between two looks at the graph, and of silence after which nothing more is expected
 _LOOK, _SILENCE = 0.5, 3.0

@@ -14,13 +14,11 @@ from pkm_description.errors import PkmError
 from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.ros.clock_watch import CLOCK
 from pkm_description.ros.conversions import nanoseconds, stamp
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import Frames, declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
 from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
@@ -33,8 +31,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
-from pkm_bringup.nodes.fault_parameter import FaultParameter
-from pkm_bringup.nodes.payload_parameter import PayloadParameter
+from pkm_bringup.nodes.fault_parameter import FaultParameter, PayloadParameter
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.servo_interface import ServoInterface, controller_belief

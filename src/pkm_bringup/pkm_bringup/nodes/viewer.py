@@ -8,9 +8,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.settings import Settings, setting
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -19,7 +18,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from pkm_bringup.nodes import fault_parameter, payload_parameter
+from pkm_bringup.nodes import fault_parameter
 from pkm_bringup.nodes.viewer_streams import ViewerStreams
 from pkm_bringup.viewer.moment import LEVELS, Moment, Request, Status
 from pkm_bringup.viewer.page import ViewerPage
@@ -135,7 +134,7 @@ def _parameter_of(request: Request) -> Parameter | None:
     """Parameter of the simulator that a request sets; ``None``: it calls a service."""
     if request.kind == fault_parameter.PARAMETER:
         value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=list(request.texts))
-    elif request.kind == payload_parameter.PARAMETER:
+    elif request.kind == fault_parameter.PARAMETER:
         value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(request.numbers))
     else:
         return None

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from pkm_bringup.pictures.runs import recorded_run
 from pkm_bringup.pictures.studio import Body, Studio
-from pkm_bringup.viewer.force_colors import ForceColors
+from pkm_bringup.viewer.moment import ForceColors
 from pkm_description import load_machine, profile
 from pkm_estimation import estimate
 

@@ -14,19 +14,19 @@ Maker = Callable[[Path, argparse.Namespace], list[str]]
 
 
 def _gallery(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.gallery import gallery
+    from pkm_bringup.pictures.studio import gallery
 
     return gallery(folder / 'gallery.png')
 
 
 def _estimation(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.estimation import estimate_against_baseline
+    from pkm_bringup.pictures.results import estimate_against_baseline
 
     return estimate_against_baseline(folder / 'estimate_against_baseline.png')
 
 
 def _identification(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.identification import identification
+    from pkm_bringup.pictures.results import identification
 
     return identification(folder / 'identification.png')
 
@@ -44,7 +44,7 @@ def _live_page(folder: Path, _options: argparse.Namespace) -> list[str]:
 
 
 def _demo(folder: Path, options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.demo import demo_run
+    from pkm_bringup.pictures.results import demo_run
 
     if options.demo is None:
         return ['left out: give --demo DIRECTORY, that of a run of ./pkm demo output:=DIRECTORY']

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pkm_bringup.recording.offered_qos import offered_qos
 from pkm_bringup.recording.playback import Playback
-from pkm_bringup.recording.recording import Recording
+from pkm_bringup.recording.recording import Recording, offered_qos
 
 __all__ = ['Playback', 'Recording', 'offered_qos']

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from pkm_estimation.bags import BagError, RawBagWriter
-from rosbags.interfaces import Qos
+from rclpy.subscription import Subscription
+from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
@@ -138,3 +143,53 @@ def _referenced(fields: object) -> set[str]:
     if isinstance(fields, list | tuple):
         return set().union(*(_referenced(item) for item in fields)) if fields else set()
     return set()
+
+
+def in_order_of_sending(subscriptions: Sequence[Subscription[Any]]) -> Iterator[tuple[int, Any]]:
+    """Take all that waits, as place of the subscription and message.
+
+    Topic after topic would tear samples apart that belong together: who reads the recording in its order would get
+    seconds of one sensor before the first sample of the other.
+    """
+    streams = [_waiting(place, subscription) for place, subscription in enumerate(subscriptions)]
+    for _, place, message in heapq.merge(*streams, key=itemgetter(0)):
+        yield place, message
+
+
+def _waiting(place: int, subscription: Subscription[Any]) -> Iterator[tuple[int, int, Any]]:
+    """What waits in one subscription, with the time of sending [ns]."""
+    with subscription.handle:
+        while (found := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+            message, info = found
+            yield info['source_timestamp'], place, message
+
+
+def message_class(message_type: str) -> type:
+    """Return the class of e.g. ``sensor_msgs/msg/Imu``; raises BagError if its package is not installed."""
+    package, _, name = message_type.split('/')
+    try:
+        return getattr(import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError) as error:
+        raise BagError(f'message type {message_type} is not installed: {error}') from error
+
+
+def offered_qos(profile: Any) -> Qos:
+    """Convert an ``rclpy.qos.QoSProfile`` from the graph to what the bag's metadata holds.
+
+    Policies are matched by name; what the graph does not tell (the history) stays unknown.
+    """
+    return Qos(
+        history=QosHistory.__members__.get(profile.history.name, QosHistory.UNKNOWN),
+        depth=profile.depth,
+        reliability=QosReliability.__members__.get(profile.reliability.name, QosReliability.UNKNOWN),
+        durability=QosDurability.__members__.get(profile.durability.name, QosDurability.UNKNOWN),
+        deadline=_time(profile.deadline.nanoseconds),
+        lifespan=_time(profile.lifespan.nanoseconds),
+        liveliness=QosLiveliness.__members__.get(profile.liveliness.name, QosLiveliness.UNKNOWN),
+        liveliness_lease_duration=_time(profile.liveliness_lease_duration.nanoseconds),
+        avoid_ros_namespace_conventions=bool(profile.avoid_ros_namespace_conventions),
+    )
+
+
+def _time(nanoseconds: int) -> QosTime:
+    return QosTime(nanoseconds // 10**9, nanoseconds % 10**9)

@@ -14,9 +14,8 @@ from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine
 
-from pkm_bringup.robot_check.agreement import Agreement, ImuEvidence, agreement
+from pkm_bringup.robot_check.agreement import Agreement, ImuEvidence, Prediction, agreement, predict
 from pkm_bringup.robot_check.axes import AXES
-from pkm_bringup.robot_check.prediction import Prediction, predict
 
 #: what a further mistake must explain of the IMU's power to be believed
 _PRICE = 0.08

@@ -9,22 +9,17 @@ from pkm_description.errors import Finding, JointStateError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
-from pkm_bringup.robot_check.clock_checks import clock_checks, delay_checks
-from pkm_bringup.robot_check.driver_patch import DriverPatch
+from pkm_bringup.robot_check.clock_checks import clock_checks, delay_checks, velocity_checks
 from pkm_bringup.robot_check.effort_checks import effort_checks
 from pkm_bringup.robot_check.findings import Report, cannot_tell
 from pkm_bringup.robot_check.imu_checks import imu_checks
 from pkm_bringup.robot_check.motion_checks import motion_checks
-from pkm_bringup.robot_check.name_checks import name_checks
 from pkm_bringup.robot_check.position_checks import pose_checks, position_checks
-from pkm_bringup.robot_check.rate_checks import rate_checks
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Observation
-from pkm_bringup.robot_check.stamp_checks import stamp_checks
+from pkm_bringup.robot_check.stamp_checks import rate_checks, stamp_checks
 from pkm_bringup.robot_check.time_axis import time_axes
-from pkm_bringup.robot_check.topic_checks import topic_checks
-from pkm_bringup.robot_check.value_checks import value_checks
-from pkm_bringup.robot_check.velocity_checks import velocity_checks
-from pkm_bringup.robot_check.wiring import Wiring
+from pkm_bringup.robot_check.topic_checks import name_checks, topic_checks, value_checks
+from pkm_bringup.robot_check.wiring import DriverPatch, Wiring
 
 Check = Callable[[Wiring], Iterator[Finding]]
 

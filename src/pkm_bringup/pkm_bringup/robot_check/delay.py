@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_bringup.robot_check.smooth_motion import INTERVAL, Smoothed, smoothed
+from pkm_bringup.robot_check.agreement import INTERVAL, Smoothed, smoothed
 
 #: s, largest shift of the clocks that is looked for, and the least time that must be left
 _FARTHEST, _LEAST = 5.0, 3.0

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
 
 from pkm_description.errors import Finding, State
+from pkm_description.writing import write_text
+
+#: s of message time that are listened to
+DURATION = 10.0
 
 
 def ok(code: str, sentence: str, **evidence: float | str) -> Finding:
@@ -122,3 +127,14 @@ def _lines(finding: Finding) -> list[str]:
 
 def _figure(value: float | str) -> str:
     return value if isinstance(value, str) else f'{value:.4g}'
+
+
+def tell(report: Report, json_file: Path | None, driver_file: Path | None) -> int:
+    """Print a report, write what is asked for, and return the exit code."""
+    print(report.text(), flush=True)
+    if json_file is not None:
+        write_text(json_file, report.as_json())
+    if driver_file is not None and report.driver_file:
+        write_text(driver_file, report.driver_file + '\n', exclusive=True)  # what somebody wrote is not replaced
+        print(f'wrote {driver_file}')
+    return report.exit_code

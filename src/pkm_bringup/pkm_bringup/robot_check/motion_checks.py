@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
 
-from pkm_bringup.robot_check.agreement import ImuEvidence
+from pkm_bringup.robot_check.agreement import ImuEvidence, Prediction, Smoothed, grid_of, smoothed
 from pkm_bringup.robot_check.arrangement import (
     DriveMotion,
     Judged,
@@ -24,9 +24,7 @@ from pkm_bringup.robot_check.arrangement_findings import arrangement_findings, n
 from pkm_bringup.robot_check.axes import AXES, is_rotation
 from pkm_bringup.robot_check.axes_findings import axes_findings, turned_finding, turned_words
 from pkm_bringup.robot_check.findings import cannot_tell, suspicious, wrong
-from pkm_bringup.robot_check.position_units import inside
-from pkm_bringup.robot_check.prediction import Prediction
-from pkm_bringup.robot_check.smooth_motion import Smoothed, grid_of, smoothed
+from pkm_bringup.robot_check.position_checks import inside
 from pkm_bringup.robot_check.wiring import Wiring
 
 #: part of the angular rate's power that may stay unexplained

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags.messages import open_bag
 
+JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
+
+#: what the profiles of a bag call reliability and durability
+_RELIABILITY = {1: 'reliable', 2: 'best_effort'}
+_DURABILITY = {1: 'transient_local', 2: 'volatile'}
+_QUANTITIES = ('position', 'velocity', 'effort')
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -123,3 +134,178 @@ class Observation:
         return driver_topics(
             topic for topic, ends in self.publishers.items() if any(end.topic_type == topic_type for end in ends)
         )
+
+
+@dataclass
+class JointCollection:
+    """Joint states as they come; messages of rclpy and of rosbags have the same fields.
+
+    Parameters
+    ----------
+    wanted : names of the joints that are looked for: of several layouts on one topic, the one with most of them counts
+    """
+
+    wanted: Collection[str]
+    _messages: list[tuple[int, int, tuple[str, ...], tuple[Any, Any, Any]]] = field(default_factory=list)
+
+    def add(self, received: int, message: Any) -> None:
+        """Add a message that came (or was recorded) at ``received`` [ns]."""
+        names = tuple(message.name)
+        values = message.position, message.velocity, message.effort
+        self._messages.append((_nanoseconds(message), received, names, values))
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def span(self) -> float:
+        """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
+        return _span(self._messages[0][:2], self._messages[-1][:2]) if self._messages else 0.0
+
+    def log(self) -> JointLog | None:
+        """Arrays of the messages of the layout that has most of the wanted joints; None without messages."""
+        if not self._messages:
+            return None
+        layouts = Counter(item[2] for item in self._messages)
+        names = max(layouts, key=lambda one: (len(set(one) & set(self.wanted)), layouts[one]))
+        chosen = [item for item in self._messages if item[2] == names]
+        columns = [np.full((len(chosen), len(names)), np.nan) for _ in _QUANTITIES]
+        absent = dict.fromkeys(_QUANTITIES, 0)
+        for row, item in enumerate(chosen):
+            for quantity, column, values in zip(_QUANTITIES, columns, item[3], strict=True):
+                if len(values) == len(names):
+                    column[row] = values
+                else:
+                    absent[quantity] += 1
+        del layouts[names]
+        stamps, received = (np.array([item[place] for item in chosen], dtype=np.int64) for place in (0, 1))
+        return JointLog(stamps, received, names, columns[0], columns[1], columns[2], absent, layouts)
+
+
+@dataclass
+class ImuCollection:
+    """IMU messages as they come."""
+
+    _rows: list[tuple[float, ...]] = field(default_factory=list)
+    _times: list[tuple[int, int]] = field(default_factory=list)
+    _frames: Counter[str] = field(default_factory=Counter)
+    _covariances: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, received: int, message: Any) -> None:
+        """Add a message that came (or was recorded) at ``received`` [ns]."""
+        force, rate = message.linear_acceleration, message.angular_velocity
+        self._rows.append((force.x, force.y, force.z, rate.x, rate.y, rate.z))
+        self._times.append((_nanoseconds(message), received))
+        self._frames[message.header.frame_id] += 1
+        if not self._covariances:
+            self._covariances = {
+                name: np.array(getattr(message, f'{name}_covariance'), dtype=float)
+                for name in ('orientation', 'angular_velocity', 'linear_acceleration')
+            }
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def span(self) -> float:
+        """Time [s] that the messages cover, see :attr:`JointCollection.span`."""
+        return _span(self._times[0], self._times[-1]) if self._times else 0.0
+
+    def log(self) -> ImuLog | None:
+        """Arrays of the messages; None without messages."""
+        if not self._rows:
+            return None
+        times, rows = np.array(self._times, dtype=np.int64), np.array(self._rows, dtype=float)
+        return ImuLog(times[:, 0], times[:, 1], rows[:, :3], rows[:, 3:], self._frames, self._covariances)
+
+
+def _nanoseconds(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def _span(first: tuple[int, int], last: tuple[int, int]) -> float:
+    stamped = 1e-9 * (last[0] - first[0])
+    return stamped if stamped > 0.0 else 1e-9 * (last[1] - first[1])
+
+
+def observe_bag(
+    path: str | Path,
+    machine: Machine,
+    joint_topic: str,
+    imu_topic: str,
+    begin: float = 0.0,
+    duration: float = np.inf,
+    reliability: str = 'best_effort',
+) -> Observation:
+    """Read the streams of a robot from a bag, whatever they are called.
+
+    Parameters
+    ----------
+    joint_topic, imu_topic : full names, with a leading slash
+    begin, duration : s, which part, by the time of recording
+    reliability : of the subscriptions that the user wants
+
+    Raises
+    ------
+    BagError
+        Nothing at ``path`` can be read.
+    """
+    names = machine.driver.joint_names or machine.actuated_joint_names
+    joints, imu, clock = JointCollection(names), ImuCollection(), []
+    # of CSV files the driver says what the columns are, and they have no topics of their own
+    with open_bag(path, machine.driver.with_topics(joint_topic, imu_topic)) as bag:
+        # where the wanted topic is not there, the only one of its type tells all the same
+        of_joints, of_imu = (
+            _instead(topic, kind, bag.types) for topic, kind in ((joint_topic, JOINT_TYPE), (imu_topic, IMU_TYPE))
+        )
+        kinds = {of_joints: JOINT_TYPE, of_imu: IMU_TYPE, '/clock': CLOCK_TYPE}
+        readable = [topic for topic, kind in kinds.items() if bag.types.get(topic) == kind]
+        first = None
+        for topic, time, data in bag.read(readable):
+            first = time if first is None else first
+            if not begin <= 1e-9 * (time - first) <= begin + duration:
+                continue
+            message: Any = TYPESTORE.deserialize_cdr(data, kinds[topic])
+            if topic == of_joints:
+                joints.add(time, message)
+            elif topic == of_imu:
+                imu.add(time, message)
+            else:
+                clock.append((message.clock.sec * 10**9 + message.clock.nanosec, time))
+        publishers = {topic: _endpoints(kind, bag.qos.get(topic, [])) for topic, kind in bag.types.items()}
+        warnings = tuple(bag.warnings)
+    pairs: Stamps = np.array(clock, dtype=np.int64).reshape(-1, 2)
+    return Observation(
+        str(path),
+        joint_topic,
+        imu_topic,
+        joints.log(),
+        imu.log(),
+        publishers,
+        clock=pairs,
+        reliability=reliability,
+        warnings=warnings,
+    )
+
+
+def _instead(topic: str, kind: str, types: dict[str, str]) -> str:
+    """Topic to read for a wanted one: the same, or the only one of the right type that a driver may publish."""
+    if types.get(topic) == kind:
+        return topic
+    others = driver_topics(name for name, own in types.items() if own == kind)
+    return others[0] if len(others) == 1 else topic
+
+
+def _endpoints(kind: str, profiles: list) -> tuple[Endpoint, ...]:
+    """Publishers that the recorder noted; at least one that offered what nobody noted."""
+    found = tuple(
+        Endpoint(
+            '',
+            kind,
+            _RELIABILITY.get(item.reliability.value, 'reliable'),
+            _DURABILITY.get(item.durability.value, 'volatile'),
+        )
+        for item in profiles
+    )
+    return found or (Endpoint('', kind),)

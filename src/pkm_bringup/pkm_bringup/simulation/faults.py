@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 
-from pkm_bringup.simulation.samples import ImuSample, JointSample, Sample
+from pkm_bringup.simulation.sensors import ImuSample, JointSample, Sample
 
 #: alone in the list: no fault (an empty list cannot be typed for `ros2 param set`)
 NONE = 'none'

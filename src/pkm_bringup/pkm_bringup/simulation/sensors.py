@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import ImuSensor, LegSensors
-
-from pkm_bringup.simulation.samples import ImuSample, JointSample
 
 #: a fixed number per stream, so that a new sensor never changes the noise of the others
 _STREAMS = {
@@ -92,3 +92,43 @@ class Encoder:
         if self._resolution:
             positions = self._resolution * np.round(positions / self._resolution)
         return positions, velocities + self._velocity.next()
+
+
+@dataclass(frozen=True)
+class ImuSample:
+    """Measured ``specific_force`` (3,) m/s^2 (+g at rest) and ``angular_rate`` (3,) rad/s, IMU axes."""
+
+    specific_force: Array
+    angular_rate: Array
+
+
+@dataclass(frozen=True)
+class JointSample:
+    """Measured ``positions`` m, ``velocities`` m/s and ``efforts`` N of the actuated joints, (A,) each."""
+
+    positions: Array
+    velocities: Array
+    efforts: Array
+
+
+@dataclass(frozen=True)
+class TruthSample:
+    """Noise-free platform motion of one instant; vectors (3,) in base axes, SI units."""
+
+    position: Array
+    rotation_base_platform: Array
+    linear_velocity: Array
+    angular_velocity: Array
+    linear_acceleration: Array
+    angular_acceleration: Array
+    closure_error: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Everything of one instant; a sensor that has no sample then is None."""
+
+    stamp_ns: int
+    truth: TruthSample
+    imu: ImuSample | None
+    joints: JointSample | None

@@ -13,12 +13,15 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, PkmError
 from pkm_description.machine import Machine
 
-from pkm_bringup.viewer import diagnosis
-from pkm_bringup.viewer.diagnosis import Parameter
-from pkm_bringup.viewer.fault_panel import FaultPanel
-from pkm_bringup.viewer.moment import Moment, Request, Status
+from pkm_bringup.simulation.faults import IMU_FAULTS, LEG_FAULTS, FaultKind
+from pkm_bringup.viewer import moment
+from pkm_bringup.viewer.moment import Moment, Parameter, Request, Status
 from pkm_bringup.viewer.scene import MachineScene
 
+_FAULT_HINT = 'Faults are for simulations: no simulator has been heard yet.'
+#: what the buttons fill in
+_VALUES = {'offset': ' 0.005', 'spikes': ' 0.1 0.02', 'noisy': ' 0.001'}
+_ON_PURPOSE = 'faults on purpose: '
 #: colours that colour-blind readers can tell apart (Okabe and Ito)
 XYZ_COLORS = ('#0072B2', '#D55E00', '#009E73')
 LEG_COLORS = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#000000', '#999999')
@@ -68,7 +71,7 @@ class ViewerPage:
         self.url = f'http://{named}:{self._server.get_port()}'
         self._statuses: dict[str, Status] = {}
         self._problem, self._time = '', 0.0
-        self._parameters: list[diagnosis.Parameter] = []
+        self._parameters: list[moment.Parameter] = []
         self._scene = MachineScene(self._server, machine)
         self._build(self._server.gui)
 
@@ -76,7 +79,7 @@ class ViewerPage:
         drives = list(self._machine.drive_labels)
         gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
         gui.main_panel.dock_right()
-        self._verdict = gui.add_html(diagnosis.verdict_html(self._title, {}, ''))
+        self._verdict = gui.add_html(moment.verdict_html(self._title, {}, ''))
         tabs = gui.add_tab_group()
         with tabs.add_tab('Motion'):
             self._numbers = gui.add_html('')
@@ -100,7 +103,7 @@ class ViewerPage:
             ):  # fmt: skip
                 self._add_button(gui, label, Request(f'identification/{service}'))
             self._image = gui.add_image(parameter_image([]), visible=False)
-            self._table = gui.add_html(diagnosis.parameters_html([]))
+            self._table = gui.add_html(moment.parameters_html([]))
         with tabs.add_tab('Faults'):
             self._faults = FaultPanel(gui, self._machine.drive_labels, self._requests.put)
         self._payload: PayloadPanel | None = None
@@ -108,7 +111,7 @@ class ViewerPage:
             with tabs.add_tab('Payload'):
                 self._payload = PayloadPanel(gui, self._machine, self._requests.put)
         with tabs.add_tab('Messages'):
-            self._messages = gui.add_html(diagnosis.messages_html({}))
+            self._messages = gui.add_html(moment.messages_html({}))
         self._add_button(gui, 'Restart the estimator', Request('estimator/reset'))
 
     def _add_button(self, gui: Any, label: str, request: Request) -> None:
@@ -169,8 +172,8 @@ class ViewerPage:
     def take_statuses(self, statuses: Mapping[str, Status]) -> None:
         """Take new statuses of ``/diagnostics``; those that say nothing new keep their last words."""
         self._statuses |= statuses
-        if (filtered := diagnosis.find(statuses, 'estimator: filter')) is not None and filtered.values:
-            values = diagnosis.innovations(statuses, self._machine.drive_labels)
+        if (filtered := moment.find(statuses, 'estimator: filter')) is not None and filtered.values:
+            values = moment.innovations(statuses, self._machine.drive_labels)
             self._plots['innovations'].add(self._time, values)
 
     def say(self, text: str, good: bool = True) -> None:
@@ -185,17 +188,17 @@ class ViewerPage:
         for plot in self._plots.values():
             plot.refresh()
         self._set(self._numbers, _numbers_html(moment, self._scene.enlarged))
-        self._set(self._verdict, diagnosis.verdict_html(self._title, self._statuses, self._problem))
-        self._set(self._messages, diagnosis.messages_html(self._statuses))
-        sensors = diagnosis.find(self._statuses, 'simulator: sensors')
+        self._set(self._verdict, moment.verdict_html(self._title, self._statuses, self._problem))
+        self._set(self._messages, moment.messages_html(self._statuses))
+        sensors = moment.find(self._statuses, 'simulator: sensors')
         self._faults.refresh(sensors)
         if self._payload is not None:
-            named = diagnosis.find(self._statuses, 'online_identification: identification')
-            self._payload.refresh(diagnosis.find(self._statuses, 'simulator: payload'), named)
-        found = diagnosis.parameters(self._statuses)
+            named = moment.find(self._statuses, 'online_identification: identification')
+            self._payload.refresh(moment.find(self._statuses, 'simulator: payload'), named)
+        found = moment.parameters(self._statuses)
         if found != self._parameters:
             self._parameters = found
-            self._set(self._table, diagnosis.parameters_html(found))
+            self._set(self._table, moment.parameters_html(found))
             self._image.image, self._image.visible = parameter_image(found), bool(found)
 
     @staticmethod
@@ -367,3 +370,48 @@ class History:
             return (np.zeros(1), *(np.full(1, np.nan) for _ in range(self._curves)))
         times, values = zip(*self._rows, strict=True)
         return (np.array(times), *np.array(values).T)
+
+
+class FaultPanel:
+    """A leg to choose, one button for each kind of fault, and one that ends all of them.
+
+    Parameters
+    ----------
+    gui : of viser
+    drives : labels of the machine's drives
+    ask : takes the request of a click
+    """
+
+    def __init__(self, gui: Any, drives: Sequence[str], ask: Callable[[Request], None]) -> None:
+        self._ask = ask
+        self._wanted: tuple[str, ...] = ()
+        self._note = gui.add_markdown(_FAULT_HINT)
+        leg = gui.add_dropdown('Leg', list(drives), initial_value=drives[0])
+        for name, kind in LEG_FAULTS.items():
+            self._add(gui, 'Leg', lambda: str(leg.value), name, kind)
+        for name, kind in IMU_FAULTS.items():
+            self._add(gui, 'IMU', lambda: 'imu', name, kind)
+        gui.add_button('No faults', color='green').on_click(lambda _event: self._send(()))
+
+    def _add(self, gui: Any, title: str, sensor: Callable[[], str], name: str, kind: FaultKind) -> None:
+        written = name + _VALUES.get(name, '')
+
+        def click(_event: object) -> None:
+            fault = f'{sensor()} {written}'
+            self._send((*(one for one in self._wanted if one != fault), fault))
+
+        gui.add_button(f'{title} {written}'.replace('_', ' '), hint=kind.meaning).on_click(click)
+
+    def _send(self, faults: tuple[str, ...]) -> None:
+        self._wanted = faults
+        self._ask(Request('faults', faults))
+
+    def refresh(self, sensors: Status | None) -> None:
+        """Show which faults the simulator reports; they may have been set elsewhere."""
+        if sensors is None:
+            return
+        text = sensors.message
+        if self._note.content != text:
+            self._note.content = text
+            on = text.removeprefix(_ON_PURPOSE)
+            self._wanted = tuple(on.split(', ')) if on != text else ()

@@ -12,8 +12,7 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
 from scipy.spatial.transform import Rotation
 
-from pkm_bringup.viewer.force_colors import ForceColors
-from pkm_bringup.viewer.moment import Body, Moment
+from pkm_bringup.viewer.moment import Body, ForceColors, Moment
 
 #: standard deviations of the ellipsoid's half axes
 ELLIPSOID = 3.0

@@ -11,9 +11,9 @@ from pkm_description.driver.driver import (
     Driver,
     EffortConversion,
     ImuConversion,
+    LinearConversion,
     PositionConversion,
 )
-from pkm_description.driver.linear import LinearConversion
 from pkm_description.driver.periodic_error import HallSensor, PeriodicError, PeriodicErrorFit, fit_periodic_error
 
 __all__ = [

@@ -12,11 +12,12 @@ from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegresso
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
+    friction_forces,
+    friction_loads,
     friction_parameter_names,
     friction_parameters,
     friction_regressor,
 )
-from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.inverse import gravity_forces, inverse_dynamics
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters, machine_parameters

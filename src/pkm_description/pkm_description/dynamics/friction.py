@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import alike_legs, shared_name
+from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import FrictionLawError, ShapeError
 from pkm_description.friction_laws.law import FrictionLaw, Sign
 from pkm_description.kernels import friction as kernels
@@ -21,7 +22,7 @@ from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.joint_motion import JointMotion, require_joint_motion
-from pkm_description.machine import Joint, Machine
+from pkm_description.machine import Joint, Machine, PlatformMotion
 
 JointSelection = Literal['actuated', 'all', 'class']
 
@@ -55,7 +56,7 @@ def friction_regressor(
         the same place share one set of linear parameters over all legs that are built alike (each keeps its own
         nonlinear ones)
     sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the sign; 0 keeps the sign
-    loads : (N, J) N, normal forces in the joints as :func:`pkm_description.dynamics.friction_loads` gives them; for
+    loads : (N, J) N, normal forces in the joints as :func:`pkm_description.dynamics.friction` gives them; for
         laws that depend on them
 
     Raises
@@ -196,3 +197,39 @@ def joint_shares(machine: Machine, joint_motion: JointMotion, columns: NDArray[n
         machine, joint_motion.position, joint_motion.rotation_base_platform, joint_motion.positions
     )
     return np.asarray(legs.joint_map[:, columns] @ twist_per_drive(legs))
+
+
+def friction_loads(
+    machine: Machine,
+    motion: PlatformMotion,
+    sign_smoothing: float = 0.0,
+    external_wrench: Array | None = None,
+) -> Array:
+    """Normal forces (N, J) [N] in all joints during a motion: what load-dependent friction laws take.
+
+    The size of the joint force across the axis: on a prismatic joint what its guide carries, on a revolute joint the
+    radial force on its bearing. On planar machines the part in the plane of motion; how the joints share forces across
+    the plane is not determined by the model (``additional_load`` of the law). Where passive joints rub, friction and
+    the forces that it depends on are iterated to a fixed point.
+
+    Parameters
+    ----------
+    motion : N samples; with zero velocities and accelerations the loads at rest
+    sign_smoothing, external_wrench : as in :func:`pkm_description.dynamics.inverse_dynamics`
+
+    Raises
+    ------
+    SingularPoseError, KinematicsError, ConvergenceError
+        As :func:`pkm_description.dynamics.inverse_dynamics`.
+    """
+    return joint_reactions(machine, motion, True, sign_smoothing, external_wrench).loads
+
+
+def friction_forces(
+    machine: Machine,
+    motion: PlatformMotion,
+    sign_smoothing: float = 0.0,
+    external_wrench: Array | None = None,
+) -> Array:
+    """Friction's share (N, A) of the drive forces [N, N m] of a motion; parameters as of :func:`friction_loads`."""
+    return joint_reactions(machine, motion, True, sign_smoothing, external_wrench).friction_forces

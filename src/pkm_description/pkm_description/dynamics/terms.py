@@ -12,7 +12,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import require_dynamics
-from pkm_description.kernels import terms as kernels
+from pkm_description.kernels import inverse_dynamics as kernels
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion
 from pkm_description.machine import Machine, PlatformMotion

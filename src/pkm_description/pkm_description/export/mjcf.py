@@ -20,6 +20,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, drawing_size, leg_bars, platform_joint_points, rail, ring
+from pkm_description.export.limits_of_formats import add_provenance
 from pkm_description.export.mjcf_parts import (
     LEAST_INERTIA,
     LEAST_MASS,
@@ -31,7 +32,6 @@ from pkm_description.export.mjcf_parts import (
     is_massless,
     wxyz,
 )
-from pkm_description.export.origin import add_provenance
 from pkm_description.export.rest import RestConfiguration, home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.export.texts import numbers

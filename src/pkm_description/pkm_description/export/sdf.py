@@ -31,7 +31,7 @@ from pkm_description.export.drawing import (
     rail,
     ring,
 )
-from pkm_description.export.origin import add_provenance
+from pkm_description.export.limits_of_formats import add_provenance
 from pkm_description.export.rest import RestConfiguration, start_configuration
 from pkm_description.export.sdf_parts import (
     PKM_NAMESPACE,

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, next_joints, platform_joint_points
-from pkm_description.export.origin import add_provenance
+from pkm_description.export.limits_of_formats import add_provenance
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
 from pkm_description.export.texts import numbers
 from pkm_description.kinematics.arguments import require_machine

@@ -24,8 +24,7 @@ from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
-from pkm_description.kinematics.drive_reach import drive_reaches
-from pkm_description.kinematics.workspace import free_axes, single_axis_limits
+from pkm_description.kinematics.workspace import drive_reaches, free_axes, single_axis_limits
 from pkm_description.machine import Joint, Leg, Machine
 
 #: kinds of origin in the order in which they are listed

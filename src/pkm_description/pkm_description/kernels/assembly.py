@@ -17,15 +17,16 @@ from pkm_description.kernels.forward import (
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import LEG_SINGULARITY, eliminate, leg_orientation
 from pkm_description.kernels.linalg import (
+    dot,
     inverse_squares,
     reflect_columns,
     singular_columns,
     substitute_back_columns,
+    vector,
 )
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import turn_between
 from pkm_description.kernels.rods import rod_drive, rod_orientation
-from pkm_description.kernels.vectors import dot, vector
 
 
 @kernel

@@ -11,17 +11,14 @@ from __future__ import annotations
 from pkm_description.arrays import Array
 from pkm_description.kernels.drive_map import map_drives, map_joints_to_drives
 from pkm_description.kernels.drive_motion import solve_drives
-from pkm_description.kernels.dynamics import tree_wrenches
-from pkm_description.kernels.force_tangents import force_tangents
+from pkm_description.kernels.dynamics import loads_of_joints, reactions, tree_wrenches
 from pkm_description.kernels.friction import friction_of_joints
 from pkm_description.kernels.inverse_dynamics import forces_of_state, needed_forces, settle_loads
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import split_bias
 from pkm_description.kernels.load_tangents import follow_loads, follow_open_loads
-from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.reactions import loads_of_joints, reactions
+from pkm_description.kernels.model import OK, ModelData, ScratchData
 from pkm_description.kernels.state import move, move_joints
-from pkm_description.kernels.status import OK
 from pkm_description.kernels.tangents import (
     ACCELERATION,
     ACCELERATIONS,
@@ -43,6 +40,7 @@ from pkm_description.kernels.tangents import (
     acceleration_tangents,
     closure_acceleration_tangents,
     closure_rate_tangents,
+    force_tangents,
     pose_tangents,
     set_rows,
     velocity_tangents,

@@ -11,8 +11,7 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.linalg import independence, reflect_columns, substitute_back_columns
-from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.status import CONSTRAINTS_SINGULAR, DRIVES_SINGULAR, OK
+from pkm_description.kernels.model import CONSTRAINTS_SINGULAR, DRIVES_SINGULAR, OK, ModelData, ScratchData
 
 #: size of a constraint, relative to its row, below which it repeats the others
 DEPENDENT = 1e-9

@@ -14,9 +14,15 @@ from pkm_description.kernels.legs import (
     rates_of_joints,
 )
 from pkm_description.kernels.linalg import independence, reflect_columns, substitute_back_columns
-from pkm_description.kernels.model import ModelData, ScratchData
+from pkm_description.kernels.model import (
+    DRIVES_DISAGREE,
+    DRIVES_SINGULAR,
+    MOTION_NOT_FINITE,
+    OK,
+    ModelData,
+    ScratchData,
+)
 from pkm_description.kernels.pose import set_pose
-from pkm_description.kernels.status import DRIVES_DISAGREE, DRIVES_SINGULAR, MOTION_NOT_FINITE, OK
 from pkm_description.kernels.tree import body_velocities
 
 #: part of the largest rate by which redundant drives may differ from what the platform's motion gives them, and the

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.body_map import inertia_times, map_bodies, mass_of_map
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.model import Integers, ModelData, ScratchData
+from pkm_description.kernels.linalg import cross, dot, plus, times, turned, turned_back, vector
+from pkm_description.kernels.model import OK, Integers, ModelData, ScratchData
 from pkm_description.kernels.regressor import add_energies
 from pkm_description.kernels.state import coast
-from pkm_description.kernels.status import OK
-from pkm_description.kernels.vectors import cross, dot, plus, times, turned, turned_back, vector
+from pkm_description.kernels.tree import inertia_times, map_bodies, mass_of_map
 
 
 @kernel

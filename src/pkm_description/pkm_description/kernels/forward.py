@@ -14,11 +14,24 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.linalg import eliminate_columns, leave_out, reflect_columns, substitute_back_columns
+from pkm_description.kernels.linalg import (
+    Vector,
+    cross,
+    dot,
+    eliminate_columns,
+    leave_out,
+    minus,
+    plus,
+    reflect_columns,
+    store,
+    substitute_back_columns,
+    times,
+    turned,
+    vector,
+)
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.rods import rod_rows
 from pkm_description.kernels.tree import leg_poses, turn_about
-from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, store, times, turned, vector
 
 #: longest step of the platform in one iteration: rad, and m as a fraction of the platform radius
 LONGEST_STEP = 0.5

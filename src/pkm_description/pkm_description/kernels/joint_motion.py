@@ -10,9 +10,8 @@ from pkm_description.kernels.drive_map import admitted_twists
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import accelerations_of_joints, bias_of_joints, legs_where_they_are, rates_of_joints
 from pkm_description.kernels.linalg import reflect_columns
-from pkm_description.kernels.model import ModelData, ScratchData
+from pkm_description.kernels.model import MOTION_NOT_FINITE, NOT_ADMITTED, NOT_REACHED, OK, ModelData, ScratchData
 from pkm_description.kernels.pose import place_leg, place_legs, pose_of_joints, set_pose, start_at_home
-from pkm_description.kernels.status import MOTION_NOT_FINITE, NOT_ADMITTED, NOT_REACHED, OK
 from pkm_description.kernels.tree import (
     body_velocities,
     leg_poses,

@@ -12,16 +12,29 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.linalg import (
+    Vector,
+    cross,
+    dot,
     independence,
+    minus,
+    plus,
     reflect,
     reflect_columns,
     substitute_back,
     substitute_back_columns,
+    turned,
+    vector,
 )
-from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.status import LEG_SINGULAR, NOT_CONVERGED, OK, UNIVERSAL_SINGULAR
+from pkm_description.kernels.model import (
+    LEG_SINGULAR,
+    NOT_CONVERGED,
+    OK,
+    REVOLUTE,
+    UNIVERSAL_SINGULAR,
+    ModelData,
+    ScratchData,
+)
 from pkm_description.kernels.tree import body_acceleration, leg_poses
-from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, turned, vector
 
 #: relative length that a joint's direction must have across the others' before the leg counts as stretched or folded
 LEG_SINGULARITY = 1e-9

@@ -6,12 +6,20 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.closures import carries, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.joint_motion import rates_of_pose
-from pkm_description.kernels.linalg import reflect_columns, substitute_back
-from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.linalg import (
+    Vector,
+    cross,
+    dot,
+    minus,
+    plus,
+    reflect_columns,
+    substitute_back,
+    turned,
+    vector,
+)
+from pkm_description.kernels.model import OK, REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.pose import start_at_home
-from pkm_description.kernels.status import OK
 from pkm_description.kernels.tree import body_velocities
-from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, turned, vector
 
 
 @kernel

@@ -15,11 +15,18 @@ from pkm_description.kernels.legs import (
     legs_where_they_are,
     wrapped,
 )
-from pkm_description.kernels.linalg import independence, reflect_columns
-from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.status import NOT_FINITE, NOT_REACHED, OK, OTHER_BRANCH, OUT_OF_PLANE
+from pkm_description.kernels.linalg import Vector, dot, independence, plus, reflect_columns, times, vector
+from pkm_description.kernels.model import (
+    NOT_FINITE,
+    NOT_REACHED,
+    OK,
+    OTHER_BRANCH,
+    OUT_OF_PLANE,
+    REVOLUTE,
+    ModelData,
+    ScratchData,
+)
 from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
-from pkm_description.kernels.vectors import Vector, dot, plus, times, vector
 
 #: m, how far a leg may miss its closures: a pose that the legs do not admit (3-RPS) misses by more
 CLOSING_TOLERANCE = 1e-6

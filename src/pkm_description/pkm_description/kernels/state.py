@@ -7,10 +7,9 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.joint_motion import motion_of_joints, rates_of_pose, start_at
-from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.status import MOTION_NOT_FINITE, OK
+from pkm_description.kernels.linalg import store
+from pkm_description.kernels.model import MOTION_NOT_FINITE, OK, ModelData, ScratchData
 from pkm_description.kernels.tree import body_accelerations, body_velocities, leg_poses
-from pkm_description.kernels.vectors import store
 
 _NO_VECTOR = 0.0, 0.0, 0.0
 

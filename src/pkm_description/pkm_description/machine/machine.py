@@ -24,6 +24,7 @@ from pkm_description.kernels.model import (
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.model_data import model_data
 from pkm_description.machine.parts import Closure, Joint, JointFriction, Leg, Pose, RigidBody
+from pkm_description.machine.rods import strut_constants
 from pkm_description.machine.sensors import (
     NO_IMU,
     NO_LEG_SENSORS,
@@ -33,7 +34,6 @@ from pkm_description.machine.sensors import (
     MissingSection,
     ServoGains,
 )
-from pkm_description.machine.universal_prismatic import strut_constants
 
 Freedom = Literal['free', 'planar', 'none']
 

@@ -32,8 +32,7 @@ from pkm_description.kernels.tree import leg_poses
 from pkm_description.machine.idle_freedoms import AtHome, locked_joints, nearest_closed
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.parts import Closure, Joint, Leg
-from pkm_description.machine.rods import no_rods, rod_constants
-from pkm_description.machine.universal_prismatic import strut_constants
+from pkm_description.machine.rods import no_rods, rod_constants, strut_constants
 
 #: axes (0 x, 1 y, 2 z) of the closure frame on the body and on the other body that a closure keeps perpendicular
 _PERPENDICULAR: Mapping[str, tuple[tuple[int, int], ...]] = {

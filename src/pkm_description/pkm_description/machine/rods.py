@@ -15,7 +15,13 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import PRISMATIC, REVOLUTE, ModelData, ScratchData, scratch_data
 from pkm_description.kernels.tree import leg_poses
+from pkm_description.machine.parts import Leg
 
+#: m, and cosines, by which a leg may miss being a strut
+_STRUT_EXACT = 1e-9
+
+#: cosine of the angle between strut and the normal of both axes, at zero, below which the strut lies on the first axis
+_LEAST_HEIGHT = 1e-3
 #: cosines, and parts of the platform's radius, by which axes may miss being perpendicular or intersecting
 _EXACT = 1e-13
 
@@ -166,3 +172,47 @@ def _intersection(memory: ScratchData, joints: list[int]) -> Array:
     normals = [np.eye(3) - np.outer(axis, axis) for axis in memory.axis[joints]]
     right = sum(normal @ origin for normal, origin in zip(normals, memory.origin[joints], strict=True))
     return np.asarray(np.linalg.lstsq(sum(normals), right, rcond=None)[0])
+
+
+@dataclass(frozen=True)
+class StrutConstants:
+    """A leg of two intersecting, perpendicular revolutes and a strut that runs through their intersection.
+
+    Attributes
+    ----------
+    basis : (3, 3), columns in base axes at zero positions: first axis, second axis, their cross product
+    side : +1 or -1, side of the plane of both axes on which the strut lies at zero positions
+    angle_at_zero : rad, angle of the strut from the third basis vector towards the first axis at zero positions
+    """
+
+    basis: Array
+    side: float
+    angle_at_zero: float
+
+
+def strut_constants(leg: Leg, freedom: str) -> StrutConstants | None:
+    """Constants of a leg; None for one that is no strut on a universal joint, closed by a ball on the platform.
+
+    Parameters
+    ----------
+    freedom : of the platform
+    """
+    kinds = tuple(joint.kind for joint in leg.joints)
+    if freedom != 'free' or kinds != ('revolute', 'revolute', 'prismatic'):
+        return None
+    if not leg.ends_at_platform or leg.end.kind != 'ball':
+        return None
+    bottom, middle, slide = leg.joints
+    first = bottom.axis
+    second = middle.rotation_parent_joint @ middle.axis
+    strut_in_cylinder = slide.rotation_parent_joint @ slide.axis
+    strut = middle.rotation_parent_joint @ strut_in_cylinder
+    off_line = slide.translation + slide.rotation_parent_joint @ leg.tip - leg.length_at_zero * strut_in_cylinder
+    misses = [np.linalg.norm(middle.translation), first @ second, second @ strut, np.linalg.norm(off_line)]
+    if max(abs(float(miss)) for miss in misses) > _STRUT_EXACT:
+        return None
+    third = np.cross(first, second)
+    if abs(strut @ third) < _LEAST_HEIGHT:
+        return None
+    basis = bottom.rotation_parent_joint @ np.stack([first, second, third], axis=-1)
+    return StrutConstants(basis, float(np.sign(strut @ third)), float(np.arctan2(strut @ first, strut @ third)))

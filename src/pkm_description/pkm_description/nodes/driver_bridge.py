@@ -13,13 +13,12 @@ from sensor_msgs.msg import Imu, JointState
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
 from pkm_description.errors import ConfigurationError, JointStateError
+from pkm_description.ros.conversions import StandardStreams
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE
-from pkm_description.ros.standard_streams import StandardStreams
 from pkm_description.settings import Settings, setting
 
 

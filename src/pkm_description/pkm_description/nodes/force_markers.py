@@ -14,10 +14,9 @@ from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.markers import force_markers
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import SENSOR_QOS
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import JointReader

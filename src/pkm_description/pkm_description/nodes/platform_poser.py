@@ -18,12 +18,10 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_from_quaternion
 from pkm_description.ros.conversions import array3, array4, point, quaternion_of_rotation, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.frames import TransformBroadcaster, declare_frames
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare, declare_settings
+from pkm_description.ros.parameters import declare, declare_machine, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS
-from pkm_description.ros.transforms import TransformBroadcaster
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import COORDINATES
 from pkm_description.viewing.posing import Poser, Posture

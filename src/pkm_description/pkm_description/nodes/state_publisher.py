@@ -25,15 +25,12 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.frames import BASE_LINK, checked_prefix, pose_of_text
-from pkm_description.ros.machine_parameters import declare_machine_files
+from pkm_description.ros.frames import BASE_LINK, StaticTransformBroadcaster, checked_prefix, pose_of_text
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.node_settings import FrameSettings
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine_files, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
-from pkm_description.ros.serialized import UNREADABLE, JointReading, read_joint_state
-from pkm_description.ros.serialized_states import FramesWriter, JointStateWriter
-from pkm_description.ros.transforms import StaticTransformBroadcaster
+from pkm_description.ros.serialized import UNREADABLE, FramesWriter, JointReading, JointStateWriter, read_joint_state
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import CompletedJoints
 

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
+import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import JumpThreshold
+from rclpy.duration import Duration
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.time_source import USE_SIM_TIME_NAME
 
-from pkm_description.ros.clock_watch import ClockWatch
 from pkm_description.ros.conversions import stamp
-from pkm_description.ros.failed_publishing import FAILED
+
+#: publishers of a topic that are remembered
+_REMEMBERED = 64
+#: s after a failure for which it is warned of
+_RECENT = 10.0
+CLOCK = '/clock'
+REMEDY = 'start all of them but one with publish_clock:=false (rosbag2: without --clock)'
+
+#: jumps back between two questions that no bag in a loop makes
+_JUMPS_OF_TWO_CLOCKS = 5
 
 
 class Level(IntEnum):
@@ -86,3 +103,126 @@ def _publishing_status() -> Statuses:
 
 def _text(value: object) -> str:
     return f'{value:.6g}' if isinstance(value, float) else str(value)
+
+
+class ClockWatch:
+    """Watches ``/clock`` for a node that takes its time from there, or that publishes it.
+
+    Parameters
+    ----------
+    node : whose clock it is
+    publishes : the node publishes ``/clock`` itself
+    """
+
+    def __init__(self, node: Node, publishes: bool = False) -> None:
+        self._node, self._publishes = node, publishes
+        self._jumps, self._said = 0, False
+        backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False)
+        # kept: the clock forgets a callback whose handle is gone
+        self._handle = node.get_clock().create_jump_callback(backwards, post_callback=self._count_jump)
+
+    def _count_jump(self, _: object) -> None:
+        self._jumps += 1
+
+    def problem(self) -> str:
+        """Say that there are two clocks, how they show, and what to do; empty if there is one at most.
+
+        To be asked about once a second. The log says it, too, when it begins.
+        """
+        problem = self._problem()
+        if problem and not self._said:
+            self._node.get_logger().error(problem)
+        self._said = bool(problem)
+        return problem
+
+    def _problem(self) -> str:
+        jumps, self._jumps = self._jumps, 0
+        if not self._publishes and not self._node.get_parameter(USE_SIM_TIME_NAME).value:
+            return ''
+        if self._node.count_publishers(CLOCK) > 1:
+            owners = sorted(
+                f'{item.node_namespace.rstrip("/")}/{item.node_name}'
+                for item in self._node.get_publishers_info_by_topic(CLOCK)
+            )
+            return f'{len(owners)} programs publish {CLOCK}: {", ".join(owners)}; {REMEDY}'
+        if jumps >= _JUMPS_OF_TWO_CLOCKS:
+            return f'{CLOCK} jumped back {jumps} times within a second or so, as if two programs set it; {REMEDY}'
+        return ''
+
+
+class FailedPublishing:
+    """Failures of this process.
+
+    Attributes
+    ----------
+    by_topic : how many messages of each topic could not be published
+    last : topic and reason of the latest
+    """
+
+    def __init__(self) -> None:
+        self.by_topic: Counter[str] = Counter()
+        self.last = ''
+        self._time = 0.0
+
+    def add(self, topic: str, error: Exception) -> None:
+        """Count a failure."""
+        self.by_topic[topic] += 1
+        self.last, self._time = f'{topic}: {error}', time.monotonic()
+
+    @property
+    def is_recent(self) -> bool:
+        """Whether there was a failure a moment ago."""
+        return bool(self.by_topic) and time.monotonic() - self._time < _RECENT
+
+
+#: of all nodes of this process
+FAILED = FailedPublishing()
+
+
+def survive_failed_publishing() -> None:
+    """Count messages that cannot be published from now on, in place of an error that ends the node.
+
+    rclpy has no hook for that, and a node publishes in many places: the method of its class is replaced.
+    """
+    original: Any = Publisher.publish
+    if getattr(original, 'survives', False):
+        return
+
+    def publish(self: Any, message: Any) -> None:
+        try:
+            original(self, message)
+        except rclpy_implementation.RCLError as error:
+            if not rclpy.ok():  # this is how a node ends
+                raise
+            FAILED.add(self.topic_name, error)
+
+    publish.survives = True  # type: ignore[attr-defined]
+    Publisher.publish = publish  # type: ignore[assignment]
+
+
+class LostMessages:
+    """Follows the sequence numbers of a topic's publishers.
+
+    The event ``message_lost`` of rclpy does not tell what was replaced in a full queue.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, int] = {}
+
+    def before(self, info: Mapping[str, Any]) -> int:
+        """How many messages of the same publisher were lost before this one, whose info rclpy gives; 0 if unknown."""
+        number, gid = info.get('publication_sequence_number'), info.get('publisher_gid')
+        if number is None or gid is None:
+            return 0
+        publisher = gid['data']
+        last = self._last.get(publisher)
+        if last is None:
+            if len(self._last) >= _REMEMBERED:
+                self._last.clear()
+            self._last[publisher] = number
+            return 0
+        if number <= last:  # it was sent again
+            return 0
+        self._last[publisher] = number
+        lost: int = number - last - 1
+        return lost

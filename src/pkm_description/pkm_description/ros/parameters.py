@@ -18,6 +18,9 @@ from rclpy.parameter import Parameter
 
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError, PkmError
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_description.ros.node_settings import MachineSettings
 from pkm_description.settings import AnySettings, default_of, of_node, settings_of
 
 #: files that launch writes for values of its arguments begin so
@@ -172,3 +175,19 @@ def _declare(node: Node, name: str, default: Any, descriptor: ParameterDescripto
     closed.read_only = read_only
     node.set_descriptor(name, closed)
     return value or []
+
+
+def declare_machine_files(node: Node) -> tuple[str, str | None]:
+    """Declare ``machine``, ``machine_file`` and ``overlay``; returns name or path, and the overlay's path."""
+    settings = declare_settings(node, MachineSettings, ('machine', 'machine_file', 'overlay'))
+    return settings.machine_file or settings.machine, settings.overlay or None
+
+
+def declare_machine(node: Node) -> Machine:
+    """Declare the parameters of :class:`MachineSettings` and load the machine that they name, with its driver."""
+    settings = declare_settings(node, MachineSettings)
+    return load_machine(
+        settings.machine_file or settings.machine,
+        settings.overlay or None,
+        settings.driver or None,
+    ).on_topics(settings.joint_topic, settings.imu_topic)

@@ -15,7 +15,7 @@ from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, r
 from pkm_description.machine import Machine, Pose
 from scipy.linalg.lapack import dtbtrs
 
-from pkm_estimation.kernels.differentiator import RATE, differentiate
+from pkm_estimation.kernels.steps import RATE, differentiate
 from pkm_estimation.models.leg_model import measured_at_zero
 
 Numbers = TypeVar('Numbers', float, Array)
@@ -244,7 +244,7 @@ class ButterworthDifferentiator:
         return rates
 
     def step(self, interval: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Factors of one step of ``interval`` s, number or array, see :mod:`pkm_estimation.kernels.differentiator`.
+        """Factors of one step of ``interval`` s, number or array, see :mod:`pkm_estimation.kernels.steps`.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from scipy.linalg import block_diag
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.parts import (
+    StepWatcher,
     constant_states,
     make_filter,
     measurement_model,
@@ -24,9 +25,8 @@ from pkm_estimation.filtering.parts import (
 )
 from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, PointMotion, observed, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
-from pkm_estimation.filtering.step_watcher import StepWatcher
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
-from pkm_estimation.kernels.stamp_jitter import VARIANCE
+from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import InertialStep, move_chart, rotation_of

@@ -12,7 +12,7 @@ from pkm_description.arrays import Array, packed
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, rotation_exp, skew
 
-from pkm_estimation.kernels.attitude import attitudes
+from pkm_estimation.kernels.process import attitudes
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout, with_constants
 from pkm_estimation.models.inertial_process import LEAST_SQUARE, LEVI_CIVITA, ImuMotion, rotations_of

@@ -1,6 +1,5 @@
 """Kalman filters and integrators, independent of machines."""
 
-from pkm_estimation.filters.extended import ExtendedKalmanFilter
 from pkm_estimation.filters.interface import (
     INTEGRATORS,
     FunctionModel,
@@ -9,7 +8,7 @@ from pkm_estimation.filters.interface import (
     MeasurementModel,
     ProcessStep,
 )
-from pkm_estimation.filters.iterated import IteratedUnscentedFilter
+from pkm_estimation.filters.iterated import ExtendedKalmanFilter, IteratedUnscentedFilter
 from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
 

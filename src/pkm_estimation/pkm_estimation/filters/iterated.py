@@ -7,17 +7,23 @@ the same prior, until it converges (Garcia-Fernandez, Svensson, Sarkka 2015).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
 from scipy.linalg import solve_triangular
 
-from pkm_estimation.filters.interface import MeasurementModel
-from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, solved
+from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, solved
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
-from pkm_estimation.kernels.unscented import innovate
+from pkm_estimation.kernels.unscented import CARRIED_NOISES, innovate
 
+#: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
+_STEP = 1e-5
+
+#: the iterations of an update end when no state changes by more
+_EXTENDED_SETTLED = 1e-12
 MAX_ITERATIONS = 30
 
 #: the iteration ends when no state changes by more than this part of its standard deviation
@@ -128,3 +134,96 @@ def _innovation(residual: Array, spread: Array, rows: Indices, size: int) -> Inn
     full_residual[rows], variance[rows] = residual, spread.diagonal()
     return Innovation(full_residual, variance, float(residual @ solved(spread, residual)))
 
+
+# Extended and iterated extended Kalman filter (EKF, IEKF) on the same models as the unscented filter.
+#
+# The jacobians are central differences: of the same model that the unscented filter uses, at as many points.
+class ExtendedKalmanFilter(KalmanFilter):
+    """Extended Kalman filter, iterated if ``iterations`` is above 1.
+
+    Parameters
+    ----------
+    state : (n,)
+    covariance : (n, n)
+    iterations : linearisations per update; 1 is the EKF, more the iterated EKF (Gauss-Newton on the posterior)
+
+    Attributes
+    ----------
+    slope : (n, n) Jacobian of the last prediction
+    """
+
+    def __init__(self, state: Array, covariance: Array, iterations: int = 1) -> None:
+        self.state = np.array(state, dtype=float)
+        self.covariance = np.array(covariance, dtype=float)
+        self.carried = np.zeros((len(state), CARRIED_NOISES))
+        self.carried_count = CARRIED_NOISES
+        self.iterations = iterations
+        self.slope = np.eye(len(state))
+        step = _STEP * np.eye(len(state))
+        self._steps = np.vstack([np.zeros(len(state)), step, -step])
+
+    def predict(self, step: ProcessStep) -> None:
+        """Move the state by a step of a process."""
+        moved, slope = self._linearise(step.propagate, self.state)
+        self.slope = slope
+        self.covariance[:] = slope @ self.covariance @ slope.T
+        self.carried[:] = slope @ self.carried
+        step.add_noise(self.state, self.covariance, self.carried)
+        self.state[:] = moved
+
+    def update(
+        self,
+        model: MeasurementModel,
+        measurement: Array,
+        noise_covariance: Array,
+        used: Indices | None = None,
+        limit: float = inf,
+    ) -> Innovation:
+        """Correct the state; parameters and result as :meth:`KalmanFilter.update`."""
+        rows = np.arange(len(measurement)) if used is None else used
+        noise = noise_covariance[np.ix_(rows, rows)]
+        prior, here = self.state.copy(), self.state
+        first: Innovation | None = None
+        for _ in range(self.iterations):
+            predicted, slope = self._linearise(model.observe, here)
+            predicted, slope = predicted[rows], slope[rows]
+            spread = slope @ self.covariance @ slope.T + noise
+            residual = measurement[rows] - predicted - slope @ (prior - here)
+            try:
+                root = np.linalg.cholesky(spread)
+            except np.linalg.LinAlgError:
+                raise CovarianceError('innovation covariance is not positive definite') from None
+            gain = np.linalg.solve(spread, slope @ self.covariance).T
+            if first is None:
+                error = np.linalg.solve(root, residual)
+                full = np.full((2, len(measurement)), np.nan)
+                full[0, rows], full[1, rows] = residual, spread.diagonal()
+                first = Innovation(full[0], full[1], float(error @ error))
+                if first.nis > limit:
+                    return first
+            there = prior + gain @ residual
+            settled = np.abs(there - here).max() < _EXTENDED_SETTLED
+            here = there
+            if settled:
+                break
+        kept = np.eye(len(prior)) - gain @ slope
+        self.state[:] = here
+        self.covariance[:] = kept @ self.covariance @ kept.T + gain @ noise @ gain.T
+        self.carried[:] = kept @ self.carried
+        if not np.isfinite(self.covariance).all():
+            raise CovarianceError('state covariance is not finite')
+        assert first is not None
+        return first
+
+    def predicted_innovation(
+        self, model: MeasurementModel, measurement: Array, noise_covariance: Array
+    ) -> tuple[Array, Array]:
+        """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
+        predicted, slope = self._linearise(model.observe, self.state)
+        return measurement - predicted, slope @ self.covariance @ slope.T + noise_covariance
+
+    def _linearise(self, function: Callable[[Array], Array], state: Array) -> tuple[Array, Array]:
+        """Value (m,) and slope (m, n) of a function of points (n, N) at a state."""
+        size = len(state)
+        values = function(state + self._steps)
+        return values[0], (values[1 : size + 1] - values[size + 1 :]).T / (2.0 * _STEP)

@@ -12,14 +12,11 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
-from pkm_estimation.kernels.differentiator import differentiate
-from pkm_estimation.kernels.drives import DrivesData, drives_of_all
+from pkm_estimation.kernels.carried import VARIANCE, observe_stamp
 from pkm_estimation.kernels.input_path import input_at, take_samples
-from pkm_estimation.kernels.leg_fit import SCALE, accept
-from pkm_estimation.kernels.leg_lengths import LegsData
+from pkm_estimation.kernels.leg_lengths import SCALE, DrivesData, LegsData, accept, drives_of_all
 from pkm_estimation.kernels.process import ACCELEROMETER_ROW, ProcessData, left_chart
-from pkm_estimation.kernels.stamp_jitter import VARIANCE, observe_stamp
-from pkm_estimation.kernels.steps import predict, update
+from pkm_estimation.kernels.steps import differentiate, predict, update
 from pkm_estimation.kernels.unscented import CorrectionData, FilterData, correct, draw_points
 
 _NANOSECOND = 1e-9
@@ -40,7 +37,7 @@ class FollowData(NamedTuple):
     now, end : (6,) input at the state, and at the end of a step
     differentiated : (3, 3) memory of the differentiator of the angular rate
     ages : (2,) s, since the differentiator began, and between its last samples
-    fit : (4 + A,) statistics of :mod:`pkm_estimation.kernels.leg_fit`
+    fit : (4 + A,) statistics of :mod:`pkm_estimation.kernels.leg_lengths`
     squares : (A,) memory
     normal : (n,) what it measures of the state must be above ``height``
     walk : (n,) growth of the variances per second

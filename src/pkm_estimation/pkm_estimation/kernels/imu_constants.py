@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.linalg import Vector, cross, minus, plus, store, times, vector
 from pkm_description.kernels.model import Integers
-from pkm_description.kernels.vectors import Vector, cross, minus, plus, store, times, vector
 
-from pkm_estimation.kernels.attitude import Rotation, exponential, product, triple, turn, turn_back
-from pkm_estimation.kernels.process import ACCELEROMETER_ROW, GYROSCOPE_ROW, VELOCITY_ROW
+from pkm_estimation.kernels.process import (
+    ACCELEROMETER_ROW,
+    GYROSCOPE_ROW,
+    VELOCITY_ROW,
+    Rotation,
+    exponential,
+    product,
+    triple,
+    turn,
+    turn_back,
+)
 
 #: places of the first rows of the constants in an array ``rows`` (4,); -1 there: not estimated
 LEG_OFFSETS, IMU_DELAY, IMU_ROTATION, IMU_POSITION = 0, 1, 2, 3

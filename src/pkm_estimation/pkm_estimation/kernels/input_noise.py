@@ -13,7 +13,7 @@ The fourth sample's part (1/24) is counted with the third's.
 
 A stamp that is wrong by e makes a sample wrong by e times its slope: where stamps jitter, the covariance of ``n_j`` is
 ``Q + s_j s_j^T``, s_j the slope times the standard deviation of the stamps
-(:mod:`~pkm_estimation.kernels.stamp_jitter`).
+(:mod:`~pkm_estimation.kernels.carried`).
 
 Where one sample moves what the legs measure by less than a tenth of their own noise (``loudness``), the noise of steps
 is taken as independent: NEES and NIS then differ by less than half a percent.
@@ -25,12 +25,11 @@ from math import sqrt
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.vectors import Vector, cross, dot, plus, times
+from pkm_description.kernels.linalg import Vector, cross, dot, plus, times
 
-from pkm_estimation.kernels.attitude import rotation, turn
+from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.kernels.input_path import CARRIED, INPUTS
-from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, VELOCITY_ROW, ProcessData
-from pkm_estimation.kernels.stamp_jitter import VARIANCE
+from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, VELOCITY_ROW, ProcessData, rotation, turn
 
 #: no sample has this stamp [ns]
 NO_STAMP = -(2**62)

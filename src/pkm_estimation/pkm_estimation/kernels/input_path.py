@@ -15,8 +15,8 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
+from pkm_estimation.kernels.carried import LOST, USUAL, VARIANCE, observe_stamp
 from pkm_estimation.kernels.process import ProcessData
-from pkm_estimation.kernels.stamp_jitter import LOST, USUAL, VARIANCE, observe_stamp
 
 _NANOSECOND = 1e-9
 #: samples of the polynomial, numbers of a sample, and samples whose errors are carried along

@@ -6,13 +6,32 @@ from math import sqrt
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
+from pkm_description.kernels.closures import closure_gaps, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.model import Integers
-from pkm_description.kernels.vectors import dot, minus, plus, vector
+from pkm_description.kernels.legs import close_leg, close_strut, eliminate
+from pkm_description.kernels.linalg import dot, minus, plus, reflect, store, vector
+from pkm_description.kernels.model import Integers, ModelData, ScratchData
+from pkm_description.kernels.tree import leg_poses
 
-from pkm_estimation.kernels.attitude import rotation, scalar_part, triple, turn
 from pkm_estimation.kernels.imu_constants import LEG_OFFSETS, pose_at_legs
-from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW
+from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, product, rotation, scalar_part, triple, turn
+
+#: places in the statistics (4 + A,): mean square of the normalised innovations, correlation of consecutive ones, factor
+#: on the noise variances; size of the last normalised innovation (negative: none) and, from the next on, itself
+SCALE, CORRELATION, NOISE_SCALE, LAST_SIZE, LAST_ERRORS = 0, 1, 2, 3, 4
+
+#: weight of a new measurement in the running measure of how well the model fits
+_FORGETTING = 0.05
+#: the same for the correlation of consecutive residuals; below the second number they count as white noise
+_CORRELATION_FORGETTING, WHITE = 0.1, 0.5
+#: factor on the noise variances above which the cause is not noise
+LOUDEST = 1e4
+#: change of the noise factor per measurement, and its decay where the residuals are not white
+_NOISE_RATE, _NOISE_FADE = 0.1, 0.8
+#: median of a chi-square variable with one degree of freedom
+_MEDIAN = 0.4549
+#: most iterations of a leg
+MOST = 50
 
 
 class LegsData(NamedTuple):
@@ -61,3 +80,138 @@ def lengths_of_all(legs: LegsData, points: Array, values: Array) -> None:
     """Leg lengths (N, L) of all points."""
     for point in range(len(points)):
         leg_lengths(legs, points, point, values)
+
+
+class DrivesData(NamedTuple):
+    """Where the states lie, and memory. R constraint rows of the leg that has most, of W columns.
+
+    Attributes
+    ----------
+    chart : (1, 3, 3) axes of positions and attitudes to base axes
+    imu_position : (3,) m, platform axes; states describe this point
+    gravity : (3,) m/s^2, axes of the positions
+    constants : (4,) first rows of the constants, see :mod:`pkm_estimation.kernels.imu_constants`
+    imu : (6,) IMU sample of now, nominal platform axes
+    angular_acceleration : (3,) rad/s^2 of now, the same
+    start : (J,) joint positions where the iterations of the first point begin; afterwards those that they found
+    rows, reflections : (L, R, W), (L, R) QR of the closure rows of each leg at the first point
+    outside : (1,) number of evaluated points with ``q.q > 1`` so far
+    """
+
+    chart: Array
+    imu_position: Array
+    gravity: Array
+    constants: Integers
+    imu: Array
+    angular_acceleration: Array
+    start: Array
+    rows: Array
+    reflections: Array
+    outside: Integers
+
+
+@kernel
+def place_platform(model: ModelData, scratch: ScratchData, drives: DrivesData, points: Array, point: int) -> None:
+    """Pose of the platform at a point (row)."""
+    platform, chart, nominal = len(model.kind), drives.chart, drives.imu_position
+    to_base = triple(chart[0], 0, 0), triple(chart[0], 1, 0), triple(chart[0], 2, 0)
+    q = triple(points, point, ATTITUDE_ROW)
+    imu_point, attitude, place = pose_at_legs(
+        drives.constants, drives.imu, drives.angular_acceleration, drives.gravity, points, point,
+        triple(points, point, POSITION_ROW), rotation(q, scalar_part(q, drives.outside)),
+    )  # fmt: skip
+    imu_point, attitude = turn(to_base, imu_point), product(to_base, attitude)
+    arm = turn(attitude, plus((nominal[0], nominal[1], nominal[2]), place))
+    store(scratch.origin, platform, minus(imu_point, arm))
+    for i in range(3):
+        for k in range(3):
+            scratch.rotation[platform, i, k] = attitude[i][k]
+
+
+@kernel
+def drives_of_all(
+    model: ModelData, scratch: ScratchData, drives: DrivesData, points: Array, values: Array
+) -> None:
+    """Positions of the drives, then gaps of legs and plane, (N, A + K), of all points.
+
+    The gaps are seen along what the legs forbid at the first point, so that they have the same sense at all of them.
+    The legs of the other points are closed from those of the first.
+    """
+    platform, columns_of, offsets = len(model.kind), model.column_start, drives.constants[LEG_OFFSETS]
+    for point in range(len(points)):
+        place_platform(model, scratch, drives, points, point)
+        for joint in range(platform):
+            scratch.joints[joint] = drives.start[joint]
+        column = len(model.drive_joint)
+        for leg in range(len(model.closed_form)):
+            if model.closed_form[leg]:
+                close_strut(model, scratch, leg)
+                leg_poses(model, scratch, leg)
+            else:
+                close_leg(model, scratch, leg, MOST)
+            columns, rows = columns_of[leg + 1] - columns_of[leg], leg_rows(model, leg)
+            if rows == columns:
+                continue
+            if point == 0:
+                eliminate(model, scratch, leg)
+                for i in range(rows):
+                    drives.reflections[leg, i] = scratch.reflections[leg, i]
+                    for j in range(scratch.rows.shape[2]):
+                        drives.rows[leg, i, j] = scratch.rows[leg, i, j]
+            closure_gaps(model, scratch, leg)
+            reflect(drives.rows[leg], drives.reflections[leg], rows, columns, scratch.bias)
+            for row in range(columns, rows):
+                values[point, column] = scratch.bias[row]
+                column += 1
+        if len(model.freedom) < 6:  # in a plane: height and tilt
+            values[point, column] = scratch.origin[platform, 2] - model.home_position[2]
+            for k in range(2):
+                tilt = scratch.rotation[platform, 2, k] - model.home_rotation[2, k]
+                values[point, column + 1 + k] = model.radius[0] * tilt
+        for drive in range(len(model.drive_joint)):
+            values[point, drive] = scratch.joints[model.drive_joint[drive]]
+            if offsets >= 0:
+                values[point, drive] += points[point, offsets + drive]
+        if point == 0:
+            for joint in range(platform):
+                drives.start[joint] = scratch.joints[joint]
+
+
+@kernel
+def median_of_squares(values: Array, count: int) -> float:
+    """Median of the first squares, which are put in order."""
+    for i in range(1, count):
+        value, place = values[i], i
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+    middle = count // 2
+    return values[middle] if count % 2 else 0.5 * (values[middle - 1] + values[middle])
+
+
+@kernel
+def accept(residual: Array, variance: Array, fit: Array, squares: Array) -> None:
+    """Add the first A numbers of an innovation, NaN where a leg was not used; ``squares`` (A,) is memory."""
+    count, total, product = 0, 0.0, 0.0
+    for leg in range(len(squares)):
+        error = residual[leg] / sqrt(variance[leg])
+        if error == error:
+            squares[count] = error * error
+            total += squares[count]
+            count += 1
+        else:
+            error = 0.0
+        product += error * fit[LAST_ERRORS + leg]
+        fit[LAST_ERRORS + leg] = error
+    size, median = sqrt(total), median_of_squares(squares, count)
+    fit[SCALE] += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, fit[SCALE])) - fit[SCALE])
+    if fit[NOISE_SCALE] > 1.0:
+        change = 1.0 + _NOISE_RATE * (min(median / _MEDIAN, 10.0) - 1.0)
+        fit[NOISE_SCALE] *= change if fit[CORRELATION] < WHITE else _NOISE_FADE
+        fit[NOISE_SCALE] = min(fit[NOISE_SCALE], LOUDEST) if fit[NOISE_SCALE] > 1.5 else 1.0
+    if fit[LAST_SIZE] >= 0.0:
+        sizes = size * fit[LAST_SIZE]
+        cosine = product / sizes if sizes > 0.0 else 0.0
+        fit[CORRELATION] += _CORRELATION_FORGETTING * (cosine - fit[CORRELATION])
+    fit[LAST_SIZE] = size

@@ -37,6 +37,8 @@ from pkm_estimation.kernels.unscented import (
     predict_from_points,
 )
 
+#: rows of the memory: filtered rates, smoothed signals, last samples
+RATE, SMOOTHED, LAST = 0, 1, 2
 #: what a prediction returns that is done, and whose attitude is beyond the chart's radius
 LEFT_CHART = 1
 #: s, half of what stamps can say
@@ -94,3 +96,19 @@ def update(filter_: FilterData, legs: LegsData, correction: CorrectionData, limi
         return status
     lengths_of_all(legs, filter_.points, correction.values)
     return correct(filter_, correction, limit)
+
+
+@kernel
+def differentiate(memory: Array, values: Array, first: int, interval: float, stiffness: float, drag: float) -> None:
+    """Take the samples (k,) ``values[first:]``, ``interval`` s after the last, into the memory (3, k).
+
+    The trapezoidal rule for ``x' = r, r' = stiffness (u - x) - drag r``, solved for the new rate, is
+    ``r1 = keep r0 + push (u0 + u1 - 2 x0)`` and ``x1 = x0 + half (r0 + r1)``.
+    """
+    half = 0.5 * interval
+    above, below = half * (drag + half * stiffness), half * stiffness
+    keep, push = (1.0 - above) / (1.0 + above), below / (1.0 + above)
+    for k in range(memory.shape[1]):
+        rate, smooth, value = memory[RATE, k], memory[SMOOTHED, k], values[first + k]
+        after = keep * rate + push * (memory[LAST, k] + value - 2.0 * smooth)
+        memory[RATE, k], memory[SMOOTHED, k], memory[LAST, k] = after, smooth + half * (rate + after), value

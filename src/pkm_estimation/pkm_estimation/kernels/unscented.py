@@ -22,8 +22,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
-from pkm_estimation.kernels.carried import correct_carried
-from pkm_estimation.kernels.stamp_jitter import along_factor
+from pkm_estimation.kernels.carried import along_factor, correct_carried
 
 #: what the kernels return
 DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2

@@ -16,7 +16,7 @@ from scipy.special import betainc, chdtri, ndtr
 
 from pkm_estimation.filters import Innovation
 from pkm_estimation.filters.kalman import solved
-from pkm_estimation.kernels.leg_fit import CORRELATION, LAST_SIZE, LOUDEST, NOISE_SCALE, SCALE, WHITE, accept
+from pkm_estimation.kernels.leg_lengths import CORRELATION, LAST_SIZE, LOUDEST, NOISE_SCALE, SCALE, WHITE, accept
 from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
 
 Indices = NDArray[np.intp]
@@ -55,7 +55,7 @@ class LegGate:
     Attributes
     ----------
     faults : legs that are left out
-    fit : (4 + A,) statistics, see :mod:`pkm_estimation.kernels.leg_fit`; replaced, never written into
+    fit : (4 + A,) statistics, see :mod:`pkm_estimation.kernels.leg_lengths`; replaced, never written into
     """
 
     def __init__(self, machine: Machine, gate: float) -> None:

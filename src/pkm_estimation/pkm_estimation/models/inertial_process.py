@@ -18,6 +18,7 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
 
 from pkm_estimation.filters.interface import FilterMemory, Integrator, ProcessStep
+from pkm_estimation.kernels.carried import NUMBERS, SETTING, VARIANCE, observe_stamp
 from pkm_estimation.kernels.input_noise import (
     NO_STAMP,
     add_independent_noise,
@@ -30,7 +31,6 @@ from pkm_estimation.kernels.input_noise import (
 )
 from pkm_estimation.kernels.input_path import CARRIED, SAMPLES, choose_count, input_at, take_next
 from pkm_estimation.kernels.process import ProcessData, noise_factor, rates_of_point, set_rates
-from pkm_estimation.kernels.stamp_jitter import NUMBERS, SETTING, VARIANCE, observe_stamp
 from pkm_estimation.kernels.steps import LEFT_CHART, predict_step, propagate_all
 
 #: ``cross(a, b)[i] = LEVI_CIVITA[i, j, k] a[j] b[k]``

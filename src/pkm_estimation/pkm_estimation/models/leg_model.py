@@ -15,8 +15,7 @@ from pkm_description.kinematics import drive_positions, leg_lengths
 from pkm_description.machine import Machine
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel
-from pkm_estimation.kernels.drives import DrivesData, drives_of_all
-from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all
+from pkm_estimation.kernels.leg_lengths import DrivesData, LegsData, drives_of_all, lengths_of_all
 from pkm_estimation.kernels.steps import update
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import STATE_SIZE, as_points
@@ -213,7 +212,7 @@ class DriveModel(LegModel):
     """Drive positions and constraint residuals of all points in one call.
 
     The legs are closed onto the first point by iterations that begin at the legs of the last first point, the filter's
-    mean, and onto the others from there. The equations are in :mod:`pkm_estimation.kernels.drives`.
+    mean, and onto the others from there. The equations are in :mod:`pkm_estimation.kernels.leg_lengths`.
 
     Parameters
     ----------

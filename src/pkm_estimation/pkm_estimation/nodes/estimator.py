@@ -13,10 +13,10 @@ from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import stamp, transform_stamped, vector3
 from pkm_description.ros.diagnostics import LEVELS, Level
+from pkm_description.ros.frames import TransformBroadcaster
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import current_settings, declare_settings
 from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
-from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState

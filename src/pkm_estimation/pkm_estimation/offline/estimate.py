@@ -14,7 +14,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.bags import Imu, JointStates, RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline.recorded_samples import RecordedSamples
+from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.result import Collection, EstimationResult, baseline_motion, streamed_baseline
 from pkm_estimation.offline.smoothing import Checkpoints, check_smoothable, smoothed
 from pkm_estimation.sensors import SensorData, SimulatedData

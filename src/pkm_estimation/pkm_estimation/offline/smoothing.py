@@ -21,7 +21,7 @@ from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filtering.smoother import Entry, Smoother
 from pkm_estimation.filtering.step_record import Estimated, Left, Started
 from pkm_estimation.models import BIASES
-from pkm_estimation.offline.recorded_samples import RecordedSamples
+from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream.output import OutputModel
 from pkm_estimation.stream.repeatable import Checkpoint, RepeatablePipeline

@@ -1,8 +1,7 @@
 """Simulated sensor signals along a motion: ideal, noisy and faulty."""
 
 from pkm_estimation.sensors.conditions import ImuFault, SensorConditions, imu_truth
-from pkm_estimation.sensors.euler_truth import EulerTruth, euler_truth
-from pkm_estimation.sensors.recording import SensorData, measure
+from pkm_estimation.sensors.recording import EulerTruth, SensorData, euler_truth, measure
 from pkm_estimation.sensors.simulated import SimulatedData, simulate_sensors
 
 __all__ = [

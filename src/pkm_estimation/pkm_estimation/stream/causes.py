@@ -14,7 +14,7 @@ from pkm_description.machine import Leg, Machine, Pose
 from pkm_description.machine.sensors import MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.stream.leg_response import LegErrors
+from pkm_estimation.stream.blocks import LegErrors
 from pkm_estimation.stream.replay import Window
 
 

@@ -14,6 +14,7 @@ from pkm_description.kernels.model import Integers
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filters import Innovation, UnscentedKalmanFilter
+from pkm_estimation.kernels.carried import NUMBERS as STAMP_NUMBERS
 from pkm_estimation.kernels.following import (
     AGE,
     INTERVAL,
@@ -26,7 +27,6 @@ from pkm_estimation.kernels.following import (
     follow,
 )
 from pkm_estimation.kernels.process import CHART_RADIUS
-from pkm_estimation.kernels.stamp_jitter import NUMBERS as STAMP_NUMBERS
 from pkm_estimation.models import LegLengthModel
 from pkm_estimation.models.leg_model import DriveModel
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel, RawRate

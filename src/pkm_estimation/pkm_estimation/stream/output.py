@@ -16,7 +16,7 @@ from pkm_description.kinematics.rotation import rotated
 from pkm_estimation.baseline import BaselineEstimate, ButterworthDifferentiator
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filters import Innovation
-from pkm_estimation.kernels.differentiator import RATE
+from pkm_estimation.kernels.steps import RATE
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame, StateLayout
 from pkm_estimation.stream.samples import Instant, Segment

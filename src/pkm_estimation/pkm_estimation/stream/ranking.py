@@ -1,7 +1,7 @@
 """Which cause explains the innovations of a window best: each by a test of its own.
 
 A small change of a cause's parameters changes the whitened innovations w along its signature S (a replay for each
-parameter; one for all that are errors of the legs' positions, :mod:`~pkm_estimation.stream.leg_response`). Least
+parameter; one for all that are errors of the legs' positions, :mod:`~pkm_estimation.stream.blocks`). Least
 squares ``w + S p = 0`` gives the parameters and the gain that a test of Lagrange multipliers gives (Rao 1948), without
 running the filter with each. The best are then tried: the window is replayed with their parameters, and what they save
 of ``sum w^T w + log det`` (twice the likelihood), less ``p log N`` for p parameters (Schwarz 1978), is their score.
@@ -16,9 +16,9 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_estimation.models.leg_model import measures_lengths
+from pkm_estimation.stream.blocks import LegResponse
 from pkm_estimation.stream.causes import Cause, Model, causes, spreads
 from pkm_estimation.stream.health import Finding
-from pkm_estimation.stream.leg_response import LegResponse
 from pkm_estimation.stream.replay import Replayed, replaying
 
 #: causes that are tried after the tests, and Newton steps of each; a cause that is worth fewer units is none

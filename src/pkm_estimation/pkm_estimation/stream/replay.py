@@ -22,7 +22,7 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import VELOCITY
 from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.stream.leg_response import LegResponse
+from pkm_estimation.stream.blocks import LegResponse
 from pkm_estimation.stream.messages import LegMeasurement, LegSample
 from pkm_estimation.stream.samples import ImuSample, Instant
 from pkm_estimation.stream.tracker import Tracker

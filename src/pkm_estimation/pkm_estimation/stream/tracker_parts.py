@@ -22,8 +22,7 @@ from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.history import Memory
-from pkm_estimation.stream.imu_causes import ImuCauses
-from pkm_estimation.stream.imu_watch import ImuWatch
+from pkm_estimation.stream.imu_watch import ImuCauses, ImuWatch
 from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.output import AngularAcceleration, OutputModel
 from pkm_estimation.stream.samples import ImuSample, Instant, seconds

@@ -25,7 +25,7 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_identification.blocks import blocks, joined
-from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.friction_term import FrictionTerm, Presliding
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
     LOAD_FRICTION,
@@ -39,7 +39,6 @@ from pkm_identification.columns.joint_terms import (
     Gain,
     OneFactor,
 )
-from pkm_identification.columns.presliding import Presliding
 from pkm_identification.columns.term import JointSamples, Term, passive_columns
 from pkm_identification.configuration import IdentificationConfig
 

@@ -26,8 +26,7 @@ from pkm_identification.diagnosis.arrangement import (
     without,
 )
 from pkm_identification.diagnosis.force_model import ForceModel, force_model, rows_of
-from pkm_identification.diagnosis.joint_fit import JointFit, joint_fit
-from pkm_identification.diagnosis.ripple import ripple_findings, ripples
+from pkm_identification.diagnosis.joint_fit import JointFit, joint_fit, ripple_findings, ripples
 from pkm_identification.recording.recording import Recording
 
 #: samples that read the same extreme number, and how many times more than read the next one

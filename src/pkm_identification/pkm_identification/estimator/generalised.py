@@ -22,8 +22,12 @@ from pkm_identification.estimator.least_squares import (
     relative_gradient,
     solve,
 )
-from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import (
+    RowNoise,
+    autocorrelation,
+    degrees_of_freedom,
+    honest_covariance,
+)
 
 #: partial autocorrelations of the noise, and rows beyond the parameters that each of them asks for
 ORDER, ROWS_EACH = 6, 30

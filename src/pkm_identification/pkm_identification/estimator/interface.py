@@ -31,8 +31,7 @@ from pkm_identification.estimator.least_squares import (
 )
 from pkm_identification.estimator.maximum_likelihood import maximum_likelihood
 from pkm_identification.estimator.recursive import recursive
-from pkm_identification.estimator.residual_covariance import autocorrelation, honest_covariance
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import RowNoise, autocorrelation, honest_covariance
 
 #: of normal residuals: standard deviation over median absolute deviation
 MAD_TO_STD = 1.482602218505602

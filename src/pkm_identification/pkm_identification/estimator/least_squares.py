@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.linalg import solve_triangular
 
-from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import (
+    RowNoise,
+    autocorrelation,
+    degrees_of_freedom,
+    honest_covariance,
+)
 
 #: relative change of the legs' noise from one weighting to the next, at which they agree
 AGREED = 1e-3

@@ -28,7 +28,7 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import Estimate, SolverRecord, conditions, weighted
 from pkm_identification.estimator.pseudo_inertia import covariance_of_relative, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import autocorrelation, honest_covariance
-from pkm_identification.motion_source.fourier_fit import fourier_basis
+from pkm_identification.motion_source.filters import fourier_basis
 
 
 class NoisyMotion(Protocol):

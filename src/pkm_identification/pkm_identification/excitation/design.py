@@ -20,10 +20,9 @@ from pkm_description.motion.limits import require_motion
 
 from pkm_identification.errors import ExcitationError
 from pkm_identification.excitation.coordinates import MotionCoordinates
-from pkm_identification.excitation.objective import END_CONDITIONS
+from pkm_identification.excitation.objective import END_CONDITIONS, ExcitationSettings
 from pkm_identification.excitation.problem import ExcitationProblem, largest_use
 from pkm_identification.excitation.search import StartResult, finished, largest_amplitude, process_executor, run_start
-from pkm_identification.excitation.settings import ExcitationSettings
 from pkm_identification.excitation.uses import Use
 
 Progress = Callable[[str], None]

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError
+from pkm_description.errors import ConfigurationError, KinematicsError
+from pkm_description.machine import Joint, Machine
 from pkm_description.motion.fourier import FourierCoordinates
+from pkm_description.settings import Settings, setting
 from scipy.linalg import null_space
 
+from pkm_identification.configuration import FRICTION_SETS
+from pkm_identification.excitation.coordinates import COORDINATES
+
+#: sine of the angle between two guideways, and their distance over the machine's radius, up to which they are one
+_PARALLEL, _SAME_LINE = 1e-6, 1e-6
+LEGS = ('auto', 'identical', 'different')
+WEIGHTS = ('noise', 'equal')
 #: what can be held at zero where the period begins and ends; all coordinates are zero at home
 END_CONDITIONS = ('position', 'velocity', 'acceleration')
 OBJECTIVES = ('condition', 'scaled_condition', 'd_optimal', 'combined')
@@ -225,3 +235,178 @@ class SeriesSpace:
         # the nearest amplitudes that meet the conditions
         found: Array = np.linalg.lstsq(self.basis, amplitudes.T, rcond=None)[0].T
         return found
+
+
+@dataclass(frozen=True)
+class ExcitationSettings(Settings):
+    """How to design an excitation; every field carries its description and range as metadata.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the setting, its value and what is allowed.
+    """
+
+    coordinates: str = setting(
+        'auto', "'platform', 'planar', 'drives', or 'auto': of the platform where it is free, otherwise of the drives",
+        choices=COORDINATES,
+    )  # fmt: skip
+    objective: str = setting(
+        'scaled_condition',
+        "'condition' of the observation matrix, 'scaled_condition' (its columns of unit norm), 'd_optimal' "
+        "(-log det), or 'combined' (condition_weight * condition + sigma_weight / least singular value)",
+        choices=OBJECTIVES,
+    )
+    condition_weight: float = setting(1.0, 'w1 of the combined objective', 0.0, 1e12)
+    sigma_weight: float = setting(0.0, 'w2 of the combined objective', 0.0, 1e12)
+    harmonics: int = setting(5, 'of the Fourier series', 1, 100)
+    base_frequency: float = setting(0.1, 'of the Fourier series [Hz]', 1e-4, 1e3)
+    frequency_ratio: float = setting(
+        1.0, 'the base frequency is chosen, too, up to so many times lower or higher; 1: it stays', 1.0, 100.0
+    )
+    end_conditions: tuple[str, ...] = setting(
+        [], "what is zero (position: at home) where a period begins and ends, of 'position,velocity,acceleration'",
+        commas=True,
+    )  # fmt: skip
+    periods: int = setting(3, 'periods of the exported motion', 1, 10_000)
+    samples: int = setting(0, 'samples of a period while designing; 0: 12 per harmonic, at least 80', 0, 100_000)
+    margin: float = setting(0.05, 'part of every limit that the motion keeps free', 0.0, 0.9)
+    max_acceleration: float = setting(0.0, 'of every drive [m/s^2, rad/s^2]; 0: no limit', 0.0, 1e9)
+    max_displacement: float = setting(0.0, 'of each coordinate that is a length, from home [m]; 0: no limit', 0.0, 1e3)
+    max_rotation: float = setting(0.0, 'of each coordinate that is an angle, from home [rad]; 0: no limit', 0.0, 1e3)
+    guideway_clearance: float = setting(
+        0.0, 'least distance between sliders that share a guideway [m]; they never pass each other', 0.0, 1e3
+    )
+    condition_ratio: float = setting(
+        3.0, 'how many times worse than at home the Jacobians of joints and drives may become', 1.01, 1e6
+    )
+    legs: str = setting(
+        'auto', "'identical': one set of body parameters for all legs, 'different', or 'auto': as the machine file has "
+        'them', choices=LEGS,
+    )  # fmt: skip
+    friction: str = setting(
+        'actuated', "joints with friction parameters: 'actuated', 'all' or 'none'", choices=FRICTION_SETS
+    )
+    fixed: tuple[str, ...] = setting(
+        [], 'shell patterns of parameters that will not be identified, as of identify', commas=True
+    )
+    eliminated: tuple[str, ...] = setting(
+        [], 'shell patterns of parameters that are regrouped into others where they can be; the plain condition number '
+        'depends on it', commas=True,
+    )  # fmt: skip
+    weights: str = setting(
+        'noise', "rows of the drives weighted by their effort noise in the machine file, where it has one, or 'equal'",
+        choices=WEIGHTS,
+    )  # fmt: skip
+    sign_width: float = setting(
+        0.0, 'velocity of a tanh in place of the sign of friction while designing [m/s, rad/s]; 0: chosen', 0.0, 1e3
+    )
+    starts: int = setting(4, 'optimisations from different random series', 1, 100_000)
+    draws: int = setting(15, 'random series of which each start is the best', 1, 100_000)
+    iterations: int = setting(80, 'of each optimisation, in all its rounds', 3, 100_000)
+    seed: int = setting(0, 'of the random series', 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if 0 < self.samples < 4 * self.harmonics:
+            raise ConfigurationError(
+                f'samples = {self.samples}: {self.harmonics} harmonics need at least {4 * self.harmonics}'
+            )
+
+    @property
+    def design_samples(self) -> int:
+        """Samples of a period while designing."""
+        return self.samples or max(80, 12 * self.harmonics)
+
+
+@dataclass(frozen=True)
+class SharedGuideways:
+    """Neighbours on common guideways, as they stand at home.
+
+    Attributes
+    ----------
+    names : P pairs, as in ``leg1_prismatic - leg2_prismatic``
+    factors : (P, J) so that distances are ``factors @ positions + constants``
+    constants : (P,) m
+    at_home : (P,) m
+    clearance : m, least distance of two sliders' joint frames along the guideway
+    """
+
+    names: tuple[str, ...]
+    factors: Array
+    constants: Array
+    at_home: Array
+    clearance: float
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def use(self, positions: Array) -> Array:
+        """How much of the distance at home is used up (N, P) at joint positions (N, J): 1 at the clearance."""
+        gaps = positions @ self.factors.T + self.constants
+        return np.asarray((self.at_home - gaps) / (self.at_home - self.clearance))
+
+    @property
+    def use_by_position(self) -> Array:
+        """Derivative (P, J) of :meth:`use`."""
+        return -self.factors / (self.at_home - self.clearance)[:, None]
+
+
+def shared_guideways(machine: Machine, clearance: float = 0.0) -> SharedGuideways:
+    """Find prismatic joints on the base whose axes lie on one line, and who stands beside whom at home.
+
+    Raises
+    ------
+    KinematicsError
+        Sliders that are closer at home than the clearance; names them.
+    """
+    sliders = [place for place, joint in enumerate(machine.joints)
+               if joint.kind == 'prismatic' and machine.model.parent[place] == len(machine.joints) + 1]  # fmt: skip
+    guides: list[list[int]] = []
+    for place in sliders:
+        own = next((guide for guide in guides if _same_line(machine, guide[0], place)), None)
+        if own is None:
+            guides.append([place])
+        else:
+            own.append(place)
+    home = machine.model.home_joints
+    names, factors, constants = [], [], []
+    for guide in guides:
+        along, _ = _line(machine.joints[guide[0]])
+        signs, starts = zip(*(_placed(machine, along, place) for place in guide), strict=True)
+        spots = np.array(starts) + np.array(signs) * home[guide]
+        order = np.argsort(spots, kind='stable')
+        for first, second in pairwise(order):
+            row = np.zeros(len(machine.joints))
+            row[guide[second]], row[guide[first]] = signs[second], -signs[first]
+            factors.append(row)
+            constants.append(starts[second] - starts[first])
+            names.append(f'{machine.joints[guide[first]].name} - {machine.joints[guide[second]].name}')
+    rows, offsets = np.array(factors).reshape(-1, len(machine.joints)), np.array(constants)
+    at_home = rows @ home + offsets
+    for name, gap in zip(names, at_home, strict=True):
+        if gap <= clearance:
+            raise KinematicsError(
+                f'{machine.name}: {name} are {gap:.4g} m apart at home on their common guideway, the clearance is '
+                f'{clearance:g} m; choose a smaller guideway_clearance or another home'
+            )
+    return SharedGuideways(tuple(names), rows, offsets, at_home, clearance)
+
+
+def _line(joint: Joint) -> tuple[Array, Array]:
+    """Direction and a point, base axes."""
+    return joint.rotation_parent_joint @ joint.axis, joint.translation
+
+
+def _placed(machine: Machine, along: Array, place: int) -> tuple[float, float]:
+    """Sign of a joint's positions along a line, and where its zero is."""
+    direction, point = _line(machine.joints[place])
+    return float(np.sign(direction @ along)), float(point @ along)
+
+
+def _same_line(machine: Machine, one: int, other: int) -> bool:
+    (first, point), (second, end) = _line(machine.joints[one]), _line(machine.joints[other])
+    between = end - point
+    beside = between - (between @ first) * first
+    parallel = float(np.linalg.norm(np.cross(first, second))) < _PARALLEL
+    return parallel and float(np.linalg.norm(beside)) < _SAME_LINE * machine.platform_radius

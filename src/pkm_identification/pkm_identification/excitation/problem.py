@@ -13,9 +13,7 @@ from pkm_description.motion.fourier import FourierCoordinates
 
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.excitation.forces import LinearForces, design_machine
-from pkm_identification.excitation.guideways import shared_guideways
-from pkm_identification.excitation.objective import Objective, SeriesSpace
-from pkm_identification.excitation.settings import ExcitationSettings
+from pkm_identification.excitation.objective import ExcitationSettings, Objective, SeriesSpace, shared_guideways
 from pkm_identification.excitation.uses import LimitUses, Use
 
 #: part of the mean speed of a swing over the lowest period, below which a sign is smoothed

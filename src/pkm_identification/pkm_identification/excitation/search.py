@@ -17,8 +17,8 @@ from pkm_description.machine import Machine
 from scipy.optimize import Bounds, minimize
 
 from pkm_identification.errors import ExcitationError
+from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.problem import ExcitationProblem, Point
-from pkm_identification.excitation.settings import ExcitationSettings
 
 #: libraries of linear algebra start threads of their own; one per process is enough
 _ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')

@@ -21,7 +21,7 @@ from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_identification.excitation.coordinates import MotionCoordinates, Mover
 from pkm_identification.excitation.forces import LinearForces
-from pkm_identification.excitation.guideways import SharedGuideways
+from pkm_identification.excitation.objective import SharedGuideways
 
 #: derivatives (N, K, 3, C) by position, rate and acceleration of the coordinates
 Slope = Callable[[], Array]

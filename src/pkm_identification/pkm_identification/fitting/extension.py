@@ -10,9 +10,8 @@ from pkm_description.arrays import Array
 from pkm_description.friction_laws import AsymmetricStribeck, Stribeck
 from scipy.stats import f as f_distribution
 
-from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.friction_term import FrictionTerm, Presliding
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
-from pkm_identification.columns.presliding import Presliding
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator.least_squares import noise_floor

@@ -17,12 +17,10 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.residual_covariance import autocorrelation
-from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.estimator.residual_covariance import RowNoise, autocorrelation
 from pkm_identification.fitting.candidates import Candidate, candidates, own_legs
-from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.fitting.weighed_fit import WeighedFit
+from pkm_identification.fitting.shape_search import CORRELATION_LAGS, WeighedFit
 from pkm_identification.judgement.score import Evidence, Products, inflation, log_probability
 from pkm_identification.preparation import PreparedData
 

@@ -16,9 +16,9 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.errors import ConvergenceError
 from pkm_description.machine import Machine
 
+from pkm_identification.columns.friction_term import Presliding, presliding_of
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import Presliding, presliding_of
 from pkm_identification.columns.term import JointSamples, Term
 from pkm_identification.configuration import EstimatorSettings, IdentificationConfig
 from pkm_identification.errors import NotConvergedError
@@ -27,11 +27,10 @@ from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
 from pkm_identification.estimator.generalised import fitted_noise
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import is_inertial
-from pkm_identification.estimator.row_noise import RowNoise
-from pkm_identification.fitting.joint_estimate import JointProblem, joint_estimate
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.physical_machine import machine_of_parameters, with_friction_of
 from pkm_identification.fitting.prediction import deflected, effort_delay, efforts_by, slope_rows, with_forces
-from pkm_identification.fitting.shape_search import minimised
+from pkm_identification.fitting.shape_search import JointProblem, joint_estimate, minimised
 from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.preparation import PreparedData

@@ -14,19 +14,17 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 
-from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.friction_term import FrictionTerm, Presliding
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import Presliding
 from pkm_identification.columns.term import Term
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.generalised import with_noise
 from pkm_identification.fitting.aliases import allowing_for
 from pkm_identification.fitting.candidates import Candidate
-from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.lack_of_fit import ScoreTest
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.prediction import slope_rows
-from pkm_identification.fitting.weighed_fit import moved_by
+from pkm_identification.fitting.shape_search import CORRELATION_LAGS, moved_by
 from pkm_identification.preparation import PreparedData
 
 #: terms whose nonlinear parameters drives of a kind share, or have each

@@ -6,9 +6,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
+from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
 from pkm_identification.columns.term import JointSamples, Term
 from pkm_identification.preparation import PreparedData
 

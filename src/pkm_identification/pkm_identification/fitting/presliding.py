@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
+from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError

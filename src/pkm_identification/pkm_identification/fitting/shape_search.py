@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
+from scipy.linalg import solve_triangular
 from scipy.optimize import least_squares
 
+from pkm_identification.blocks import blocks
+from pkm_identification.estimator.interface import estimator_after
+from pkm_identification.estimator.least_squares import Estimate
+from pkm_identification.estimator.residual_covariance import RowNoise
+from pkm_identification.judgement.score import Explained, Products
+
+#: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
+#: 4 periods
+CORRELATION_LAGS = 10
 #: most evaluations of the rows
 EVALUATIONS = 200
 
@@ -54,3 +68,142 @@ def minimised(
     inside = np.clip(coordinates(start[known]), low + 1e-9, high - 1e-9)
     found = least_squares(residual, inside, jacobian, bounds=(low, high), xtol=1e-6, ftol=1e-8, max_nfev=EVALUATIONS)
     return shaped(found.x) if found.success else None
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """A linear fit, and what its nonlinear parameters would change.
+
+    Attributes
+    ----------
+    rows : (n, A, B) of the linear parameters
+    slopes : (n, A, Q) derivatives by the nonlinear ones
+    known : places of the nonlinear parameters that the data determine
+    limits : (Q, 2) of the nonlinear parameters
+    forces : (n, A)
+    weights : (n, A) of the rows
+    """
+
+    rows: Array
+    slopes: Array
+    known: Indices
+    limits: Array
+    forces: Array
+    weights: Array
+
+
+def joint_estimate(problem: JointProblem, noise: RowNoise, method: str) -> tuple[Estimate, Array, Array]:
+    """Estimate with the covariance of linear and nonlinear parameters together.
+
+    Parameters
+    ----------
+    noise : of the rows, by an earlier fit
+    method : name of the estimator
+
+    Returns
+    -------
+    estimate : of the linear parameters (B,)
+    std : (Q,) of the nonlinear ones, infinite where the data do not determine them
+    columns : (n, A, B + Q') that were fitted
+    """
+    count = problem.rows.shape[-1]
+    columns = np.concatenate([problem.rows, problem.slopes[..., problem.known]], axis=-1)
+    estimator = estimator_after(method, noise, CORRELATION_LAGS)
+    joint = estimator(columns, problem.forces, problem.weights)
+    std = np.full(len(problem.limits), np.inf)
+    std[problem.known] = joint.std[count:]
+    covariance = joint.covariance[:count, :count] + _by_open_ones(problem, columns, noise)
+    return replace(joint, parameters=joint.parameters[:count], covariance=covariance), std, columns
+
+
+def _by_open_ones(problem: JointProblem, columns: Array, noise: RowNoise) -> Array:
+    """Covariance (B, B) that nonlinear parameters add to the linear ones where the data do not determine them.
+
+    They may be anywhere within their limits, and the fitted parameters with them: a friction coefficient times a
+    load of which only the product is seen is not known better than the load.
+    """
+    others = np.setdiff1d(np.arange(len(problem.limits)), problem.known)
+    if not len(others):
+        return np.zeros((problem.rows.shape[-1],) * 2)
+    ranges = 0.5 * np.ptp(problem.limits[others], axis=1)
+    moved = moved_by(problem.slopes[..., others], columns, noise, problem.weights)[: problem.rows.shape[-1]] * ranges
+    return np.asarray(moved @ moved.T)
+
+
+class WeighedFit:
+    """Fitted columns (n, A, B), weighed by a noise, and the residuals of their least squares.
+
+    Parameters
+    ----------
+    columns, errors : (n, A, B), (n, A) fitted columns, and forces less any combination of them
+    row_weights : (n, A)
+    noise : of the rows
+
+    Attributes
+    ----------
+    residuals : (n, A) of the weighed rows
+    freedom : rows beyond the columns
+    """
+
+    def __init__(self, columns: Array, errors: Array, row_weights: Array, noise: RowNoise) -> None:
+        self.noise, self._weights = noise, row_weights
+        count = columns.shape[-1]
+        flat = noise.weighed(columns, row_weights).reshape(-1, count)
+        self._scale = np.linalg.norm(flat, axis=0)
+        self._basis, self._triangle = np.linalg.qr(flat / self._scale)
+        residuals = noise.weighed(errors, row_weights).ravel()
+        self.residuals = (residuals - self._basis @ (self._basis.T @ residuals)).reshape(errors.shape)
+        self.freedom = int(np.count_nonzero(row_weights)) - count
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Rows (n, A) that count."""
+        return self._weights > 0.0
+
+    def products(self, rows: Array, judged: Array) -> Products:
+        """Products of columns (n, A, C); ``judged`` (n, A) are the residuals as they are judged.
+
+        In blocks: rows of own legs are large.
+        """
+        weighed = self.noise.weighed(rows, self._weights)
+        basis = self._basis.reshape(*self.residuals.shape, -1)
+        residuals = np.stack([self.residuals, judged], axis=-1)
+        parts = (
+            Products.of(_flat(weighed[part]), _flat(basis[part]), _flat(residuals[part]))
+            for part in blocks(len(rows))
+        )
+        return reduce(add, parts)
+
+    def left_by(self, rows: Array, factors: Array) -> Array:
+        """Residuals (n, A) without forces of further columns (n, A, C) with factors (C,), beyond the fitted ones."""
+        force = self.noise.weighed(rows @ factors, self._weights).ravel()
+        force -= self._basis @ (self._basis.T @ force)
+        return np.asarray(self.residuals - force.reshape(self.residuals.shape))
+
+    def changes(self, products: Products, explained: Explained) -> Array:
+        """Changes (B,) of the fitted parameters with offered columns, beyond what noise makes of them.
+
+        Parameters
+        ----------
+        products, explained : of the columns
+        """
+        moved = solve_triangular(self._triangle, products.inside @ explained.directions) / self._scale[:, None]
+        return explained.changes(moved)
+
+
+def moved_by(further: Array, columns: Array, noise: RowNoise, row_weights: Array) -> Array:
+    """Changes (B, K) of fitted parameters per unit of each of further forces, which the fit leaves out.
+
+    Parameters
+    ----------
+    further, columns : (n, A, K), (n, A, B) left out, and fitted
+    noise, row_weights : of the fit
+    """
+    flat, offered = (_flat(noise.weighed(rows, row_weights)) for rows in (columns, further))
+    scale = np.linalg.norm(flat, axis=0)
+    return np.asarray(np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])
+
+
+def _flat(rows: Array) -> Array:
+    """Rows (n, A, C) as (n * A, C)."""
+    return rows.reshape(-1, rows.shape[-1])

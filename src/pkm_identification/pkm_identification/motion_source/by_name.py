@@ -14,8 +14,7 @@ from scipy.signal import savgol_coeffs, savgol_filter
 
 from pkm_identification.configuration import MotionSettings
 from pkm_identification.errors import RecordingError
-from pkm_identification.motion_source.filters import derivatives, low_pass
-from pkm_identification.motion_source.fourier_fit import fourier_fit
+from pkm_identification.motion_source.filters import derivatives, fourier_fit, low_pass
 from pkm_identification.motion_source.interface import Curve, MotionSource, estimated_poses
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.recording.recording import Recording

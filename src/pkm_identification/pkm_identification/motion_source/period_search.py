@@ -9,7 +9,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 
 from pkm_identification.errors import RecordingError
-from pkm_identification.motion_source.fourier_fit import fourier_basis
+from pkm_identification.motion_source.filters import fourier_basis
 
 #: rms difference of samples one period apart, of the motion's deviation, up to which a motion repeats; a servo repeats
 #: to much less, another lag than the period to much more

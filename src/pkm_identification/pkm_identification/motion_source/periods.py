@@ -13,8 +13,7 @@ from scipy.stats import chi2
 
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.bands import Bands
-from pkm_identification.motion_source.filters import derivatives, low_pass
-from pkm_identification.motion_source.fourier_fit import fourier_fit
+from pkm_identification.motion_source.filters import derivatives, fourier_fit, low_pass
 from pkm_identification.motion_source.interface import (
     Curve,
     MotionSource,

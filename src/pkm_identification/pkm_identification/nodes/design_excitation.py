@@ -17,8 +17,8 @@ from pkm_description.settings import default_of
 
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
 from pkm_identification.excitation.export import RATE, write_all
+from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.search import dask_executor
-from pkm_identification.excitation.settings import ExcitationSettings
 
 #: settings that have an option of their own; all of them can stand in the file of --config
 _OPTIONS = (

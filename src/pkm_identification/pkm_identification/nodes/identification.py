@@ -14,9 +14,8 @@ from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import FrameCheck, declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import declare_stream_qos
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType

@@ -15,9 +15,8 @@ from pkm_description.errors import PkmError, UnwritableError
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import LEVELS, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.writing import make_folder, write_text
 from pkm_estimation.stream.backlog import allowed_lag

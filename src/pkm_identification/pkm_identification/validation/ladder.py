@@ -20,10 +20,10 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.interface import estimator_after
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import is_inertial
-from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.physical_machine import physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
+from pkm_identification.fitting.shape_search import CORRELATION_LAGS
 from pkm_identification.judgement.force_error import ForceError
 from pkm_identification.judgement.significance import IDENTIFIED, classify
 from pkm_identification.preparation import PreparedData, prepare

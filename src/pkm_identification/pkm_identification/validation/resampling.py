@@ -18,8 +18,8 @@ from pkm_description.errors import ConfigurationError
 
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.shape_search import CORRELATION_LAGS
 from pkm_identification.motion_source.bands import Bands
 from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording

@@ -10,12 +10,12 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.body_blocks import Groups, identical_leg_groups
 from pkm_description.dynamics.friction import (
     JointSelection,
+    friction_loads,
     friction_needs_loads,
     friction_parameter_names,
     friction_parameters,
     friction_regressor,
 )
-from pkm_description.dynamics.friction_loads import friction_loads
 from pkm_description.dynamics.open_chain import open_chain_regressor
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters

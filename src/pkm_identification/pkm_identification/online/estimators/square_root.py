@@ -14,8 +14,13 @@ from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_estimation.kernels.unscented import filter_data
 
 from pkm_identification.estimator.recursive import checked_variances, checked_vector, covariance_factor
-from pkm_identification.kernels.parameter_filter import add_noise, draw_parameter_points, set_slopes, take_measurement
-from pkm_identification.kernels.unscented_slopes import independent_slopes
+from pkm_identification.kernels.parameter_filter import (
+    add_noise,
+    draw_parameter_points,
+    independent_slopes,
+    set_slopes,
+    take_measurement,
+)
 
 #: from parameters (N, P) to forces (N, m)
 PointModel = Callable[[Array], Array]
