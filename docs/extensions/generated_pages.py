@@ -36,7 +36,7 @@ FURTHER_MODULES = (
     'pkm_identification.motion_source.periods', 'pkm_identification.motion_source.repeatability',
     'pkm_identification.motion_source.by_name', 'pkm_identification.preparation',
     'pkm_identification.preparation',
-    'pkm_identification.columns.own_equations.constraints', 'pkm_identification.columns.own_equations.bodies',
+    'pkm_identification.columns.own_equations.constraints',
     'pkm_identification.fitting.aliases', 'pkm_identification.fitting.payload',
     'pkm_identification.estimator.least_squares', 'pkm_identification.estimator.interface',
     'pkm_identification.estimator.generalised', 'pkm_identification.estimator.residual_covariance',
@@ -49,7 +49,7 @@ FURTHER_MODULES = (
     'pkm_identification.judgement.significance',
     'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
     'pkm_identification.online.estimators', 'pkm_identification.online.estimators.square_root',
-    'pkm_identification.online.estimators.square_root', 'pkm_identification.online.estimators.health',
+    'pkm_identification.online.estimators.health',
     'pkm_identification.kernels.triangle', 'pkm_identification.kernels.parameter_filter',
     'pkm_identification.kernels.parameter_filter',
 )

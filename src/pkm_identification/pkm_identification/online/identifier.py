@@ -16,8 +16,7 @@ from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.friction_watch import Drift, FrictionWatch
 from pkm_identification.online.model_watch import Lack, ModelWatch
 from pkm_identification.online.observation import OnlineObservation, Rows
-from pkm_identification.online.payload import LoadChange, Payload
-from pkm_identification.online.payload_watch import STEP, PayloadWatch
+from pkm_identification.online.payload import STEP, LoadChange, Payload, PayloadWatch
 from pkm_identification.online.segment import Segment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample

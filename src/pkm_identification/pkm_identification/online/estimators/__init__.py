@@ -5,10 +5,10 @@ and ``normalised_innovations``; :class:`HealthMonitor` watches any of them.
 """
 
 from pkm_identification.estimator.recursive import RecursiveLeastSquares
-from pkm_identification.online.estimators.feasible_bodies import FeasibleBodies
 from pkm_identification.online.estimators.health import EstimatorHealth, HealthMonitor
 from pkm_identification.online.estimators.square_root import (
     ExtendedKalmanFilter,
+    FeasibleBodies,
     FixedNoise,
     RandomWalk,
     RobbinsMonro,
