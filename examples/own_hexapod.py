@@ -13,7 +13,7 @@ from pkm_description import load_machine
 # `./pkm run pkm_description new_machine --kind 6ups -o desk.yaml` writes the same file, to be edited by hand
 text = skeleton_text('6ups', 'desk', {'base_radius': 0.30, 'platform_radius': 0.20})
 content = yaml.safe_load(text)
-content['legs']['leg1']['base_point'][0] += 0.01  # as measured
+content['legs'][0]['base_point'][0] += 0.01  # as measured
 file = Path(tempfile.mkdtemp()) / 'desk.yaml'
 file.write_text(yaml.safe_dump(content, sort_keys=False))
 

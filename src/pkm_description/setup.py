@@ -34,6 +34,7 @@ setup(
         'console_scripts': lazy_programs([
             'inspect_machine = pkm_description.nodes.inspect_machine:main',
             'new_machine = pkm_description.nodes.new_machine:main',
+            'convert_machine = pkm_description.nodes.convert_machine:main',
             'export_machine = pkm_description.nodes.export_machine:main',
             'import_machine = pkm_description.nodes.import_machine:main',
             'state_publisher = pkm_description.nodes.state_publisher:main',

@@ -23,6 +23,7 @@ from pkm_description.kinematics.rotation import (
 )
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
 
@@ -45,7 +46,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def definition_checks(machine: Machine) -> Iterator[Check]:
     """R4-01: another hexapod by changing the file alone."""
     random = np.random.default_rng(22)
-    content = yaml.safe_load(machine.path.read_text(encoding='utf-8'))
+    content = by_name(machine.path, yaml.safe_load(machine.path.read_text(encoding='utf-8')))
     base = machine.base_points + 0.02 * random.uniform(-1.0, 1.0, (6, 3))
     platform = machine.platform_points + 0.01 * random.uniform(-1.0, 1.0, (6, 3))
     turns = random.uniform(-0.2, 0.2, 6)
@@ -57,7 +58,7 @@ def definition_checks(machine: Machine) -> Iterator[Check]:
     content['name'] = 'changed_in_its_file'
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / 'machine.yaml'
-        file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
+        file.write_text(yaml.safe_dump(as_lists(content), sort_keys=False), encoding='utf-8')
         changed = load_machine(file)
     kinds = tuple(joint.kind for joint in changed.legs[0].joints)
     yield equal('R4-01', 'joint kinds from the file', ('revolute', 'revolute', 'prismatic'), kinds)

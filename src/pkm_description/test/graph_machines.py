@@ -9,12 +9,15 @@ from typing import Any
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import MachineFileError
 from pkm_description.loading.load import machine_of_content
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import Machine
 from wrong_machines import put
 
 FOLDER = Path(__file__).parents[1] / 'config'
 NAMES = ('delta', 'five_bar', 'tricept', 'three_upu', 'octopod_8ups', 'four_rrr')
-CONTENT = {name: bounded_file(FOLDER / name / 'machine.yaml') for name in NAMES}
+CONTENT = {
+    name: by_name(FOLDER / name, bounded_file(FOLDER / name / 'machine.yaml')) for name in NAMES
+}
 
 
 def changed(name: str, **changes: object) -> Machine:
@@ -94,4 +97,4 @@ def agile_eye(**changes: object) -> dict[str, Any]:
     content['leg_chains']['arm']['closures']['pin'] |= {'to_xyz': [0.1, 0.0, 0.0], 'to_rpy': [0.0, quarter, 0.0]}
     for dotted, value in changes.items():
         put(content, dotted.replace('__', '.'), value)
-    return content
+    return as_lists(content)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import Joint, Machine, RigidBody
 from scipy.spatial.transform import Rotation
 
@@ -57,7 +58,7 @@ def write_machine(machine: Machine, folder: Path) -> Path:
             'accelerometer': still, 'gyroscope': still,
         }  # fmt: skip
     path = folder / 'machine.yaml'
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     return path
 
 

@@ -15,6 +15,7 @@ from pkm_description.kinematics.closed_legs import admissible_home
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import unchecked_machine
+from pkm_description.loading.yaml_reader import by_name
 from pkm_description.machine import Machine, Pose
 from pkm_description.nodes import new_machine
 from pkm_description.skeleton import KINDS, skeleton_text, with_admissible_home
@@ -26,7 +27,7 @@ HOLDING = ['3rps', '3prs', '3rrs']
 def asymmetric_file(kind: str, folder: Path) -> Path:
     """A skeleton whose legs do not meet a level platform: other points and another leg frame."""
     text = skeleton_text(kind)
-    content = yaml.safe_load(text)
+    content = by_name(folder, yaml.safe_load(text))
     for leg, shift in (('leg2', [0.02, -0.03, 0.01]), ('leg3', [-0.01, -0.02, 0.0])):
         point = np.add(content['legs'][leg]['platform_point'], shift)
         text = with_value(text, ('legs', leg, 'platform_point'), str(point.tolist()))
@@ -39,7 +40,7 @@ def asymmetric_file(kind: str, folder: Path) -> Path:
 @pytest.fixture(params=HOLDING)
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
     path = asymmetric_file(request.param, tmp_path)
-    return unchecked_machine(path, yaml.safe_load(path.read_text()))
+    return unchecked_machine(path, by_name(path, yaml.safe_load(path.read_text())))
 
 
 def test_asymmetric_machines_get_a_home_that_loads(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +106,7 @@ def test_height_and_drives_on_the_command_line(tmp_path: Path, capsys: pytest.Ca
     higher = yaml.safe_load(capsys.readouterr().out)['platform']['home']['xyz'][2]
     assert higher == pytest.approx(0.65, abs=0.005)
     assert new_machine.main(['--from', str(path), '--drives', '0.1', '0.12', '0.14']) == 0
-    content = yaml.safe_load(capsys.readouterr().out)
+    content = by_name(path, yaml.safe_load(capsys.readouterr().out))
     assert content['leg_chain']['prismatic']['home'] == [0.1, 0.12, 0.14]
     assert new_machine.main(['--from', str(path), '--drives', '0.1']) == 1
     assert 'drives has shape (1,), expected (3,)' in capsys.readouterr().err

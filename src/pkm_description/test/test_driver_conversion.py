@@ -22,7 +22,9 @@ from pkm_description.loading.read_driver import driver_of, read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 
-NAMES = ['gripper_left', *FOREIGN['joints'], 'gripper_right']
+#: the driver's name of a joint: leg
+JOINTS = {name: leg for entry in FOREIGN['joints'] for name, leg in entry.items()}
+NAMES = ['gripper_left', *JOINTS, 'gripper_right']
 
 
 SRS, MSI = load_machine('srs'), load_machine('msi')
@@ -56,8 +58,8 @@ def test_a_settings_file_alone_maps_names_lengths_and_currents(tmp_path: Path) -
     lengths = leg_lengths(machine, position, rotation)
     order = JointStateReader.of_drives(machine).order(NAMES)
     assert (order.missing, order.unknown) == ((), ())
-    assert FOREIGN['joints']['actuator_3'] == 'leg1'
-    of_leg = {name: int(leg[3:]) - 1 for name, leg in FOREIGN['joints'].items()}
+    assert JOINTS['actuator_3'] == 'leg1'
+    of_leg = {name: int(leg[3:]) - 1 for name, leg in JOINTS.items()}
     millimetres = [1e3 * lengths[of_leg[name]] if name in of_leg else 42.0 for name in NAMES]
     expected = lengths - machine.lengths_at_zero + [0.4e-3, -0.2e-3, 0.0, 0.1e-3, 0.0, -0.3e-3]
     np.testing.assert_allclose(order.complete(millimetres), expected, rtol=0, atol=1e-12)
@@ -163,7 +165,7 @@ def test_efforts_count_in_the_direction_of_the_positions_unless_told(tmp_path: P
 
 def test_a_sign_of_the_positions_alone_turns_efforts_and_commands(tmp_path: Path) -> None:
     """What is commanded comes back as effort, with or without names of the joints."""
-    for names in ({}, {'joints': {f'drive_{leg}': f'leg{leg}' for leg in range(1, 7)}}):
+    for names in ({}, {'joints': [{f'drive_{leg}': f'leg{leg}'} for leg in range(1, 7)]}):
         driver = _driver(tmp_path, position={'sign': [-1, 1, 1, 1, 1, 1]}, **names)
         forces = np.arange(1.0, 7.0)
         command = driver.command.command(forces)
@@ -186,7 +188,7 @@ def test_torques_of_drives_that_turn() -> None:
 def test_chambers_of_hydraulic_cylinders_have_entries_of_their_own(tmp_path: Path) -> None:
     content = dict.fromkeys(FOREIGN) | {
         'machine': 'msi',
-        'joints': {f'cyl{number}': f'leg{number}' for number in (2, 1, 3, 4, 5, 6)},
+        'joints': [{f'cyl{number}': f'leg{number}'} for number in (2, 1, 3, 4, 5, 6)],
         'effort': {
             'quantity': 'pressure', 'unit': 'bar', 'offset': -5.0,
             'chambers': {
@@ -217,20 +219,20 @@ def test_commands_go_in_the_order_and_the_unit_of_the_driver(tmp_path: Path) -> 
     command = _foreign(tmp_path).driver.command
     gains = np.array(FOREIGN['effort']['gain'])
     forces = np.array([100.0, 200.0, 300.0, 400.0, 500.0, 600.0])
-    assert list(FOREIGN['joints'].values()) == [f'leg{number}' for number in range(1, 7)]
+    assert list(JOINTS.values()) == [f'leg{number}' for number in range(1, 7)]
     expected = -forces / gains  # the file's list is in the order of the legs
     np.testing.assert_allclose(command.command(forces), expected, rtol=1e-15)
     np.testing.assert_allclose(command.forces(command.command(forces)), forces, rtol=1e-15)
     other = _driver(
         tmp_path, joints=FOREIGN['joints'],
-        command={'quantity': 'torque', 'lead': 0.01, 'topic': 'iq', 'order': sorted(FOREIGN['joints'], reverse=True)},
+        command={'quantity': 'torque', 'lead': 0.01, 'topic': 'iq', 'order': sorted(JOINTS, reverse=True)},
     )  # fmt: skip
     assert other.command_topic == 'iq'
     # actuators 6 ... 1 are legs 4, 5, 6, 1, 2, 3
     expected = forces[[3, 4, 5, 0, 1, 2]] * 0.01 / (2 * math.pi)
     np.testing.assert_allclose(other.command.command(forces), expected, rtol=1e-15)
     np.testing.assert_allclose(other.command.forces(expected), forces, rtol=1e-15)
-    backwards = dict(reversed(FOREIGN['joints'].items()))
+    backwards = FOREIGN['joints'][::-1]
     in_file_order = _driver(tmp_path, joints=backwards).command
     assert in_file_order.command(forces).tolist() == forces[::-1].tolist()
 

@@ -12,10 +12,10 @@ from other_machines import six_rus
 from pkm_description.errors import MachineFileError
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import driver_of, read_driver
-from pkm_description.loading.yaml_reader import Section
+from pkm_description.loading.yaml_reader import Section, as_lists
 from wrong_machines import CONTENT
 
-JOINTS = FOREIGN['joints']
+JOINTS: list[dict[str, str]] = FOREIGN['joints']
 CURRENT = {'quantity': 'current', 'gain': 10.0}
 
 # changed keys, key that is named, value, parts of what is said
@@ -26,10 +26,10 @@ MISTAKES: list[tuple[dict[str, Any], str, object, str]] = [
     ({'joint_topic': 'my topic'}, 'driver.joint_topic', 'my topic', 'is no name of a topic'),
     ({'imu_topic': 7}, 'driver.imu_topic', 7, 'must be a text'),
     ({'ignore': 'gripper'}, 'driver.ignore', 'gripper', 'must be a list of names'),
-    ({'joints': {**JOINTS, 'actuator_7': 'leg2'}}, 'driver.joints.actuator_7', 'leg2', "leg2 stands here twice; "),
-    ({'joints': {**JOINTS, 'actuator_7': 'leg7'}}, 'driver.joints.actuator_7', 'leg7', 'is no drive of srs ... leg1'),
-    ({'joints': {7: 'leg1'}}, 'driver.joints.7', 'leg1', 'put it in quotes'),
-    ({'joints': {'a': 'leg1', 'b': 'leg4'}}, 'driver.joints', {'a': 'leg1', 'b': 'leg4'},
+    ({'joints': [*JOINTS, {'actuator_7': 'leg2'}]}, 'driver.joints.actuator_7', 'leg2', "leg2 stands here twice; "),
+    ({'joints': [*JOINTS, {'actuator_7': 'leg7'}]}, 'driver.joints.actuator_7', 'leg7', 'is no drive of srs ... leg1'),
+    ({'joints': [{7: 'leg1'}]}, 'driver.joints.7', 'leg1', 'put it in quotes'),
+    ({'joints': [{'a': 'leg1'}, {'b': 'leg4'}]}, 'driver.joints', {'a': 'leg1', 'b': 'leg4'},
      'lacks leg2, leg3, leg5, leg6'),
     ({'position': {'scale': 0.0}}, 'driver.position.scale', 0.0, 'must be greater than 0 ... give sign: -1'),
     ({'position': {'scale': -1.0}}, 'driver.position.scale', -1.0, 'must be greater than 0 ... give sign: -1'),
@@ -111,13 +111,13 @@ def test_files_that_are_no_driver(tmp_path: Path) -> None:
 def test_the_section_of_a_machine_file_has_the_same_errors_and_a_settings_file_takes_its_place(tmp_path: Path) -> None:
     content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
     path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     machine = load_machine(path)
     assert machine.driver.position is not None and machine.driver.path == path
     assert load_machine(path, driver='standard').driver.is_standard
     assert load_machine(path, driver=write_driver(tmp_path)).driver.joint_names[0] == 'actuator_3'
     content['driver']['position'] = {'unit': 'mile'}
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     with pytest.raises(MachineFileError, match=r'driver\.position\.unit') as caught:
         load_machine(path)
     assert (caught.value.path, caught.value.key) == (path, 'driver.position.unit')

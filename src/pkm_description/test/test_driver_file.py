@@ -8,6 +8,7 @@ import yaml
 from driver_files import EXAMPLE
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import COPY, driver_text, keep_driver
+from pkm_description.loading.yaml_reader import as_lists
 from wrong_machines import CONTENT
 
 
@@ -26,7 +27,8 @@ def test_other_topics_stand_in_the_copy(tmp_path: Path) -> None:
 
 def test_the_section_of_a_machine_file_becomes_a_settings_file(tmp_path: Path) -> None:
     path, copy = tmp_path / 'machine.yaml', tmp_path / 'copy.yaml'
-    path.write_text(yaml.safe_dump(CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}, sort_keys=False))
+    content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     copy.write_text(driver_text(load_machine(path)))
     conversion = load_machine('srs', driver=copy).driver.position
     assert conversion is not None and conversion.linear.scale.tolist() == [1e-3] * 6
@@ -42,7 +44,8 @@ def test_topics_alone_make_a_settings_file(tmp_path: Path) -> None:
 def test_standard_streams_of_a_machine_with_a_driver_are_kept_as_standard(tmp_path: Path) -> None:
     """Else programs would convert them by the section of the machine file."""
     path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}, sort_keys=False))
+    content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     keep_driver(load_machine(path, driver='standard'), tmp_path)
     assert load_machine(path, driver=tmp_path / COPY).driver.is_standard
     plain = tmp_path / 'plain'

@@ -21,9 +21,10 @@ from pkm_description.friction_laws import Stribeck, ViscousCoulomb, friction_law
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import JointFriction, Machine
 
-PALIDA = bounded_file(machine_file('palida'))
+PALIDA = by_name(machine_file('palida'), bounded_file(machine_file('palida')))
 STRIBECK = {
     'law': 'stribeck',
     'viscous': [18.0, 19.0, 20.0, 21.0, 22.0, 23.0],
@@ -38,7 +39,7 @@ def machine_with(path: Path, **friction: dict[str, Any]) -> Machine:
     content = copy.deepcopy(PALIDA)
     for joint, mapping in friction.items():
         content['leg_chain'][joint]['friction'] = mapping
-    (path / 'machine.yaml').write_text(yaml.safe_dump(content, sort_keys=False))
+    (path / 'machine.yaml').write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     return load_machine(path / 'machine.yaml')
 
 

@@ -14,6 +14,7 @@ from graph_machines import CONTENT, NAMES, agile_eye, from_content, refusal
 from pkm_description.errors import KinematicsError, MachineFileError
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
+from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import JointLimits
 from wrong_machines import check
 
@@ -87,7 +88,7 @@ def test_a_universal_joint_is_two_revolutes() -> None:
         'axis': whole['axes'][1], 'origin': {'xyz': [0.0] * 3, 'rpy': [0.0] * 3}, 'body': whole['body'],
     }  # fmt: skip
     content['leg_chains']['drive']['joints'] = {'universal_1': first, 'universal_2': second, **chain}
-    apart = machine_of_content(Path('apart.yaml'), content)
+    apart = machine_of_content(Path('apart.yaml'), as_lists(content))
     machine = from_content('tricept', {})
     assert apart.joint_names == machine.joint_names
     np.testing.assert_allclose(apart.model.home_joints, machine.model.home_joints, atol=1e-14)
@@ -119,7 +120,7 @@ def test_weights_of_redundant_drives() -> None:
 
 def test_an_overlay_reaches_into_chains(tmp_path: Path) -> None:
     path, overlay = tmp_path / 'machine.yaml', tmp_path / 'overlay.yaml'
-    path.write_text(yaml.safe_dump(CONTENT['delta'], sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(CONTENT['delta']), sort_keys=False))
     key = f'{ARM}.joints.shoulder.friction.coulomb'
     overlay.write_text(yaml.safe_dump({
         'overlay': {'machine': 'delta'},
@@ -173,7 +174,7 @@ REFUSED = [
     ('delta', {'legs.leg1.chain': 'arms'}, 'legs.leg1.chain', 'arms', "did you mean 'arm'?"),
     ('delta', {'leg_chains.spare': CONTENT['delta']['leg_chains']['arm']}, 'leg_chains.spare', None,
      'no leg uses this chain'),
-    ('delta', {'leg_chain': {}}, 'leg_chain', {}, "unknown key; did you mean 'leg_chains'?"),
+    ('delta', {'leg_chain': []}, 'leg_chain', {}, "unknown key; did you mean 'leg_chains'?"),
     ('delta', {f'{ARM}.joints.left_ball.type': 'ball'}, f'{ARM}.joints.left_ball.type', 'ball', "'spherical'"),
     ('delta', {f'{ARM}.joints.left_ball.actuated': True}, f'{ARM}.joints.left_ball.actuated', True,
      'a spherical joint is passive; write it as revolute'),
@@ -228,7 +229,7 @@ def test_a_leg_that_moves_by_itself(tmp_path: Path) -> None:
     last['origin']['xyz'] = [0.0, 0.0, 0.25]
     chain['closures']['coupling']['type'] = 'ball'
     with pytest.raises(MachineFileError, match='leg1 has more freedom than platform and closures determine: .*knee'):
-        machine_of_content(tmp_path / 'machine.yaml', content)
+        machine_of_content(tmp_path / 'machine.yaml', as_lists(content))
 
 
 def test_all_numbers_have_a_stated_origin() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.loading import load_machine, machine_names
+from pkm_description.loading.yaml_reader import as_lists
 from wrong_machines import CONTENT, MISSING, check, refused_with
 
 
@@ -33,7 +34,7 @@ def test_planar_legs_in_parallel_planes_are_right(tmp_path: Path) -> None:
     for number, leg in enumerate(content['legs'].values()):
         leg['base_point'][2] = leg['platform_point'][2] = 0.03 * number
     path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     assert load_machine(path).base_points[2, 2] == 0.06
 
 

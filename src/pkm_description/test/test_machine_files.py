@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from pkm_description.errors import MachineFileError
 from pkm_description.kinematics import joint_positions
 from pkm_description.loading import load_machine, machine_file, machine_names
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import hexapod_layout
+from pkm_description.nodes import convert_machine
+from pkm_description.nodes.convert_machine import with_lists
 
 #: universal joint, strut, ball joint
 HEXAPODS = ['ford', 'msi', 'palida', 'snl', 'srs', 'uf']
@@ -49,7 +53,7 @@ BASE_POINTS = np.array(
 
 
 def _content(name: str) -> dict[str, Any]:
-    return yaml.safe_load(machine_file(name).read_text())
+    return by_name(machine_file(name), yaml.safe_load(machine_file(name).read_text()))
 
 
 def _numbers(content: Any, place: str = '') -> Iterator[tuple[str, float]]:
@@ -194,7 +198,7 @@ def test_one_value_may_differ_from_leg_to_leg(tmp_path: Path) -> None:
     content['leg_tip'] = [0.0, 0.0, [0.00, 0.01, 0.02, 0.03, 0.04, 0.05]]
     content['sensors']['legs']['effort_noise'] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     machine = load_machine(path)
     rods = [leg.joints[2].body for leg in machine.legs]
     assert [rod.mass for rod in rods] == [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]
@@ -218,3 +222,51 @@ def test_yaml_anchors_and_merge_keys_are_understood(tmp_path: Path) -> None:
     path.write_text(text)
     read = [joint.limits for joint in load_machine(path).legs[0].joints[:2]]
     assert [(one.lower, one.upper, one.velocity) for one in read] == [(-1.3, 1.3, 12.0), (-1.3, 1.3, 10.0)]
+
+
+@pytest.mark.parametrize('name', machine_names())
+def test_the_order_of_keys_does_not_count(name: str, tmp_path: Path) -> None:
+    """A tool that rewrites YAML sorts the keys of mappings."""
+    machine, path = load_machine(name), tmp_path / 'machine.yaml'
+    path.write_text(yaml.safe_dump(yaml.safe_load(machine.path.read_text())))
+    other = load_machine(path)
+    assert other.drive_labels == machine.drive_labels
+    assert other.joint_names == machine.joint_names
+    for mine, theirs in zip(machine.model, other.model, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def _plain(value: Any) -> Any:
+    """Content with mappings in place of lists, as files had them once."""
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize('name', ['srs', 'delta'])
+@pytest.mark.parametrize('flow', [False, True, None])
+def test_the_old_form_is_refused_in_a_sentence_and_converted(name: str, flow: bool | None, tmp_path: Path) -> None:
+    old, new = tmp_path / 'old.yaml', tmp_path / 'new.yaml'
+    old.write_text('# a comment\n' + yaml.safe_dump(_plain(_content(name)), sort_keys=False, default_flow_style=flow))
+    with pytest.raises(MachineFileError, match="must be a list: write '- name: .*convert_machine does it"):
+        load_machine(old)
+    assert convert_machine.main([str(old), '-o', str(new)]) == 0
+    assert new.read_text().startswith('# a comment')
+    for mine, theirs in zip(load_machine(name).model, load_machine(new).model, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert with_lists(new) == new.read_text()
+    assert convert_machine.main([str(old), '-o', str(new)]) == 1
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'words'),
+    [
+        ([{'axis': 1}], r'leg_chain\[0\].name = None'),
+        ([3], r'leg_chain\[0\].name = None'),
+        ([{'name': 'a'}, {'name': 'a'}], 'stands here twice'),
+        ('universal', 'must be a list of entries'),
+    ],
+)
+def test_entries_need_names_of_their_own(wrong: object, words: str, tmp_path: Path) -> None:
+    path = tmp_path / 'machine.yaml'
+    path.write_text(yaml.safe_dump(yaml.safe_load(machine_file('srs').read_text()) | {'leg_chain': wrong}))
+    with pytest.raises(MachineFileError, match=words):
+        load_machine(path)

@@ -11,9 +11,12 @@ import yaml
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import MachineFileError
 from pkm_description.loading import load_machine, machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 
 #: machines whose bodies are about as long as their legs; the unit of compact bodies (snl's ball nuts) does not show
-CONTENT = {name: bounded_file(machine_file(name)) for name in ('palida', 'srs')}
+CONTENT = {
+    name: by_name(machine_file(name), bounded_file(machine_file(name))) for name in ('palida', 'srs')
+}
 
 
 def _renamed(mapping: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
@@ -21,7 +24,7 @@ def _renamed(mapping: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 
 def _refused(path: Path, content: dict[str, Any]) -> MachineFileError:
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     with pytest.raises(MachineFileError) as caught:
         load_machine(path)
     assert caught.value.path == path
@@ -68,7 +71,7 @@ def test_joints_called_like_links_and_frames_of_exports(tmp_path: Path, joint: s
     content['legs'] = _renamed(content['legs'], {'leg1': leg})
     path = tmp_path / 'machine.yaml'
     if not name:
-        path.write_text(yaml.safe_dump(content, sort_keys=False))
+        path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
         assert load_machine(path).joint_names[1] == 'base_mount_link'
         return
     error = _refused(path, content)

@@ -12,6 +12,7 @@ from pkm_description.errors import MachineFileError
 from pkm_description.inspection.describe import count_origins
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
+from pkm_description.loading.yaml_reader import by_name
 from pkm_description.nodes import inspect_machine, new_machine
 from pkm_description.ros.warm_programs import run_program
 from pkm_description.skeleton import KINDS, SkeletonError, inertia_from_cad, skeleton_text
@@ -60,12 +61,13 @@ def test_legs_count_counter_clockwise_from_x_seen_from_above(kind: str, tmp_path
     assert [leg.name for leg in machine.legs] == [f'leg{number}' for number in range(1, len(azimuths) + 1)]
     assert (np.diff(azimuths) > 0.1).all()
     # and the frames stand as the file says: x outward, z up
-    for leg, azimuth in zip(yaml.safe_load(skeleton_text(kind))['legs'].values(), azimuths, strict=True):
+    legs = yaml.safe_load(skeleton_text(kind))['legs']
+    for leg, azimuth in zip(legs, azimuths, strict=True):
         assert leg['base_rpy'] == pytest.approx([0.0, 0.0, azimuth], abs=1e-12)
 
 
 def test_every_assumed_number_is_to_be_measured(kind: str) -> None:
-    content = yaml.safe_load(skeleton_text(kind))
+    content = by_name(Path('new'), yaml.safe_load(skeleton_text(kind)))
     origins = count_origins(content, content['provenance'])
     assert set(origins) == {'derived', 'assumed'}
     others = {key for key, text in content['provenance'].items() if text.startswith('assumed')}

@@ -21,9 +21,10 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import describe
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, Machine
 
-PALIDA: dict[str, Any] = bounded_file(machine_file('palida'))
+PALIDA = by_name(machine_file('palida'), bounded_file(machine_file('palida')))
 
 
 def without(path: Path, *sections: str) -> Machine:
@@ -36,7 +37,7 @@ def without(path: Path, *sections: str) -> Machine:
         for parent in parents:
             place = place[parent]
         del place[last]
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     return load_machine(path)
 
 

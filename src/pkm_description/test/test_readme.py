@@ -12,6 +12,7 @@ import yaml
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine, machine_file, machine_names
+from pkm_description.loading.yaml_reader import by_name
 from pkm_description.nodes import inspect_machine, new_machine
 
 README = Path(__file__).parents[1] / 'README.md'
@@ -36,7 +37,7 @@ def _keys(content: Any) -> Iterator[str]:
 @pytest.mark.parametrize('name', machine_names())
 def test_every_key_of_a_machine_file_is_explained(name: str) -> None:
     explained = set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`\n]+)`', MACHINE_FILE.read_text()))))
-    content = yaml.safe_load(machine_file(name).read_text())
+    content = by_name(machine_file(name), yaml.safe_load(machine_file(name).read_text()))
     chains = [content['leg_chain']] if 'leg_chain' in content else content['leg_chains'].values()
     parts = [chain.get(key, {}) for chain in chains for key in ('joints', 'closures')] + [*chains]
     own_names = {*content.get('leg_chains', {}), *content['legs'], *(name for part in parts for name in part)}

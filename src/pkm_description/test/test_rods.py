@@ -19,6 +19,7 @@ from pkm_description.kinematics import forward_kinematics, joint_positions
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
+from pkm_description.loading.yaml_reader import by_name
 from pkm_description.machine import Machine
 from random_graphs import closure_errors
 from random_rods import random_rods
@@ -152,7 +153,7 @@ def test_rods_follow_where_their_joints_turn_over() -> None:
 def test_other_legs_stay_on_the_general_path(key: str, value: list[float]) -> None:
     """Axes that miss each other, or a rod that is not perpendicular to the second one: its end leaves the sphere."""
     path = FOLDER / 'hexaglide_6pus' / 'machine.yaml'
-    content = yaml.safe_load(path.read_text())
+    content = by_name(path, yaml.safe_load(path.read_text()))
     content.pop('provenance')
     put(content, key, value)
     machine = machine_of_content(path, content)

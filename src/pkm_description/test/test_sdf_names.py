@@ -10,6 +10,7 @@ import yaml
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.loading import load_machine, machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 
 from verification.engines.sdf_reader import SdfModel, shared_names
 
@@ -27,7 +28,7 @@ LOOPS = ['detachable', 'native']
 ])  # fmt: skip
 def test_names_that_only_sdf_refuses_are_made_unique(changes: dict[str, str], loop: str, tmp_path: Path) -> None:
     """Bodies called like joints, small links, the light of the world: joints keep their names."""
-    content = yaml.safe_load(machine_file('palida').read_text())
+    content = by_name(machine_file('palida'), yaml.safe_load(machine_file('palida').read_text()))
     del content['provenance']
     for key, name in changes.items():
         if key == 'imu':
@@ -37,7 +38,7 @@ def test_names_that_only_sdf_refuses_are_made_unique(changes: dict[str, str], lo
         else:
             content['leg_chain'][key]['body']['name'] = name
     path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     sdf, plain = (
         SdfModel(sdf_text(machine, SdfOptions(loop=loop, world=True)))
         for machine in (load_machine(path), load_machine('palida'))

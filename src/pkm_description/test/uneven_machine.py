@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import yaml
 from pkm_description.loading import machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 
 
 def write_uneven_machine(folder: Path) -> Path:
     """Write the machine file, with turned frames and a tilted, turned home."""
-    content = yaml.safe_load(machine_file('palida').read_text())
+    content = by_name(machine_file('palida'), yaml.safe_load(machine_file('palida').read_text()))
     content['name'] = 'uneven'
     chain = content['leg_chain']
     spread = np.linspace(0.9, 1.15, 6)
@@ -34,5 +35,5 @@ def write_uneven_machine(folder: Path) -> Path:
     content['platform']['home'] = {'xyz': [0.02, -0.03, 0.75], 'rpy': [0.05, -0.04, 0.1]}
     content['sensors']['imu']['rpy'] = [0.3, -0.2, 0.1]
     path = folder / 'machine.yaml'
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     return path

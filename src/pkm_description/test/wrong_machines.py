@@ -12,9 +12,11 @@ import yaml
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import MachineFileError
 from pkm_description.loading import load_machine, machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 
 CONTENT = {
-    name: bounded_file(machine_file(name)) for name in ('srs', 'palida', 'khalifa_3prr', 'valencia_3rps')
+    name: by_name(machine_file(name), bounded_file(machine_file(name)))
+    for name in ('srs', 'palida', 'khalifa_3prr', 'valencia_3rps')
 }
 class _Missing:
     def __repr__(self):
@@ -60,5 +62,5 @@ def refused_with(path: Path, machine: str, changes: dict[str, object]) -> Machin
     content.pop('provenance')
     for dotted, value in changes.items():
         put(content, dotted, value)
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
     return refused(path)

@@ -30,7 +30,7 @@ def lopsided(tmp_path_factory: pytest.TempPathFactory) -> object:
     """SIMONA with every joint up to 12 cm elsewhere."""
     data = yaml.safe_load((Path(pkm_description.__file__).parents[1] / 'config/srs/machine.yaml').read_text())
     random = np.random.default_rng(5)
-    for leg in data['legs'].values():
+    for leg in data['legs']:
         for joint in ('base_point', 'platform_point'):
             leg[joint] = (np.array(leg[joint]) + random.uniform(-0.12, 0.12, 3)).tolist()
     path = tmp_path_factory.mktemp('machine') / 'machine.yaml'

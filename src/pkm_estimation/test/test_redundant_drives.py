@@ -10,6 +10,7 @@ import yaml
 from pkm_description.errors import PkmError
 from pkm_description.kinematics import drive_positions, forward_kinematics, measured_tolerance
 from pkm_description.loading import load_machine
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import Pose
 from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.offline.estimate import estimate
@@ -23,14 +24,15 @@ NAMES = ('octopod_8ups', 'four_rrr')
 @pytest.fixture(scope='module')
 def four_strut_tricept(tmp_path_factory):
     """A strut too many, and a leg that takes freedoms: what fits noisy drives best is no pose that the legs admit."""
-    file = yaml.safe_load(load_machine('tricept').path.read_text())
+    path = load_machine('tricept').path
+    file = by_name(path, yaml.safe_load(path.read_text()))
     legs = {'middle': file['legs']['middle']}
     for leg, angle in enumerate(0.5 * np.pi * np.arange(4.0), start=1):
         outward = np.array([np.cos(angle), np.sin(angle), 0.0])
         points = {'base_point': (0.45 * outward).tolist(), 'platform_point': (0.22 * outward).tolist()}
         legs[f'leg{leg}'] = {'chain': 'drive', 'base_rpy': [0.0, 0.0, float(angle)], **points}
     path = tmp_path_factory.mktemp('machine') / 'tricept_4.yaml'
-    path.write_text(yaml.safe_dump(file | {'name': 'tricept_4', 'legs': legs}, sort_keys=False))
+    path.write_text(yaml.safe_dump(as_lists(file | {'name': 'tricept_4', 'legs': legs}), sort_keys=False))
     return load_machine(path)
 
 

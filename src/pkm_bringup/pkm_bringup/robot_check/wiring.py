@@ -123,8 +123,9 @@ class DriverPatch:
         return part.text()
 
     def joints(self, names: Sequence[str]) -> str:
-        """Add the map of names (A), by drive, and return its lines."""
-        return self.add('joints', dict(zip(names, self.machine.drive_labels, strict=True)))
+        """Add the names (A), by drive, and return its lines."""
+        pairs = zip(names, self.machine.drive_labels, strict=True)
+        return self.add('joints', [{name: leg} for name, leg in pairs])
 
     def by_leg(self, values: Array) -> Any:
         """One number if all drives have the same, else leg: number."""

@@ -14,6 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
 from pkm_description.importing.graph import Body, JointValues, Placement
 from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
+from pkm_description.loading.yaml_reader import as_lists
 
 #: a drive gives at least this times what holds the machine at home
 _RESERVE = 1.1
@@ -72,7 +73,7 @@ def machine_text(mechanism: Mechanism) -> str:
     return (
         '\n'.join(head)
         + '\n'
-        + yaml.dump(content, sort_keys=False, default_flow_style=None, width=110, allow_unicode=True)
+        + yaml.dump(as_lists(content), sort_keys=False, default_flow_style=None, width=110, allow_unicode=True)
     )
 
 

@@ -16,7 +16,7 @@ from pkm_description.loading.overlay import apply_overlay, blame_overlay
 from pkm_description.loading.read_driver import COPY, driver_of
 from pkm_description.loading.read_joints import read_platform, read_rotation
 from pkm_description.loading.read_legs import read_legs
-from pkm_description.loading.yaml_reader import Section, read_yaml
+from pkm_description.loading.yaml_reader import Section, by_name, read_yaml
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, Machine, ServoGains
 
 SCHEMA = 1
@@ -96,6 +96,7 @@ def machine_of_content(path: Path, content: dict[str, Any], driver: str | Path |
     MachineFileError
         Naming file, key, value and what to do.
     """
+    content = by_name(path, content)
     machine = unchecked_machine(path, content)
     check_provenance(path, content)
     check_machine(machine)
@@ -105,7 +106,7 @@ def machine_of_content(path: Path, content: dict[str, Any], driver: str | Path |
 
 def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict[str, Any], list[str]]:
     """Content of a machine file with the overlay's values, not checked, and the dotted keys of the overlay."""
-    content = read_yaml(path)
+    content = by_name(path, read_yaml(path))
     if overlay is None:
         return content, []
     return apply_overlay(content, str(content.get('name')), Path(overlay))
@@ -121,6 +122,7 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
     MachineFileError
         A single entry is missing, unknown or impossible.
     """
+    content = by_name(path, content)
     top = Section(path, '', content)
     # type: YAML's true equals 1
     if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):

@@ -108,12 +108,17 @@ def _read_joints(section: Section, machine: Machine) -> tuple[tuple[str, ...], t
     """The driver's names by drive, and the drives in the order of the driver's list."""
     if 'joints' not in section.content:
         return (), tuple(range(machine.actuated_count))
-    joints, legs = section.section('joints'), list(machine.drive_labels)
+    entries, legs = section.content['joints'], list(machine.drive_labels)
+    if isinstance(entries, dict):
+        reason = "must be a list: write '- name: leg'; the program convert_machine does it"
+        raise section.error('joints', list(entries), reason)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and len(entry) == 1 for entry in entries):
+        raise section.error('joints', entries, "must be a list of entries '- name: leg', in the order of commands")
+    joints = Section(section.path, f'{section.place}.joints', dict(pair for entry in entries for pair in entry.items()))
     by_leg: dict[str, str] = {}
-    for name in joints.content:
+    for name, leg in (pair for entry in entries for pair in entry.items()):
         if not isinstance(name, str) or not name:
-            raise joints.error(str(name), joints.content[name], "a joint's name must be a text; put it in quotes")
-        leg = joints.content[name]
+            raise joints.error(str(name), leg, "a joint's name must be a text; put it in quotes")
         if leg not in legs:
             raise joints.error(name, leg, f'is no drive of {machine.name}; its drives are {", ".join(legs)}')
         if leg in by_leg:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,70 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _whole_file_error(path: Path, content: object, reason: str) -> MachineFileError:
     return MachineFileError(path, MachineFileError.WHOLE_FILE, content, reason)
+
+
+class Named(dict[str, Any]):
+    """Entries of a list by their names, in the order of the list."""
+
+
+def by_name(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Content of a machine file whose lists of legs, joints and closures are mappings by ``name``.
+
+    The file has lists, because the order of legs and joints counts: whoever rewrites a YAML file may sort the keys of
+    mappings.
+
+    Raises
+    ------
+    MachineFileError
+        A mapping in place of a list, as files had it once, or an entry without a name of its own.
+    """
+    return _each_list(content, lambda place, value: value if isinstance(value, Named) else _named(path, place, value))
+
+
+def as_lists(content: dict[str, Any]) -> dict[str, Any]:
+    """Content of a machine file with legs, joints and closures as lists: the inverse of :func:`by_name`."""
+
+    def listed(_place: str, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return [{'name': name, **entry} if isinstance(entry, dict) else entry for name, entry in value.items()]
+
+    return _each_list(content, listed)
+
+
+def _each_list(content: dict[str, Any], change: Callable[[str, object], object]) -> dict[str, Any]:
+    changed = {key: change(key, value) if key in ('legs', 'leg_chain') else value for key, value in content.items()}
+    if isinstance(content.get('leg_chains'), dict):
+        changed['leg_chains'] = {
+            name: {
+                key: change(f'leg_chains.{name}.{key}', value) if key in ('joints', 'closures') else value
+                for key, value in chain.items()
+            }
+            if isinstance(chain, dict)
+            else chain
+            for name, chain in content['leg_chains'].items()
+        }
+    return changed
+
+
+def _named(path: Path, place: str, value: object) -> Named:
+    if isinstance(value, dict) and value:
+        first = next(iter(value))
+        raise MachineFileError(
+            path, place, first,
+            f"must be a list: write '- name: {first}' in place of '{first}:'; the program convert_machine does it",
+        )  # fmt: skip
+    if not isinstance(value, list):
+        raise MachineFileError(path, place, value, 'must be a list of entries, each with a name')
+    named = Named()
+    for index, entry in enumerate(value):
+        name = entry.get('name') if isinstance(entry, dict) else None
+        if not isinstance(name, str) or not IDENTIFIER.fullmatch(name):
+            raise MachineFileError(path, f'{place}[{index}].name', name, f'becomes part of a name; {IDENTIFIER_RULE}')
+        if name in named:
+            raise MachineFileError(path, f'{place}[{index}].name', name, 'stands here twice; names must differ')
+        named[name] = {key: item for key, item in entry.items() if key != 'name'}
+    return named
 
 
 class Section:

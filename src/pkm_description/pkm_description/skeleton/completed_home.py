@@ -109,7 +109,15 @@ def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
         for name, value in node.value:
             if name.value == key:
                 return value
+    if isinstance(node, yaml.SequenceNode):  # entries with names
+        return next((entry for entry in node.value if _named(entry, key)), None)
     return None
+
+
+def _named(entry: yaml.Node, name: str) -> bool:
+    return isinstance(entry, yaml.MappingNode) and any(
+        key.value == 'name' and value.value == name for key, value in entry.value
+    )
 
 
 def _end(node: yaml.Node) -> int:

@@ -61,7 +61,7 @@ gravity: [0.0, 0.0, -9.80665]
 _LEGS = """
 # Leg 1 is the first leg counter-clockwise from the +x axis of base_link (or on that axis), seen from above (looking
 # along -z); the others follow counter-clockwise. All lists with one entry per leg, and all arrays of the suite, have
-# the order of this mapping. Where the drives of your machine are numbered otherwise, put the legs into that order and
+# the order of this list. Where the drives of your machine are numbered otherwise, put the legs into that order and
 # rename them.
 # Azimuths of the base joints, counter-clockwise from +x: {azimuths} deg
 legs:
@@ -135,7 +135,7 @@ def _joint_text(joint: JointSketch, drives: Drives) -> str:
     if joint.driven:
         limits += f', effort: {number(drives.effort)}'
     lines = [
-        f'{joint.key}:  # {joint.note}',
+        f'- name: {joint.key}  # {joint.note}',
         f'  type: {joint.kind}',
         f'  axis: {vector(joint.axis)}',
         f'  origin: {{xyz: {vector(joint.offset)}, rpy: [0.0, 0.0, 0.0]}}',
@@ -164,7 +164,7 @@ def _legs_text(sketch: Sketch) -> str:
     rows = zip(sketch.base_points, sketch.azimuths, sketch.platform_points, strict=True)
     for index, (base, azimuth, anchor) in enumerate(rows, start=1):
         text += (
-            f'  leg{index}:\n    base_point: {vector(base)}\n    base_rpy: {vector([0.0, 0.0, azimuth])}\n'
+            f'  - name: leg{index}\n    base_point: {vector(base)}\n    base_rpy: {vector([0.0, 0.0, azimuth])}\n'
             f'    platform_point: {vector(anchor)}\n'
         )
     return text
