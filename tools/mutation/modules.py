@@ -46,23 +46,23 @@ GROUPS = (
     Group('stream', ESTIMATION, ('stream',), 3.0),
     Group('tuning', ESTIMATION, ('tuning',)),
     Group('least squares', IDENTIFICATION, (
-        'estimator/least_squares.py', 'estimator/interface.py', 'estimator/prior.py',
+        'estimator/least_squares.py', 'estimator/interface.py', 'estimator/recursive.py',
     )),
     Group('covariance', IDENTIFICATION, (
-        'estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/pooled_spread.py',
+        'estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/pooled_laws.py',
     )),
     Group('physical parameters', IDENTIFICATION, (
         'judgement/physical.py', 'fitting/physical_machine.py', 'estimator/pseudo_inertia.py',
     )),
-    Group('prepared data', IDENTIFICATION, ('prepared_data.py', 'preparation.py')),
-    Group('overlay', IDENTIFICATION, ('fitting/overlay_values.py', 'report/overlay.py', 'online/overlay.py')),
+    Group('prepared data', IDENTIFICATION, ('preparation.py',)),
+    Group('overlay', IDENTIFICATION, ('fitting/physical_machine.py', 'report/files.py', 'online/overlay.py')),
     Group('overlay', DESCRIPTION, ('loading/overlay.py',)),
     Group('recording', IDENTIFICATION, ('recording',)),
     Group('recording', BRINGUP, ('recording',)),
     Group('servo', BRINGUP, ('control',), 1.5),
     Group('sensors', BRINGUP, ('simulation/sensors.py', 'simulation/faults.py')),
     Group('sensors', ESTIMATION, ('sensors',)),
-    Group('closure', DESCRIPTION, ('machine/closure_ends.py', 'machine/closure_rows.py')),
+    Group('closure', DESCRIPTION, ('machine/machine.py', 'machine/model_data.py')),
     Group('closure kernels', DESCRIPTION, (
         'kernels/closures.py', 'kernels/assembly.py', 'kernels/legs.py', 'kernels/pose.py', 'kernels/forward.py',
     ), 0.8),

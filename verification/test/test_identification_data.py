@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pkm_description.loading import load_machine
 from pkm_identification.judgement.physical import infeasibilities
-from pkm_identification.recording.recording import read_recording
+from pkm_identification.recording.bag_recordings import read_recording
 
 pytest.importorskip('mujoco')
 

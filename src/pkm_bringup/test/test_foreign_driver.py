@@ -15,7 +15,8 @@ from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.tuning.streams import SensorStreams
-from pkm_identification.recording.recording import Recording, read_recording
+from pkm_identification.recording.bag_recordings import read_recording
+from pkm_identification.recording.recording import Recording
 
 pytest.importorskip('rclpy')
 

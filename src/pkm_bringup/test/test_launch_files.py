@@ -21,7 +21,7 @@ from pkm_description.motion.profiles import profile
 from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import BagWriter
 from pkm_identification.pipeline import identify
-from pkm_identification.recording.recording import read_recordings
+from pkm_identification.recording.bag_recordings import read_recordings
 
 DRY_RUN = '--print-description' if has_real_launch() else '--dry-run'
 STARTED = {

@@ -18,42 +18,31 @@ from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pkm_identification.columns.observation import ObservationModel
-    from pkm_identification.columns.own_equations.constraints import Constraints, OwnEquations, OwnMotion
     from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
     from pkm_identification.configuration import IdentificationConfig
     from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
-    from pkm_identification.fitting.payload import PayloadFit, fit_payload
     from pkm_identification.pipeline import identify, predict_forces
-    from pkm_identification.recording.recording import (
-        PlatformPoses,
-        Recording,
-        read_recording,
-        recording_from_joint_states,
-    )
+    from pkm_identification.recording.bag_recordings import read_recording
+    from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
     from pkm_identification.report.files import write_overlay, write_result
     from pkm_identification.report.html_report import write_report
     from pkm_identification.result import IdentificationResult
 
 #: module of every name
 _MODULES = {
-    'Constraints': 'columns.own_equations.constraints',
     'IdentificationConfig': 'configuration',
     'IdentificationResult': 'result',
     'InfeasibleParametersError': 'errors',
     'NotExcitedError': 'errors',
     'ObservationModel': 'columns.observation',
-    'OwnEquations': 'columns.own_equations.constraints',
-    'OwnMotion': 'columns.own_equations.constraints',
-    'PayloadFit': 'fitting.payload',
     'PlatformPoses': 'recording.recording',
     'Recording': 'recording.recording',
     'RecordingError': 'errors',
     'compare_physical_with_truth': 'compare',
     'compare_with_truth': 'compare',
-    'fit_payload': 'fitting.payload',
     'identify': 'pipeline',
     'predict_forces': 'pipeline',
-    'read_recording': 'recording.recording',
+    'read_recording': 'recording.bag_recordings',
     'recording_from_joint_states': 'recording.recording',
     'write_overlay': 'report.files',
     'write_report': 'report.html_report',
@@ -61,21 +50,16 @@ _MODULES = {
 }
 
 __all__ = [
-    'Constraints',
     'IdentificationConfig',
     'IdentificationResult',
     'InfeasibleParametersError',
     'NotExcitedError',
     'ObservationModel',
-    'OwnEquations',
-    'OwnMotion',
-    'PayloadFit',
     'PlatformPoses',
     'Recording',
     'RecordingError',
     'compare_physical_with_truth',
     'compare_with_truth',
-    'fit_payload',
     'identify',
     'predict_forces',
     'read_recording',

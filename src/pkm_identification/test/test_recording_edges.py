@@ -10,13 +10,8 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_estimation.bags import BagWriter
 from pkm_identification.errors import RecordingError
-from pkm_identification.recording.recording import (
-    Recording,
-    parse_split,
-    read_recording,
-    read_recordings,
-    recording_from_joint_states,
-)
+from pkm_identification.recording.bag_recordings import parse_split, read_recording, read_recordings
+from pkm_identification.recording.recording import Recording, recording_from_joint_states
 from pkm_identification.recording.stream_recorder import StreamRecorder
 from pkm_identification.session import WindowRecorder
 

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 from pkm_description.lazy_names import lazy_names
 
-from pkm_estimation.bags.recorded_data import Acceleration, Imu, JointStates, Odometry, RecordedData
-from pkm_estimation.bags.unpacking import BagError, MissingTopicError
+from pkm_estimation.bags.recorded_data import (
+    Acceleration,
+    BagError,
+    Imu,
+    JointStates,
+    MissingTopicError,
+    Odometry,
+    RecordedData,
+)
 
 if TYPE_CHECKING:
     from pkm_estimation.bags.reader import read_bag

@@ -14,8 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.driver.csv_names import IMU_COLUMNS, JOINT_FIELDS, POSE_COLUMNS, RECORDED_AT, TIME_COLUMNS
 from pkm_description.writing import make_folder, replacing
 
-from pkm_estimation.bags.recorded_data import JointStates, Odometry, RecordedData, Stamps
-from pkm_estimation.bags.unpacking import BagError
+from pkm_estimation.bags.recorded_data import BagError, JointStates, Odometry, RecordedData, Stamps
 from pkm_estimation.bags.writer import MessageMakers
 
 #: topic of each stream of poses

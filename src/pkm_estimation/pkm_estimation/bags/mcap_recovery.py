@@ -11,7 +11,8 @@ from pathlib import Path
 from rosbags.rosbag2 import Reader
 from rosbags.rosbag2.storage_mcap import ChunkInfo, McapReader, decompress
 
-from pkm_estimation.bags.unpacking import BagError, require_bounded
+from pkm_estimation.bags.recorded_data import BagError
+from pkm_estimation.bags.unpacking import require_bounded
 
 _CHUNK_MESSAGE = 0x05
 #: opcode, length; of a message also channel, number, times of recording and publication [ns], data

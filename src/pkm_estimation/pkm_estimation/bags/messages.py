@@ -20,11 +20,11 @@ from rosbags.rosbag2 import Reader
 from pkm_estimation.bags import mcap_recovery
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
 from pkm_estimation.bags.mcap_recovery import Message, chunked_files, recover_mcap
+from pkm_estimation.bags.recorded_data import BagError
 from pkm_estimation.bags.ros1 import Ros1Bag
 from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
 from pkm_estimation.bags.unpacking import (
     ZSTD_MARK,
-    BagError,
     CompressionBombError,
     bound_rosbags,
     require_bounded,

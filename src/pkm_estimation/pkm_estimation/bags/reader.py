@@ -13,8 +13,7 @@ from pkm_description.driver import STANDARD_DRIVER, Driver
 
 from pkm_estimation.bags import decoding
 from pkm_estimation.bags.messages import full_topic, open_bag
-from pkm_estimation.bags.recorded_data import RecordedData, missing_topic
-from pkm_estimation.bags.unpacking import BagError
+from pkm_estimation.bags.recorded_data import BagError, RecordedData, missing_topic
 
 _logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
+from pkm_description.errors import PkmError
 
-from pkm_estimation.bags.unpacking import MissingTopicError
 from pkm_estimation.motion_estimate import MotionEstimate
 
 Stamps = NDArray[np.int64]
@@ -170,3 +170,11 @@ def missing_topic(path: str, topic: str, topics: dict[str, int]) -> MissingTopic
         f"{path}: no messages on topic '{topic}'; the bag holds {present}. "
         'If the topics have a namespace or other names, give --namespace, --joint-topic, --imu-topic or --driver.'
     )
+
+
+class BagError(PkmError):
+    """A bag cannot be read or written; the message says which, why and what to do."""
+
+
+class MissingTopicError(BagError):
+    """The bag does not hold a topic that is needed; the message lists those that it holds."""

@@ -12,7 +12,7 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
 from pkm_estimation.bags.decoding import TYPESTORE
-from pkm_estimation.bags.unpacking import BagError
+from pkm_estimation.bags.recorded_data import BagError
 
 #: messages of the last ROS 1
 _ROS1 = get_typestore(Stores.ROS1_NOETIC)

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pkm_estimation.bags.unpacking import BagError
+from pkm_estimation.bags.recorded_data import BagError
 
 _TOPICS = 'SELECT id, name, type FROM topics'
 SIDECARS = ('-journal', '-wal', '-shm')

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lz4.frame import LZ4FrameDecompressor
-from pkm_description.errors import PkmError
 from rosbags.rosbag2 import storage_mcap
+
+from pkm_estimation.bags.recorded_data import BagError
 
 #: bytes that one chunk or message may become; recorders write chunks of some megabytes
 LARGEST_PIECE = 2**30
@@ -26,14 +27,6 @@ ZSTD_MARK = b'\x28\xb5\x2f\xfd'
 #: the module that rosbags has: of Python itself, or its backport
 _zstd: Any = storage_mcap.zstd
 _DECOMPRESSORS: dict[str, Any] = {'zstd': _zstd.ZstdDecompressor, 'lz4': LZ4FrameDecompressor}
-
-
-class BagError(PkmError):
-    """A bag cannot be read or written; the message says which, why and what to do."""
-
-
-class MissingTopicError(BagError):
-    """The bag does not hold a topic that is needed; the message lists those that it holds."""
 
 
 class CompressionBombError(BagError):

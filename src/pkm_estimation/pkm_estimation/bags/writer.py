@@ -19,7 +19,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys.store import Typestore
 
 from pkm_estimation.bags.decoding import TYPESTORE
-from pkm_estimation.bags.unpacking import BagError
+from pkm_estimation.bags.recorded_data import BagError
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 #: makes the message of a row for a stamp [ns]

@@ -17,7 +17,8 @@ from pkm_description.settings import Settings, setting
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
 from pkm_identification.online.settings import OnlineSettings
-from pkm_identification.recording.recording import Recording, parse_split, read_recordings
+from pkm_identification.recording.bag_recordings import parse_split, read_recordings
+from pkm_identification.recording.recording import Recording
 
 
 @dataclass(frozen=True)
