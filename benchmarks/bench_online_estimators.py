@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from pkm_identification.online.estimators import (
-    ExtendedKalmanFilter,
+    ExtendedParameterFilter,
     FixedNoise,
     RecursiveLeastSquares,
     RobbinsMonro,
-    UnscentedKalmanFilter,
+    UnscentedParameterFilter,
 )
 
 ROWS, SAMPLES, RUNS = 6, 400, 5
@@ -25,16 +25,16 @@ def prior(count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(count), np.ones(count)
 
 
-def unscented(count: int) -> UnscentedKalmanFilter:
+def unscented(count: int) -> UnscentedParameterFilter:
     """With the noise of Robbins and Monro."""
-    return UnscentedKalmanFilter(*prior(count), RobbinsMonro(0.05, np.full(count, 1e-6)))
+    return UnscentedParameterFilter(*prior(count), RobbinsMonro(0.05, np.full(count, 1e-6)))
 
 
 #: what, parameters, how it is made, s
 CASES: tuple[tuple[str, int, Callable[[], Any], float], ...] = (
     ('RLS', 40, lambda: RecursiveLeastSquares(40, 1.0, False, prior(40)), 0.1e-3),
     ('RLS that forgets by direction', 40, lambda: RecursiveLeastSquares(40, 0.999, True, prior(40)), 0.1e-3),
-    ('EKF', 40, lambda: ExtendedKalmanFilter(*prior(40), FixedNoise(np.full(40, 1e-6))), 0.1e-3),
+    ('EKF', 40, lambda: ExtendedParameterFilter(*prior(40), FixedNoise(np.full(40, 1e-6))), 0.1e-3),
     ('UKF', 12, partial(unscented, 12), 0.4e-3),
     ('UKF', 24, partial(unscented, 24), 0.9e-3),
 )

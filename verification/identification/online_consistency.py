@@ -8,7 +8,11 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.online.estimators import ExtendedKalmanFilter, RecursiveLeastSquares, UnscentedKalmanFilter
+from pkm_identification.online.estimators import (
+    ExtendedParameterFilter,
+    RecursiveLeastSquares,
+    UnscentedParameterFilter,
+)
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.settings import OnlineSettings
 from scipy.stats import chi2
@@ -25,7 +29,7 @@ BATCH_DURATION, DURATION, NODE_DURATION = 20.0, 10.0, 30.0
 #: two-sided
 LEVEL = 0.95
 
-Estimator = ExtendedKalmanFilter | RecursiveLeastSquares | UnscentedKalmanFilter
+Estimator = ExtendedParameterFilter | RecursiveLeastSquares | UnscentedParameterFilter
 
 
 def _estimators(std: Array) -> dict[str, Callable[[], Estimator]]:
@@ -33,8 +37,8 @@ def _estimators(std: Array) -> dict[str, Callable[[], Estimator]]:
     none, count = np.zeros(len(std)), len(std)
     return {
         'RLS': lambda: RecursiveLeastSquares(count, prior=(none, std)),
-        'EKF': lambda: ExtendedKalmanFilter(none, std),
-        'UKF': lambda: UnscentedKalmanFilter(none, std),
+        'EKF': lambda: ExtendedParameterFilter(none, std),
+        'UKF': lambda: UnscentedParameterFilter(none, std),
     }
 
 

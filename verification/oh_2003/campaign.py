@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
-from pkm_identification.online.estimators import FixedNoise, HealthMonitor, RandomWalk, UnscentedKalmanFilter
+from pkm_identification.online.estimators import FixedNoise, ParameterMonitor, RandomWalk, UnscentedParameterFilter
 from scipy.integrate import solve_ivp
 
 from verification.oh_2003.kane import PARAMETERS, energy_regressor, regressor, strut_force_regressor
@@ -138,8 +138,8 @@ def unscented(samples: Samples, variance: float, random_walk: RandomWalk | None 
     """His filter with the printed alpha, beta and kappa = 3 - n, from the start."""
     count, std = len(START), UNSURE * START
     walk = FixedNoise(np.zeros(count)) if random_walk is None else random_walk
-    found = UnscentedKalmanFilter(START, std, walk, alpha=1e-4, beta=2.0, kappa=3.0 - count)
-    monitor = HealthMonitor(PARAMETERS, std, window=10)
+    found = UnscentedParameterFilter(START, std, walk, alpha=1e-4, beta=2.0, kappa=3.0 - count)
+    monitor = ParameterMonitor(PARAMETERS, std, window=10)
     variances = np.full(samples.measured.shape[1], variance)
     estimates = [START]
     for rows, measured in zip(samples.regressors, samples.measured, strict=True):

@@ -9,7 +9,7 @@ from math import sin
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.double_pendulum import PendulumMotion, pendulum_force_jacobian, pendulum_forces
-from pkm_identification.online.estimators import ExtendedKalmanFilter, RobbinsMonro, UnscentedKalmanFilter
+from pkm_identification.online.estimators import ExtendedParameterFilter, RobbinsMonro, UnscentedParameterFilter
 from scipy.integrate import solve_ivp
 
 #: l1, l2 [m], m1, m2, M [kg] of the benchmark
@@ -90,9 +90,11 @@ def sample(motion: PendulumMotion, number: int) -> PendulumMotion:
     return PendulumMotion(motion.position[one], motion.velocity[one], motion.acceleration[one])
 
 
-def unscented(motion: PendulumMotion, forces: Array, noise_variance: float = NOISE_VARIANCE) -> UnscentedKalmanFilter:
+def unscented(
+    motion: PendulumMotion, forces: Array, noise_variance: float = NOISE_VARIANCE
+) -> UnscentedParameterFilter:
     """His filter over all samples, from all ones."""
-    found = UnscentedKalmanFilter(
+    found = UnscentedParameterFilter(
         np.ones(5), np.ones(5), RobbinsMonro(GAIN, np.zeros(5)), alpha=ALPHA, beta=BETA, kappa=KAPPA
     )
     variances = np.full(3, noise_variance)
@@ -102,9 +104,9 @@ def unscented(motion: PendulumMotion, forces: Array, noise_variance: float = NOI
     return found
 
 
-def extended(motion: PendulumMotion, forces: Array, noise_variance: float = NOISE_VARIANCE) -> ExtendedKalmanFilter:
+def extended(motion: PendulumMotion, forces: Array, noise_variance: float = NOISE_VARIANCE) -> ExtendedParameterFilter:
     """The same linearised, as the quoted results of an EKF were."""
-    found = ExtendedKalmanFilter(np.ones(5), np.ones(5), RobbinsMonro(GAIN, np.zeros(5)))
+    found = ExtendedParameterFilter(np.ones(5), np.ones(5), RobbinsMonro(GAIN, np.zeros(5)))
     variances = np.full(3, noise_variance)
     for number, force in enumerate(forces):
         at = sample(motion, number)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_identification.online.estimators import HealthMonitor, UnscentedKalmanFilter
+from pkm_identification.online.estimators import ParameterMonitor, UnscentedParameterFilter
 from scipy.signal import butter, sosfiltfilt
 
 from verification.oh_2003.campaign import STEP, TRUE, motion_of
@@ -121,9 +121,9 @@ def run_stage(
     data: Experiment, start: Array, std: Array, estimated: Sequence[int], samples: int | None = None
 ) -> Stage:
     """His filter on some of the 24 parameters; the others rest."""
-    found = UnscentedKalmanFilter(start, std, alpha=1e-4, beta=2.0, kappa=0.0)
+    found = UnscentedParameterFilter(start, std, alpha=1e-4, beta=2.0, kappa=0.0)
     found.freeze([place for place in range(24) if place not in estimated])
-    monitor = HealthMonitor(tuple(NAMES[place] for place in estimated), std[list(estimated)])
+    monitor = ParameterMonitor(tuple(NAMES[place] for place in estimated), std[list(estimated)])
     variances = np.full(6, ASSUMED_NOISE**2)
     for rows, forces in zip(data.regressors[:samples], data.forces[:samples], strict=True):
         found.update(rows, forces, variances)
@@ -136,7 +136,7 @@ def run_stage(
 class _Active:
     """The parameters of a stage, for the monitor."""
 
-    def __init__(self, estimator: UnscentedKalmanFilter, places: list[int]) -> None:
+    def __init__(self, estimator: UnscentedParameterFilter, places: list[int]) -> None:
         self.samples, self.normalised_innovations = estimator.samples, estimator.normalised_innovations
         self._estimator, self._places = estimator, places
 

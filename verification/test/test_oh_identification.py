@@ -9,7 +9,7 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
-from pkm_identification.online.estimators import HealthMonitor
+from pkm_identification.online.estimators import ParameterMonitor
 
 from verification.oh_2003 import campaign, dominance, figures, identification_checks, pendulum_runs
 from verification.oh_2003.parameters import oh_model
@@ -37,7 +37,7 @@ def test_forces_that_are_one_per_cent_too_large(machine: Machine, monkeypatch: p
 
 
 def test_a_monitor_that_sees_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HealthMonitor, '_unobserved', lambda *_: ())
+    monkeypatch.setattr(ParameterMonitor, '_unobserved', lambda *_: ())
     assert failed(machine) == {'A4', 'A16'}
 
 

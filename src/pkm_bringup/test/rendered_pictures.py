@@ -18,10 +18,10 @@ def studio(name: str) -> object:
 
 @pytest.mark.parametrize('name', ['palida', 'khalifa_3prr', 'double_pendulum'])
 def test_machine_stands_on_a_white_floor(name: str) -> None:
-    from pkm_bringup.pictures.studio import Body
+    from pkm_bringup.pictures.studio import DrawnBody
 
     with studio(name) as one:
-        image = np.asarray(one.take([Body(one.shapes.shapes, one.shapes.home())]).convert('L'))
+        image = np.asarray(one.take([DrawnBody(one.shapes.shapes, one.shapes.home())]).convert('L'))
         empty = np.asarray(one.take([]).convert('L'))
     assert empty.min() > 200
     dark = image < 150
@@ -33,14 +33,14 @@ def test_machine_stands_on_a_white_floor(name: str) -> None:
 
 
 def test_what_one_looks_through_shows_what_is_behind() -> None:
-    from pkm_bringup.pictures.studio import Body
+    from pkm_bringup.pictures.studio import DrawnBody
 
     with studio('srs') as one:
         shapes, home = one.shapes.shapes, one.shapes.home()
         red = np.tile([1.0, 0.0, 0.0], (len(shapes), 1))
         solid, glass, nothing = (
             np.asarray(one.take(bodies), dtype=float)
-            for bodies in ([Body(shapes, home, red)], [Body(shapes, home, red, 0.3)], [])
+            for bodies in ([DrawnBody(shapes, home, red)], [DrawnBody(shapes, home, red, 0.3)], [])
         )
     lost = [np.abs(picture - nothing)[..., 1].sum() for picture in (solid, glass)]
     assert 0.1 * lost[0] < lost[1] < 0.75 * lost[0]

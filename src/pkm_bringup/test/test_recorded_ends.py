@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from pkm_bringup.recording import Playback, Recording
+from pkm_bringup.recording import BagRecording, Playback
 from pkm_estimation.bags import BagError
 from pkm_estimation.bags.messages import open_bag
 
@@ -23,8 +23,8 @@ def cdr(number: int) -> bytes:
     return b'\0\1\0\0' + len(text).to_bytes(4, 'little') + text
 
 
-def begun(path: Path, storage: str = 'mcap', flush_every: int = 5000) -> Recording:
-    recording = Recording(path, storage, flush_every)
+def begun(path: Path, storage: str = 'mcap', flush_every: int = 5000) -> BagRecording:
+    recording = BagRecording(path, storage, flush_every)
     for topic in ('/a', '/b'):
         recording.add_topic(topic, TEXT)
     return recording

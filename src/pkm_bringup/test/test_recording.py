@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_bringup.recording import Playback, Recording, offered_qos
+from pkm_bringup.recording import BagRecording, Playback, offered_qos
 from pkm_bringup.recording.recording import learn_type, message_definitions
 from pkm_description.driver import Driver
 from pkm_estimation.bags import BagError, BagWriter, read_bag
@@ -29,7 +29,7 @@ def make_bag(path: Path, storage: str = 'mcap', count: int = 20) -> Path:
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 def test_recorded_bytes_are_the_published_bytes(tmp_path: Path, storage: str) -> None:
     source = Playback(make_bag(tmp_path / 'source'))
-    recording = Recording(tmp_path / 'copy', storage, flush_every=7)
+    recording = BagRecording(tmp_path / 'copy', storage, flush_every=7)
     for topic in sorted(source.types):
         recording.add_topic(topic, source.types[topic], source.qos[topic])
     for message in source:
@@ -45,7 +45,7 @@ def test_recorded_bytes_are_the_published_bytes(tmp_path: Path, storage: str) ->
 
 def test_messages_before_the_clock_runs_get_its_first_time(tmp_path: Path) -> None:
     source = Playback(make_bag(tmp_path / 'source', count=3))
-    recording = Recording(tmp_path / 'run')
+    recording = BagRecording(tmp_path / 'run')
     for topic in source.types:
         recording.add_topic(topic, source.types[topic])
     for message, time in zip(source, [0, 0, 0, 5 * 10**6, 6 * 10**6, 7 * 10**6], strict=True):
@@ -60,7 +60,7 @@ def test_messages_before_the_clock_runs_get_its_first_time(tmp_path: Path) -> No
 def test_recording_never_overwrites(tmp_path: Path) -> None:
     make_bag(tmp_path / 'run')
     with pytest.raises(BagError, match='exists already'):
-        Recording(tmp_path / 'run')
+        BagRecording(tmp_path / 'run')
     assert len(read_bag(tmp_path / 'run').streams['joint_states']) == 20
 
 
@@ -82,7 +82,7 @@ def bag_of_two_robots(path: Path) -> Path:
         with BagWriter(path / name, namespace=name) as bag:
             bag.write_joint_states(stamps, NAMES, np.ones((5, 6)))
             bag.write_imu(stamps, np.ones((5, 3)), np.ones((5, 3)))
-    recording = Recording(path / 'both')
+    recording = BagRecording(path / 'both')
     for name in ('left', 'right'):
         source = Playback(path / name)
         for topic, kind in source.types.items():
@@ -153,7 +153,7 @@ def test_definition_of_a_type_comes_from_its_installed_package(
     (share / 'msg' / 'LegLengths.msg').write_text('std_msgs/Header header\nLeg[] legs\nfloat64[6] all\n')
     (share / 'msg' / 'Leg.msg').write_text('string name\nfloat64 length\n')
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
-    recording = Recording(tmp_path / 'run')
+    recording = BagRecording(tmp_path / 'run')
     recording.add_topic('/lengths', 'machine_msgs/msg/LegLengths')
     recording.add_message('/lengths', 5, b'\0\1\0\0')
     recording.close()

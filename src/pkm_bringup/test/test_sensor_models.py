@@ -10,11 +10,11 @@ from pkm_bringup.simulation.faults import IMU_FAULTS, LEG_FAULTS, FaultError, Se
 from pkm_bringup.simulation.sensors import (
     Encoder,
     ImuModel,
-    ImuSample,
     JointSample,
     JointSensorModel,
     NoiseStream,
     Sample,
+    SimulatedImuSample,
 )
 from pkm_description.loading import load_machine
 
@@ -104,7 +104,7 @@ FORCE, RATE = np.array([1.0, 2.0, 9.80665]), np.array([0.1, -0.2, 0.3])
 def sample(shift=0.0):
     joints = JointSample(POSITIONS + shift, VELOCITIES + shift, EFFORTS + shift)
     return Sample(**{**dict.fromkeys(Sample.__dataclass_fields__), 'joints': joints,
-                     'imu': ImuSample(FORCE + shift, RATE + shift)})  # fmt: skip
+                     'imu': SimulatedImuSample(FORCE + shift, RATE + shift)})  # fmt: skip
 
 
 def changed(*texts, seed=0):

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from pkm_bringup.viewer import moment
-from pkm_bringup.viewer.moment import PUSH, Body, Moment, Status
-from pkm_bringup.viewer.page import History, ViewerError, ViewerPage, parameter_image
+from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status
+from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage, parameter_image
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine.machine import closure_ends
 from pkm_description.viewing.rviz_view import home_positions
 
 MACHINE = load_machine('srs')
-HOME = Body(MACHINE.home.position, MACHINE.home.rotation_base_platform, np.zeros(3), np.diag([1e-12, 4e-12, 9e-12]))
+HOME = BodyPose(MACHINE.home.position, MACHINE.home.rotation_base_platform, np.zeros(3), np.diag([1e-12, 4e-12, 9e-12]))
 
 
 @pytest.fixture(scope='module')
@@ -52,7 +52,7 @@ def test_every_machine_is_drawn(server: Any, name: str) -> None:
         return
     home = machine.home
     place = home.position + np.array([0.0, 0.0, 0.0 if machine.planar else 0.01])
-    body = Body(place, home.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
+    body = BodyPose(place, home.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
     scene.show(Moment(1.0, body, estimate=body, forces=np.full(machine.actuated_count, np.nan)))
     np.testing.assert_allclose(node(server, '/machine/platform_link').position, place)
     end = next(end for end in closure_ends(machine) if end.closure.other == machine.platform.name)
@@ -122,7 +122,7 @@ def test_missing_viser_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_history_keeps_its_span_and_starts_again_when_the_clock_jumps_back() -> None:
-    history = History(2, span=1.0)
+    history = CurveHistory(2, span=1.0)
     for time in np.arange(0.0, 3.0, 0.125):
         history.add(time, np.array([time, -time]))
     time, first, second = history.columns()

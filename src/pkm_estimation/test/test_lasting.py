@@ -21,7 +21,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, lasting, r
 from pkm_estimation.stream import replay as stream_replay
 from pkm_estimation.stream.blocks import LARGE, Block, excess, lasting_excess
 from pkm_estimation.stream.causes import Model, causes
-from pkm_estimation.stream.health import Finding, HealthMonitor
+from pkm_estimation.stream.health import HealthMonitor, LikelyCause
 from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.ranking import Ranking
 from pkm_estimation.stream.replay import Replayed, Window, completed, replay, replay_config, replaying
@@ -371,7 +371,7 @@ def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: py
         begun.append(len(begun))
         yield 1000
         name = 'gravity' if len(begun) < 6 else 'bias walk'
-        return Ranking(9.0, (Finding(name, 'large', 'mended', 6.0, 500.0),))
+        return Ranking(9.0, (LikelyCause(name, 'large', 'mended', 6.0, 500.0),))
 
     monkeypatch.setattr(lasting, 'rank', answered)
     health = HealthMonitor(6)

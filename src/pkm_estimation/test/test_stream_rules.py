@@ -28,7 +28,7 @@ from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.replay import Replayed, Window, completed, replay_config, replaying
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.stretch import Stretch
-from pkm_estimation.stream.tracker_parts import ImuFault
+from pkm_estimation.stream.tracker_parts import FaultTracker
 from test_stretches import assert_same, one_by_one
 
 SRS = load_machine('srs')
@@ -50,7 +50,7 @@ def innovation(nis, count=6):
 @pytest.mark.parametrize(('last', 'agrees'), [(17.9, True), (18.0, True), (18.1, False)])
 def test_an_imu_on_trial_agrees_up_to_three_times_what_is_expected(last, agrees):
     """Of all innovations of the trial together, by the number of legs in each; those before it do not count."""
-    fault = ImuFault()
+    fault = FaultTracker()
     fault.begin(instant(1.0), 'imu_off_prediction', 'why')
     fault.begin_trial(instant(1.5))
     fault.has_passed(instant(1.6), innovation(1e6), 6)
@@ -68,7 +68,7 @@ def probation(fault, begin):
 
 def test_an_imu_that_fails_again_soon_is_tried_for_longer():
     """Half a second; twice as long within ten seconds after it came back, eight seconds at most; then as at first."""
-    fault, now, found = ImuFault(), 0.0, []
+    fault, now, found = FaultTracker(), 0.0, []
     for pause in (0.0, 9.99, 5.0, 1.0, 0.5, 9.9, 10.0, 2.0):
         now += pause
         fault.begin(instant(now), 'imu_zeros', 'what')

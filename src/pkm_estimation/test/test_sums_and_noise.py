@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
 from pkm_estimation.filtering.gaussian_sum import (
-    Part,
+    GaussianComponent,
     _turned,
     apart,
     covariance_about,
@@ -32,7 +32,7 @@ def part(state=None, scale=0.1, logarithm=0.0, chart=CHART, family=0):
     state = np.zeros(SIZE) if state is None else state
     carried = RANDOM.normal(size=(SIZE, 18))
     snapshot = state, root @ root.T, chart, 'legs', 'noise', 'constants', (carried, 18, 7), 'process'
-    return Part(snapshot, logarithm, family)
+    return GaussianComponent(snapshot, logarithm, family)
 
 
 def moments(parts):

@@ -9,7 +9,11 @@ import numpy as np
 from pkm_description.first_calls import Call
 
 from pkm_identification.estimator.residual_covariance import RowNoise
-from pkm_identification.online.estimators import ExtendedKalmanFilter, RecursiveLeastSquares, UnscentedKalmanFilter
+from pkm_identification.online.estimators import (
+    ExtendedParameterFilter,
+    RecursiveLeastSquares,
+    UnscentedParameterFilter,
+)
 
 
 def first_calls() -> Iterator[Call]:
@@ -22,5 +26,5 @@ def first_calls() -> Iterator[Call]:
         squares = RecursiveLeastSquares(3, 0.9, directional, prior)
         yield partial(squares.update, regressor, forces, variances)
         yield partial(getattr, squares, 'parameters')
-    for kind in (ExtendedKalmanFilter, UnscentedKalmanFilter):
+    for kind in (ExtendedParameterFilter, UnscentedParameterFilter):
         yield partial(kind(*prior).update, regressor, forces, variances)

@@ -9,7 +9,7 @@ from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.estimator.pseudo_inertia import pseudo_inertia
-from pkm_identification.online.estimators import ExtendedKalmanFilter, FeasibleBodies, UnscentedKalmanFilter
+from pkm_identification.online.estimators import ExtendedParameterFilter, FeasibleBodies, UnscentedParameterFilter
 from scipy.optimize import approx_fprime
 from scipy.stats import chi2
 
@@ -58,7 +58,7 @@ def test_slopes_are_those_of_finite_differences(nominal: np.ndarray) -> None:
     np.testing.assert_allclose(bodies.slopes(place), numeric, rtol=1e-4, atol=1e-5 * np.abs(numeric).max())
 
 
-@pytest.mark.parametrize('kind', [ExtendedKalmanFilter, UnscentedKalmanFilter])
+@pytest.mark.parametrize('kind', [ExtendedParameterFilter, UnscentedParameterFilter])
 def test_every_estimate_is_a_machine_that_can_exist(nominal: np.ndarray, regressors: np.ndarray, kind: type) -> None:
     """Where few and noisy samples make bodies of the linear filter impossible; both explain the forces alike well."""
     bodies, random = bodies_of(nominal), np.random.default_rng(2)
@@ -68,10 +68,10 @@ def test_every_estimate_is_a_machine_that_can_exist(nominal: np.ndarray, regress
     # the same belief for the linear filter
     spread = np.sqrt(np.diag(bodies.covariance(np.zeros(len(nominal)), np.diag(believed**2))))
     feasible = kind(np.zeros(len(nominal)), believed)
-    linear = ExtendedKalmanFilter(nominal, spread)
+    linear = ExtendedParameterFilter(nominal, spread)
     variances, worst = np.full(6, NOISE**2), np.inf
     for rows, force in zip(regressors, forces, strict=True):
-        model = bodies.model(rows) if kind is ExtendedKalmanFilter else bodies.points(rows)
+        model = bodies.model(rows) if kind is ExtendedParameterFilter else bodies.points(rows)
         feasible.update(model, force, variances)
         linear.update(rows, force, variances)
         assert least_eigenvalue(bodies.parameters(feasible.parameters)) > 0.0

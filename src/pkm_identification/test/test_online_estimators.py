@@ -10,12 +10,12 @@ from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.online.estimators import (
     EstimatorHealth,
-    ExtendedKalmanFilter,
+    ExtendedParameterFilter,
     FixedNoise,
-    HealthMonitor,
+    ParameterMonitor,
     RecursiveLeastSquares,
     RobbinsMonro,
-    UnscentedKalmanFilter,
+    UnscentedParameterFilter,
 )
 from scipy.stats import chi2
 
@@ -60,14 +60,14 @@ def test_least_squares_equal_the_batch_with_and_without_prior() -> None:
     assert free.std == pytest.approx(np.sqrt(np.diagonal(free.covariance)), rel=1e-12)
 
 
-@pytest.mark.parametrize('kind', [ExtendedKalmanFilter, UnscentedKalmanFilter])
+@pytest.mark.parametrize('kind', [ExtendedParameterFilter, UnscentedParameterFilter])
 def test_filters_equal_the_batch_for_parameters_of_all_sizes(kind: type) -> None:
     """Parameters from 1e-5 to 10 side by side: the same estimate, in standard deviations, as if all were alike."""
     size = np.array([1e-5, 1e-2, 1.0, 10.0])
     regressors, forces = linear(2, size=size)
     prior = 100.0 * size
     right, std = batch(regressors, forces, prior), None
-    for alpha in [1e-4, 1e-2, 1.0] if kind is UnscentedKalmanFilter else [None]:
+    for alpha in [1e-4, 1e-2, 1.0] if kind is UnscentedParameterFilter else [None]:
         settings = {} if alpha is None else {'alpha': alpha}
         found = kind(np.zeros(4), prior, **settings)
         run(found, regressors, forces)
@@ -87,8 +87,8 @@ def test_filters_equal_the_batch_for_parameters_of_all_sizes(kind: type) -> None
     [
         lambda: RecursiveLeastSquares(4, prior=(np.zeros(4), np.ones(4))),
         lambda: RecursiveLeastSquares(4, 0.99, True, (np.zeros(4), np.ones(4))),
-        lambda: ExtendedKalmanFilter(np.zeros(4), np.ones(4)),
-        lambda: UnscentedKalmanFilter(np.zeros(4), np.ones(4)),
+        lambda: ExtendedParameterFilter(np.zeros(4), np.ones(4)),
+        lambda: UnscentedParameterFilter(np.zeros(4), np.ones(4)),
     ],
 )
 def test_rows_of_infinite_variance_are_as_if_they_were_not_there(make: Callable[[], object]) -> None:
@@ -110,7 +110,7 @@ def test_innovations_of_all_estimators_agree() -> None:
     """They are those of one joint measurement: the sum of their squares is the normalised innovation squared."""
     regressors, forces = linear(4, 30)
     prior = np.zeros(4), np.ones(4)
-    squares, extended = RecursiveLeastSquares(4, prior=prior), ExtendedKalmanFilter(*prior)
+    squares, extended = RecursiveLeastSquares(4, prior=prior), ExtendedParameterFilter(*prior)
     for rows, force in zip(regressors, forces, strict=True):
         mean, covariance = extended.parameters, extended.covariance
         squares.update(rows, force, NOISE**2)
@@ -135,7 +135,7 @@ def test_directional_forgetting_follows_and_does_not_wind_up() -> None:
     random = np.random.default_rng(6)
     names, prior = ('a', 'b', 'c', 'd'), (np.zeros(4), np.full(4, 10.0))
     plain, directional = RecursiveLeastSquares(4, 0.99, False, prior), RecursiveLeastSquares(4, 0.99, True, prior)
-    monitors = [HealthMonitor(names, prior[1]) for _ in range(2)]
+    monitors = [ParameterMonitor(names, prior[1]) for _ in range(2)]
     truth = TRUTH.copy()
     for sample in range(2400):
         rows = random.normal(size=(3, 4))
@@ -210,7 +210,7 @@ def test_unscented_filter_equals_the_textbook(alpha: float, limit: float) -> Non
     phases = random.uniform(0.0, 6.0, (60, 3))
     start, wander = np.full(4, 1.5), np.full(4, 1e-4)
     forces = np.array([pendulum_like(TRUTH / 2.0, phase) for phase in phases]) + NOISE * random.normal(size=(60, 3))
-    found = UnscentedKalmanFilter(start, np.ones(4), FixedNoise(wander), alpha=alpha)
+    found = UnscentedParameterFilter(start, np.ones(4), FixedNoise(wander), alpha=alpha)
     for phase, force in zip(phases, forces, strict=True):
         found.update(lambda points, phase=phase: pendulum_like(points, phase), force, NOISE**2)
     mean, covariance = textbook(start, np.eye(4), phases, forces, wander, alpha)
@@ -221,7 +221,7 @@ def test_unscented_filter_equals_the_textbook(alpha: float, limit: float) -> Non
 
 def test_alpha_is_limited_here_and_for_states() -> None:
     with pytest.raises(ValueError, match='alpha'):
-        UnscentedKalmanFilter(np.zeros(3), np.ones(3), alpha=1e-5)
+        UnscentedParameterFilter(np.zeros(3), np.ones(3), alpha=1e-5)
     with pytest.raises(ValueError, match='alpha'):
         ScaledUnscentedTransform(3, alpha=1e-4)
 
@@ -234,7 +234,7 @@ def test_the_uncertainty_of_filters_is_right(kind: str) -> None:
         random = np.random.default_rng(seed)
         truth = TRUTH / 2.0 + 0.3 * random.normal(size=4)
         prior = TRUTH / 2.0, np.full(4, 0.3)
-        found = UnscentedKalmanFilter(*prior) if kind == 'unscented' else ExtendedKalmanFilter(*prior)
+        found = UnscentedParameterFilter(*prior) if kind == 'unscented' else ExtendedParameterFilter(*prior)
         for _ in range(40):
             phase = random.uniform(0.0, 6.0, 3)
             force = pendulum_like(truth, phase) + NOISE * random.normal(size=3)
@@ -260,7 +260,7 @@ def with_jacobian(point: np.ndarray, phase: np.ndarray) -> tuple[np.ndarray, np.
 def test_robbins_monro_learns_from_the_corrections() -> None:
     regressors, forces = linear(8, 2)
     walk = RobbinsMonro(0.1, np.full(4, 1e-3))
-    found = ExtendedKalmanFilter(np.zeros(4), np.ones(4), walk)
+    found = ExtendedParameterFilter(np.zeros(4), np.ones(4), walk)
     found.update(regressors[0], forces[0], NOISE**2)
     first = 0.9 * 1e-3 + 0.1 * found.parameters**2
     assert walk.variances == pytest.approx(first, rel=1e-12)
@@ -270,7 +270,7 @@ def test_robbins_monro_learns_from_the_corrections() -> None:
     assert found.covariance == pytest.approx(np.linalg.inv(information), rel=1e-9)
 
 
-@pytest.mark.parametrize('kind', [ExtendedKalmanFilter, UnscentedKalmanFilter])
+@pytest.mark.parametrize('kind', [ExtendedParameterFilter, UnscentedParameterFilter])
 def test_frozen_parameters_rest(kind: type) -> None:
     regressors, forces = linear(9)
     found = kind(np.zeros(4), np.full(4, 10.0))
@@ -300,8 +300,8 @@ def test_the_monitor_names_what_is_not_observed() -> None:
     """Two columns that are alike: their sum is known, their difference is not; an estimator without prior as well."""
     random = np.random.default_rng(10)
     names, prior = ('mass', 'left', 'right'), (np.zeros(3), np.full(3, 5.0))
-    for found in (ExtendedKalmanFilter(*prior), RecursiveLeastSquares(3)):
-        monitor = HealthMonitor(names, prior[1])
+    for found in (ExtendedParameterFilter(*prior), RecursiveLeastSquares(3)):
+        monitor = ParameterMonitor(names, prior[1])
         for _ in range(300):
             rows = random.normal(size=(3, 2))[:, [0, 1, 1]]
             found.update(rows, rows @ [3.0, 1.0, 2.0] + NOISE * random.normal(size=3), NOISE**2)
@@ -322,7 +322,8 @@ def test_the_monitor_sees_a_model_that_lacks_a_force() -> None:
     regressors, forces = linear(11, 400)
     healths = []
     for lacking in (0.0, 3.0):
-        monitor, found = HealthMonitor(('a', 'b', 'c', 'd'), np.full(4, 10.0), tolerance=0.02), RecursiveLeastSquares(4)
+        monitor = ParameterMonitor(('a', 'b', 'c', 'd'), np.full(4, 10.0), tolerance=0.02)
+        found = RecursiveLeastSquares(4)
         for sample, (rows, force) in enumerate(zip(regressors, forces, strict=True)):
             found.update(rows, force + lacking * np.sin(0.1 * sample), NOISE**2)
             monitor.take(found)
@@ -336,16 +337,16 @@ def test_the_monitor_sees_a_model_that_lacks_a_force() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match='above 0'):
-        ExtendedKalmanFilter(np.zeros(2), np.array([1.0, 0.0]))
+        ExtendedParameterFilter(np.zeros(2), np.array([1.0, 0.0]))
     with pytest.raises(ValueError, match='not positive definite'):
-        ExtendedKalmanFilter(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
+        ExtendedParameterFilter(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(ValueError, match='expected 2'):
-        ExtendedKalmanFilter(np.zeros(2), np.ones(2), FixedNoise(np.zeros(3)))
+        ExtendedParameterFilter(np.zeros(2), np.ones(2), FixedNoise(np.zeros(3)))
     with pytest.raises(ValueError, match='gain'):
         RobbinsMonro(0.0, np.zeros(2))
     for found in (
-        ExtendedKalmanFilter(np.zeros(2), np.ones(2)),
-        UnscentedKalmanFilter(np.zeros(2), np.ones(2)),
+        ExtendedParameterFilter(np.zeros(2), np.ones(2)),
+        UnscentedParameterFilter(np.zeros(2), np.ones(2)),
         RecursiveLeastSquares(2),
     ):
         with pytest.raises(ValueError, match='variances'):

@@ -27,7 +27,7 @@ from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import Trigger
 
-from pkm_bringup.recording import Recording, offered_qos
+from pkm_bringup.recording import BagRecording, offered_qos
 from pkm_bringup.recording.recording import in_order_of_sending, message_class
 
 DEFAULT_TOPICS = [
@@ -76,7 +76,7 @@ class RecorderNode(Node):
         self._wanted = {self._full_name(namespace, topic) for namespace in namespaces for topic in topics}
         self._refused: dict[str, str] = {}
         self._taken: list[tuple[Subscription[Any], Callable[[bytes], None]]] = []
-        self._recording = Recording(output, storage)
+        self._recording = BagRecording(output, storage)
         keep_driver(machine, self._recording.path)
         self._diagnostics = DiagnosticsPublisher(self)
         # a simulated clock may stand still while topics turn up, so discovery goes by the machine's clock

@@ -35,7 +35,14 @@ from pkm_bringup.nodes.fault_parameter import FaultParameter, PayloadParameter
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.servo_interface import ServoInterface, controller_belief
-from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, ImuSample, JointSample, Sample, TruthSample
+from pkm_bringup.simulation import (
+    CONTROLLERS,
+    ControlledSimulation,
+    JointSample,
+    Sample,
+    SimulatedImuSample,
+    TruthSample,
+)
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.pacing import LARGEST_LAG, LARGEST_LAG_OF_COMMANDS, ClockFollower, Pacer
 from pkm_bringup.simulation.sensors import Encoder
@@ -281,7 +288,7 @@ class SampleMessages:
         message.name, message.position, message.velocity, message.effort = columns
         return message
 
-    def imu(self, stamp: Time, sample: ImuSample) -> Imu:
+    def imu(self, stamp: Time, sample: SimulatedImuSample) -> Imu:
         """Specific force and angular rate; no orientation, which REP 145 marks by -1."""
         message = Imu()
         message.header.stamp = stamp

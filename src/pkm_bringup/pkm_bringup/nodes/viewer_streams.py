@@ -26,7 +26,7 @@ from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.nodes.reference_message import motion_from_message
-from pkm_bringup.viewer.moment import Body, Moment
+from pkm_bringup.viewer.moment import BodyPose, Moment
 
 #: messages between two looks that are kept: 0.2 s of a stream at 1 kHz
 _KEPT = 200
@@ -117,7 +117,7 @@ class ViewerStreams:
             time = nanoseconds(message.header.stamp) * 1e-9 + motion.time
             self._references = [*self._references[-19:], CubicSpline(time, motion.position)]
 
-    def _body(self, data: bytes | None) -> Body | None:
+    def _body(self, data: bytes | None) -> BodyPose | None:
         """Motion of the platform's origin, whatever point of it the message is about."""
         if data is None:
             return None
@@ -136,9 +136,9 @@ class ViewerStreams:
         arm = self._points.get(message.child_frame_id, np.zeros(3))
         covariance = np.array(message.pose.covariance).reshape(6, 6)[:3, :3]
         velocity = array3(twist.linear) - np.cross(array3(twist.angular), arm)
-        return Body(position - rotation @ arm, rotation, velocity, covariance)
+        return BodyPose(position - rotation @ arm, rotation, velocity, covariance)
 
-    def _moment(self, stamp: int | None, bodies: dict[str, Body | None]) -> Moment:
+    def _moment(self, stamp: int | None, bodies: dict[str, BodyPose | None]) -> Moment:
         shown = bodies['estimate'] or bodies['truth']
         forces, joint_positions = None, None
         if self._joints is not None:
@@ -160,12 +160,12 @@ class ViewerStreams:
             **bodies,
         )  # fmt: skip
 
-    def _body_of_drives(self, positions: Array) -> Body | None:
+    def _body_of_drives(self, positions: Array) -> BodyPose | None:
         names = self._machine.actuated_joint_names
         read = self._poses.read(names, positions.tolist(), [])
         assert read.position is not None
         assert read.rotation_base_platform is not None
-        return Body(read.position, read.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
+        return BodyPose(read.position, read.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
 
     def _reference(self, time: float) -> Array | None:
         """Wanted position at a time: of the newest reference that has begun."""

@@ -15,7 +15,7 @@ from pkm_estimation.offline.metrics import matching
 from scipy.spatial.transform import Rotation
 
 from pkm_bringup.pictures.runs import recorded_run
-from pkm_bringup.pictures.studio import Body, Studio
+from pkm_bringup.pictures.studio import DrawnBody, Studio
 from pkm_bringup.viewer.moment import ForceColors
 from pkm_description import load_machine, profile
 from pkm_estimation import estimate
@@ -74,7 +74,7 @@ def _frame(
     plate = [shape for shape in shapes.shapes if shape.link == machine.platform.name and shape.kind == 'cylinder']
     ghost: Array = np.array([_ORANGE] * len(plate))
     return studio.take(
-        [Body(shapes.shapes, poses, colors), Body(plate, shapes.platform_at(moved, shown), ghost, 0.55)]
+        [DrawnBody(shapes.shapes, poses, colors), DrawnBody(plate, shapes.platform_at(moved, shown), ghost, 0.55)]
     )
 
 

@@ -59,7 +59,7 @@ class Ellipsoid(NamedTuple):
     half_axes: Array
 
 
-class Body(NamedTuple):
+class DrawnBody(NamedTuple):
     """Shapes at poses; ``colors`` (N, 3) take the place of the shapes' own, ``opacity`` from 0 to 1."""
 
     shapes: Sequence[LinkShape]
@@ -111,7 +111,7 @@ class Studio:
     ) -> None:
         self._renderer.close()
 
-    def take(self, bodies: Sequence[Body], ellipsoids: Sequence[tuple[Ellipsoid, Array]] = ()) -> Image.Image:
+    def take(self, bodies: Sequence[DrawnBody], ellipsoids: Sequence[tuple[Ellipsoid, Array]] = ()) -> Image.Image:
         """Picture of bodies, and of ellipsoids with their colours (4,)."""
         self._renderer.update_scene(self._data, self._camera)
         for body in bodies:
@@ -163,7 +163,7 @@ def portrait(machine: Machine, size: tuple[int, int] = (480, 420)) -> object:
     """Picture of one machine at home; planar ones are seen from above."""
     planar = machine.has_platform and machine.freedom == 'planar'
     with Studio(machine, size, (90.0, -60.0) if planar else (40.0, -16.0)) as studio:
-        return studio.take([Body(studio.shapes.shapes, studio.shapes.home())])
+        return studio.take([DrawnBody(studio.shapes.shapes, studio.shapes.home())])
 
 
 def kind_of(machine: Machine) -> str:

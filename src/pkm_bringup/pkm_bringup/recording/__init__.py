@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from pkm_bringup.recording.playback import Playback
-from pkm_bringup.recording.recording import Recording, offered_qos
+from pkm_bringup.recording.recording import BagRecording, offered_qos
 
-__all__ = ['Playback', 'Recording', 'offered_qos']
+__all__ = ['BagRecording', 'Playback', 'offered_qos']

@@ -17,7 +17,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 
-class Recording:
+class BagRecording:
     """Writes serialised messages; topics can be added at any time.
 
     Parameters

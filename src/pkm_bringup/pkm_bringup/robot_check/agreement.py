@@ -81,7 +81,7 @@ class Agreement:
         return 1.5 if any(own) or alike or is_same(self.gyroscope, -self.accelerometer) else 2.0
 
 
-def agreement(evidence: ImuEvidence, prediction: Prediction, turns: bool) -> Agreement:
+def agreement(evidence: ImuEvidence, prediction: SensorPrediction, turns: bool) -> Agreement:
     """Compare a prediction with the IMU, each sensor on the axes that suit it best.
 
     The machine file's axes stay unless others are clearly better.
@@ -114,7 +114,7 @@ def agreement(evidence: ImuEvidence, prediction: Prediction, turns: bool) -> Agr
     return Agreement(misfit, error / evidence.force_allowed, error, gyroscope, accelerometer, gain)
 
 
-def _force_errors(evidence: ImuEvidence, prediction: Prediction) -> Array:
+def _force_errors(evidence: ImuEvidence, prediction: SensorPrediction) -> Array:
     """Root mean square (48,) m/s^2 of the specific force's error on each of the axes."""
     force = evidence.specific_force[evidence.good & prediction.found]
     felt = prediction.specific_force[evidence.good[prediction.found]]
@@ -137,7 +137,7 @@ def _chosen(misfits: Array, clear: float) -> int:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class SensorPrediction:
     """Platform and IMU by forward kinematics.
 
     Attributes
@@ -154,7 +154,9 @@ class Prediction:
     angular_rate: Array
 
 
-def predict(machine: Machine, time: Array, positions: Array, rates: Array, accelerations: Array) -> Prediction | None:
+def predict(
+    machine: Machine, time: Array, positions: Array, rates: Array, accelerations: Array
+) -> SensorPrediction | None:
     """Predict from drives (N, A) m or rad and their derivatives; None if no sample has a pose.
 
     Raises
@@ -175,7 +177,7 @@ def predict(machine: Machine, time: Array, positions: Array, rates: Array, accel
     lever, turn = (
         (machine.imu.position, machine.imu.rotation_platform_imu) if machine.has_imu else (np.zeros(3), np.eye(3))
     )
-    return Prediction(found, motion, *imu_truth(motion, machine.gravity, lever, turn))
+    return SensorPrediction(found, motion, *imu_truth(motion, machine.gravity, lever, turn))
 
 
 @dataclass(frozen=True)

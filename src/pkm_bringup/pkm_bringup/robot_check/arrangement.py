@@ -14,7 +14,7 @@ from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine
 
-from pkm_bringup.robot_check.agreement import Agreement, ImuEvidence, Prediction, agreement, predict
+from pkm_bringup.robot_check.agreement import Agreement, ImuEvidence, SensorPrediction, agreement, predict
 from pkm_bringup.robot_check.axes import AXES
 
 #: what a further mistake must explain of the IMU's power to be believed
@@ -28,7 +28,7 @@ _MOST_LEGS = 7
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class LegAssignment:
     """A hypothesis about the drives.
 
     Attributes
@@ -54,8 +54,8 @@ class Arrangement:
 class Judged:
     """An arrangement, what it predicts, and how that agrees with the IMU."""
 
-    arrangement: Arrangement
-    prediction: Prediction
+    arrangement: LegAssignment
+    prediction: SensorPrediction
     agreement: Agreement
 
     @property
@@ -79,7 +79,7 @@ class DriveMotion:
     acceleration: Array
     good: NDArray[np.bool_]
 
-    def arranged(self, machine: Machine, arrangement: Arrangement) -> DriveMotion:
+    def arranged(self, machine: Machine, arrangement: LegAssignment) -> DriveMotion:
         """Motion of the drives under a hypothesis; what counts the other way round does so about mid-stroke."""
         order = list(arrangement.order)
         sign = np.where(arrangement.flipped, -1.0, 1.0)
@@ -103,20 +103,20 @@ def turning_points(machine: Machine) -> Array:
     return np.where(np.isfinite(ends), ends, 0.0)
 
 
-def shifts(machine: Machine, arrangement: Arrangement) -> Array:
+def shifts(machine: Machine, arrangement: LegAssignment) -> Array:
     """Constants (A,) [m, rad] that an arrangement adds to the positions, after their signs."""
     if arrangement.about_zero:
         return np.zeros(machine.actuated_count)
     return np.where(arrangement.flipped, turning_points(machine), 0.0)
 
 
-def plain(count: int) -> Arrangement:
+def plain(count: int) -> LegAssignment:
     """Arrangement as the names say."""
-    return Arrangement(tuple(range(count)), (False,) * count, 0.0)
+    return LegAssignment(tuple(range(count)), (False,) * count, 0.0)
 
 
 def judge(
-    machine: Machine, motion: DriveMotion, evidence: ImuEvidence, arrangement: Arrangement, turns: bool
+    machine: Machine, motion: DriveMotion, evidence: ImuEvidence, arrangement: LegAssignment, turns: bool
 ) -> Judged | None:
     """Work out one hypothesis; None if it has no pose anywhere."""
     arranged = motion.arranged(machine, arrangement)
@@ -167,7 +167,7 @@ def equivalents(
     return [one.order for one, misfit in zip(swaps[1:], misfits[1:], strict=True) if misfit < misfits[0] + slack]
 
 
-def _candidates(count: int, free_order: bool) -> Iterator[Arrangement]:
+def _candidates(count: int, free_order: bool) -> Iterator[LegAssignment]:
     """All orders with few flips; the plain one first."""
     usual = tuple(range(count))
     none, every = (False,) * count, (True,) * count
@@ -179,7 +179,7 @@ def _candidates(count: int, free_order: bool) -> Iterator[Arrangement]:
         price = 0.0 if free_order or order == usual else _order_cost(order)
         for flipped, cost in flips:
             if cost + price <= 2.5:
-                yield Arrangement(order, flipped, cost + price)
+                yield LegAssignment(order, flipped, cost + price)
 
 
 def _swaps(usual: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -201,7 +201,7 @@ def _linear_misfits(
     machine: Machine,
     motion: DriveMotion,
     evidence: ImuEvidence,
-    candidates: list[Arrangement],
+    candidates: list[LegAssignment],
     axes: Array = AXES,
 ) -> Array:
     """Part of the angular rate's power that each hypothesis leaves, with the drives' Jacobian at home."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.errors import Finding
 
-from pkm_bringup.robot_check.arrangement import Arrangement, Judged, shifts
+from pkm_bringup.robot_check.arrangement import Judged, LegAssignment, shifts
 from pkm_bringup.robot_check.axes_findings import axes_words
 from pkm_bringup.robot_check.findings import ok, wrong
 from pkm_bringup.robot_check.wiring import Wiring
@@ -136,7 +136,7 @@ def _order_words(wiring: Wiring, one: Judged) -> str:
     return ', '.join(f'{name} is that of {leg}' for name, leg in moved) or 'the order of the names'
 
 
-def _sign_lines(wiring: Wiring, arrangement: Arrangement) -> str:
+def _sign_lines(wiring: Wiring, arrangement: LegAssignment) -> str:
     assert wiring.position_scale is not None
     assert wiring.position_offset is not None
     flipped = np.array(arrangement.flipped)

@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
 
-from pkm_bringup.robot_check.agreement import ImuEvidence, Prediction, Smoothed, grid_of, smoothed
+from pkm_bringup.robot_check.agreement import ImuEvidence, SensorPrediction, Smoothed, grid_of, smoothed
 from pkm_bringup.robot_check.arrangement import (
     DriveMotion,
     Judged,
@@ -245,7 +245,7 @@ def _no_evidence(count: int) -> ImuEvidence:
 __all__ = ['MOTION', 'motion_checks']
 
 
-def free_mounting(evidence: ImuEvidence, prediction: Prediction) -> Array | None:
+def free_mounting(evidence: ImuEvidence, prediction: SensorPrediction) -> Array | None:
     """Rotation (3, 3), measured = rotation @ the file's axes, that explains rates and specific force.
 
     Least squares over both (Wahba's problem, solved by singular values, Markley 1988), each scaled to the same power.

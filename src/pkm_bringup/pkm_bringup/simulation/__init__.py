@@ -3,16 +3,16 @@
 from pkm_bringup.simulation.controlled_simulation import CONTROLLERS, ControlledSimulation, TrackingRecord, track
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_bringup.simulation.record import SimulationRecord, simulate
-from pkm_bringup.simulation.sensors import Encoder, ImuSample, JointSample, Sample, TruthSample
+from pkm_bringup.simulation.sensors import Encoder, JointSample, Sample, SimulatedImuSample, TruthSample
 
 __all__ = [
     'CONTROLLERS',
     'ControlledSimulation',
     'Encoder',
-    'ImuSample',
     'JointSample',
     'MujocoSimulation',
     'Sample',
+    'SimulatedImuSample',
     'SimulationRecord',
     'TrackingRecord',
     'TruthSample',

@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 
-from pkm_bringup.simulation.sensors import ImuSample, JointSample, Sample
+from pkm_bringup.simulation.sensors import JointSample, Sample, SimulatedImuSample
 
 #: alone in the list: no fault (an empty list cannot be typed for `ros2 param set`)
 NONE = 'none'
@@ -107,7 +107,7 @@ class SensorFaults:
         )
         self._random = np.random.default_rng([seed, 6])
         self._held_position: dict[int, float] = {}
-        self._held_imu: ImuSample | None = None
+        self._held_imu: SimulatedImuSample | None = None
 
     def apply(self, sample: Sample) -> Sample:
         """Return the sample as faulty sensors give it."""
@@ -143,7 +143,7 @@ class SensorFaults:
             efforts[leg] = np.nan
         return JointSample(positions, velocities, efforts)
 
-    def _imu(self, sample: ImuSample, kind: str) -> ImuSample | None:
+    def _imu(self, sample: SimulatedImuSample, kind: str) -> SimulatedImuSample | None:
         if kind == 'missing':
             return None
         if kind == 'frozen':
@@ -152,11 +152,11 @@ class SensorFaults:
         return _IMU_CHANGES[kind](sample.specific_force, sample.angular_rate)
 
 
-_IMU_CHANGES: dict[str, Callable[[Array, Array], ImuSample]] = {
-    'upside_down': lambda force, rate: ImuSample(_HALF_TURN * force, _HALF_TURN * rate),
-    'in_g': lambda force, rate: ImuSample(force / _STANDARD_GRAVITY, rate),
-    'in_degrees': lambda force, rate: ImuSample(force, np.degrees(rate)),
-    'negative': lambda force, rate: ImuSample(-force, rate),
+_IMU_CHANGES: dict[str, Callable[[Array, Array], SimulatedImuSample]] = {
+    'upside_down': lambda force, rate: SimulatedImuSample(_HALF_TURN * force, _HALF_TURN * rate),
+    'in_g': lambda force, rate: SimulatedImuSample(force / _STANDARD_GRAVITY, rate),
+    'in_degrees': lambda force, rate: SimulatedImuSample(force, np.degrees(rate)),
+    'negative': lambda force, rate: SimulatedImuSample(-force, rate),
 }
 
 

@@ -45,9 +45,9 @@ class ImuModel:
         self._accelerometer = NoiseStream(seed, 'accelerometer', scale * sensor.accelerometer_noise)
         self._gyroscope = NoiseStream(seed, 'gyroscope', scale * sensor.gyroscope_noise)
 
-    def measure(self, specific_force: Array, angular_rate: Array) -> ImuSample:
+    def measure(self, specific_force: Array, angular_rate: Array) -> SimulatedImuSample:
         """Measure true values (3,) m/s^2 and (3,) rad/s."""
-        return ImuSample(
+        return SimulatedImuSample(
             specific_force + self._accelerometer_bias + self._accelerometer.next(),
             angular_rate + self._gyroscope_bias + self._gyroscope.next(),
         )
@@ -95,7 +95,7 @@ class Encoder:
 
 
 @dataclass(frozen=True)
-class ImuSample:
+class SimulatedImuSample:
     """Measured ``specific_force`` (3,) m/s^2 (+g at rest) and ``angular_rate`` (3,) rad/s, IMU axes."""
 
     specific_force: Array
@@ -130,5 +130,5 @@ class Sample:
 
     stamp_ns: int
     truth: TruthSample
-    imu: ImuSample | None
+    imu: SimulatedImuSample | None
     joints: JointSample | None

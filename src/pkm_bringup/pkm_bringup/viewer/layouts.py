@@ -29,7 +29,7 @@ TOPICS = {
 
 
 @dataclass(frozen=True)
-class Curve:
+class PlotCurve:
     """A number of a message: topic, path of fields to it, and the joint whose entry it is in a list."""
 
     topic: str
@@ -42,27 +42,28 @@ class Panel:
     """Curves in one plot."""
 
     title: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlotCurve, ...]
 
 
 def panels(drive_count: int) -> list[Panel]:
     """Plots of a machine with so many drives."""
     position = ('pose', 'pose', 'position')
     velocity = ('twist', 'twist', 'linear')
+    drives = range(drive_count)
     return [
         *(
             Panel(f'position {axis} [m]: estimate, truth, baseline', tuple(
-                Curve(topic, (*position, axis)) for topic in (ESTIMATE, TRUTH, BASELINE)
+                PlotCurve(topic, (*position, axis)) for topic in (ESTIMATE, TRUTH, BASELINE)
             ))
             for axis in 'xyz'
         ),
-        Panel('velocity [m/s], platform axes', tuple(Curve(ESTIMATE, (*velocity, axis)) for axis in 'xyz')),
+        Panel('velocity [m/s], platform axes', tuple(PlotCurve(ESTIMATE, (*velocity, axis)) for axis in 'xyz')),
         Panel('acceleration [m/s^2], IMU axes', tuple(
-            Curve('platform/accel', ('accel', 'accel', 'linear', axis)) for axis in 'xyz'
+            PlotCurve('platform/accel', ('accel', 'accel', 'linear', axis)) for axis in 'xyz'
         )),
-        Panel('angular rate [rad/s]', tuple(Curve(IMU, ('angular_velocity', axis)) for axis in 'xyz')),
-        Panel('drive positions [m, rad]', tuple(Curve(JOINTS, ('position',), drive) for drive in range(drive_count))),
-        Panel('drive forces [N, N m]', tuple(Curve(JOINTS, ('effort',), drive) for drive in range(drive_count))),
+        Panel('angular rate [rad/s]', tuple(PlotCurve(IMU, ('angular_velocity', axis)) for axis in 'xyz')),
+        Panel('drive positions [m, rad]', tuple(PlotCurve(JOINTS, ('position',), drive) for drive in drives)),
+        Panel('drive forces [N, N m]', tuple(PlotCurve(JOINTS, ('effort',), drive) for drive in drives)),
     ]  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '
     return json.dumps(content, indent=2) + '\n'
 
 
-def _foxglove_path(curve: Curve, namespace: str) -> str:
+def _foxglove_path(curve: PlotCurve, namespace: str) -> str:
     entry = '' if curve.joint is None else f'[{curve.joint}]'
     return f'{absolute(curve.topic, namespace)}.{".".join(curve.path)}{entry}'
 
@@ -160,7 +161,7 @@ def plotjuggler_layout(joint_names: Sequence[str], namespace: str = '') -> str:
     return "<?xml version='1.0' encoding='UTF-8'?>\n" + ElementTree.tostring(root, encoding='unicode') + '\n'
 
 
-def _plotjuggler_name(curve: Curve, joint_names: Sequence[str], namespace: str) -> str:
+def _plotjuggler_name(curve: PlotCurve, joint_names: Sequence[str], namespace: str) -> str:
     """Name of a series as PlotJuggler's parsers write it: joint states by the joint, other messages by their fields."""
     parts = list(curve.path) if curve.joint is None else [joint_names[curve.joint], *curve.path]
     return '/'.join([absolute(curve.topic, namespace), *parts])

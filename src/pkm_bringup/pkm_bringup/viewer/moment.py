@@ -26,7 +26,7 @@ LEVELS = ('ok', 'warning', 'error', 'silent')
 
 
 @dataclass(frozen=True)
-class Body:
+class BodyPose:
     """The platform as something sees it.
 
     Attributes
@@ -57,10 +57,10 @@ class Moment:
     """
 
     time: float
-    shown: Body | None = None
-    estimate: Body | None = None
-    truth: Body | None = None
-    baseline: Body | None = None
+    shown: BodyPose | None = None
+    estimate: BodyPose | None = None
+    truth: BodyPose | None = None
+    baseline: BodyPose | None = None
     joint_positions: Array | None = None
     reference_position: Array | None = None
     forces: Array | None = None

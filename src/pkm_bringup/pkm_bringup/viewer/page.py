@@ -15,7 +15,18 @@ from pkm_description.machine import Machine
 
 from pkm_bringup.simulation.faults import IMU_FAULTS, LEG_FAULTS, FaultKind
 from pkm_bringup.viewer import moment
-from pkm_bringup.viewer.moment import Moment, Parameter, Request, Status
+from pkm_bringup.viewer.moment import (
+    Moment,
+    Parameter,
+    Request,
+    Status,
+    find,
+    innovations,
+    messages_html,
+    parameters,
+    parameters_html,
+    verdict_html,
+)
 from pkm_bringup.viewer.scene import MachineScene
 
 _FAULT_HINT = 'Faults are for simulations: no simulator has been heard yet.'
@@ -79,7 +90,7 @@ class ViewerPage:
         drives = list(self._machine.drive_labels)
         gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
         gui.main_panel.dock_right()
-        self._verdict = gui.add_html(moment.verdict_html(self._title, {}, ''))
+        self._verdict = gui.add_html(verdict_html(self._title, {}, ''))
         tabs = gui.add_tab_group()
         with tabs.add_tab('Motion'):
             self._numbers = gui.add_html('')
@@ -103,7 +114,7 @@ class ViewerPage:
             ):  # fmt: skip
                 self._add_button(gui, label, Request(f'identification/{service}'))
             self._image = gui.add_image(parameter_image([]), visible=False)
-            self._table = gui.add_html(moment.parameters_html([]))
+            self._table = gui.add_html(parameters_html([]))
         with tabs.add_tab('Faults'):
             self._faults = FaultPanel(gui, self._machine.drive_labels, self._requests.put)
         self._payload: PayloadPanel | None = None
@@ -111,7 +122,7 @@ class ViewerPage:
             with tabs.add_tab('Payload'):
                 self._payload = PayloadPanel(gui, self._machine, self._requests.put)
         with tabs.add_tab('Messages'):
-            self._messages = gui.add_html(moment.messages_html({}))
+            self._messages = gui.add_html(messages_html({}))
         self._add_button(gui, 'Restart the estimator', Request('estimator/reset'))
 
     def _add_button(self, gui: Any, label: str, request: Request) -> None:
@@ -172,8 +183,8 @@ class ViewerPage:
     def take_statuses(self, statuses: Mapping[str, Status]) -> None:
         """Take new statuses of ``/diagnostics``; those that say nothing new keep their last words."""
         self._statuses |= statuses
-        if (filtered := moment.find(statuses, 'estimator: filter')) is not None and filtered.values:
-            values = moment.innovations(statuses, self._machine.drive_labels)
+        if (filtered := find(statuses, 'estimator: filter')) is not None and filtered.values:
+            values = innovations(statuses, self._machine.drive_labels)
             self._plots['innovations'].add(self._time, values)
 
     def say(self, text: str, good: bool = True) -> None:
@@ -188,17 +199,17 @@ class ViewerPage:
         for plot in self._plots.values():
             plot.refresh()
         self._set(self._numbers, _numbers_html(moment, self._scene.enlarged))
-        self._set(self._verdict, moment.verdict_html(self._title, self._statuses, self._problem))
-        self._set(self._messages, moment.messages_html(self._statuses))
-        sensors = moment.find(self._statuses, 'simulator: sensors')
+        self._set(self._verdict, verdict_html(self._title, self._statuses, self._problem))
+        self._set(self._messages, messages_html(self._statuses))
+        sensors = find(self._statuses, 'simulator: sensors')
         self._faults.refresh(sensors)
         if self._payload is not None:
-            named = moment.find(self._statuses, 'online_identification: identification')
-            self._payload.refresh(moment.find(self._statuses, 'simulator: payload'), named)
-        found = moment.parameters(self._statuses)
+            named = find(self._statuses, 'online_identification: identification')
+            self._payload.refresh(find(self._statuses, 'simulator: payload'), named)
+        found = parameters(self._statuses)
         if found != self._parameters:
             self._parameters = found
-            self._set(self._table, moment.parameters_html(found))
+            self._set(self._table, parameters_html(found))
             self._image.image, self._image.visible = parameter_image(found), bool(found)
 
     @staticmethod
@@ -308,7 +319,7 @@ class Plot:
     def __init__(self, gui: Any, title: str, labels: Sequence[str], colors: Sequence[str]) -> None:
         from viser import uplot
 
-        self._history = History(len(labels))
+        self._history = CurveHistory(len(labels))
         self.ticks = 0
         self._shown = 0
         curves = [
@@ -338,7 +349,7 @@ class Plot:
             self._handle.visible = True
 
 
-class History:
+class CurveHistory:
     """Samples of K curves over one time; a clock that jumps back begins anew.
 
     Parameters

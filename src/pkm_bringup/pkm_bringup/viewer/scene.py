@@ -12,7 +12,7 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
 from scipy.spatial.transform import Rotation
 
-from pkm_bringup.viewer.moment import Body, ForceColors, Moment
+from pkm_bringup.viewer.moment import BodyPose, ForceColors, Moment
 
 #: standard deviations of the ellipsoid's half axes
 ELLIPSOID = 3.0
@@ -103,7 +103,7 @@ class MachineScene:
             return 1.0
         return float(10.0 ** np.clip(np.floor(np.log10(_WIDEST * self._size / widest)), 0.0, 4.0))
 
-    def _show_truth(self, shown: Body | None, truth: Body | None) -> None:
+    def _show_truth(self, shown: BodyPose | None, truth: BodyPose | None) -> None:
         visible = truth is not None and shown is not None and self.shows_truth
         for frame in self._truth.values():
             frame.visible = visible
@@ -114,7 +114,7 @@ class MachineScene:
         rotation = Rotation.from_rotvec(self.enlarged * turn).as_matrix() @ shown.rotation
         self._place(self._truth, self._shapes.platform_at(position, rotation))
 
-    def _show_covariance(self, estimate: Body | None) -> None:
+    def _show_covariance(self, estimate: BodyPose | None) -> None:
         self._covariance.visible = bool(
             estimate is not None and self.shows_covariance and np.diag(estimate.position_covariance).max() > 0.0
         )

@@ -187,7 +187,7 @@ class CompletedJoints:
 
 
 @dataclass(frozen=True)
-class JointReading:
+class PlatformReading:
     """Where a machine is, and with what its drives push.
 
     Attributes
@@ -225,7 +225,7 @@ class JointReader:
 
     def read(
         self, names: Sequence[str], positions: Sequence[float] | Array, efforts: Sequence[float] | Array
-    ) -> JointReading:
+    ) -> PlatformReading:
         """Read one joint state; joints of other devices in it do not matter.
 
         Raises
@@ -238,7 +238,7 @@ class JointReader:
         drives = self._positions.order(names).complete(positions)
         forces = self._efforts.order(names).by_joint_or_nan(efforts)
         if self._solver is None:
-            return JointReading(drives, None, None, None, forces)
+            return PlatformReading(drives, None, None, None, forces)
         # near the configuration before; after a jump, or on a wrong branch, from home
         found = self._last = self._solver.solve(drives, self._last)
-        return JointReading(found.joint_positions, found.position, found.rotation, found.inverse_jacobian, forces)
+        return PlatformReading(found.joint_positions, found.position, found.rotation, found.inverse_jacobian, forces)

@@ -26,7 +26,7 @@ _LEAST_CLAIMED = 0.01
 _CUTS = ((3, 1.0), (5, 0.8), (9, 0.55), (15, 0.4))
 
 
-class Part(NamedTuple):
+class GaussianComponent(NamedTuple):
     """One Gaussian of a sum.
 
     Attributes
@@ -51,11 +51,11 @@ class Part(NamedTuple):
         chart: Array = self.snapshot[2]
         return chart
 
-    def with_gaussian(self, state: Array, covariance: Array, carried: Array, logarithm: float) -> Part:
+    def with_gaussian(self, state: Array, covariance: Array, carried: Array, logarithm: float) -> GaussianComponent:
         """The same with another estimate."""
         _, _, chart, legs, factors, constants, (_, *others), process = self.snapshot
         snapshot = state, covariance, chart, legs, factors, constants, (carried, *others), process
-        return Part(snapshot, logarithm, self.family)
+        return GaussianComponent(snapshot, logarithm, self.family)
 
     def seen_from(self, chart: Array) -> tuple[Array, Array, Array]:
         """Its Gaussian in the axes of another chart."""
@@ -80,7 +80,7 @@ def _turned(relative: Array, q: Array) -> tuple[Array, Array]:
     return sign * (scalar * q + own * vector + cross(vector, q)), sign[..., None] * slope
 
 
-def cut(whole: Part, along: Array, curvature: float, straight: float) -> list[Part]:
+def cut(whole: GaussianComponent, along: Array, curvature: float, straight: float) -> list[GaussianComponent]:
     """Cut an estimate along a direction (n,) of one standard deviation into parts over which it is straight.
 
     Parameters
@@ -102,7 +102,7 @@ def cut(whole: Part, along: Array, curvature: float, straight: float) -> list[Pa
     ]
 
 
-def joined(one: Part, other: Part) -> Part:
+def joined(one: GaussianComponent, other: GaussianComponent) -> GaussianComponent:
     """One Gaussian with mean and covariance of two, in the chart of the first."""
     state, covariance, carried = one.gaussian
     state_2, covariance_2, carried_2 = other.seen_from(one.chart)
@@ -122,7 +122,7 @@ class _Poses(NamedTuple):
     covariance: Array
 
     @classmethod
-    def of(cls, parts: Sequence[Part]) -> _Poses:
+    def of(cls, parts: Sequence[GaussianComponent]) -> _Poses:
         """Those of parts, along one axis."""
         states, covariances, _ = zip(*(part.gaussian for part in parts), strict=True)
         charts = np.array([part.chart for part in parts])
@@ -144,12 +144,12 @@ class _Poses(NamedTuple):
         return squares
 
 
-def apart(ones: Sequence[Part], other: Part) -> Array:
+def apart(ones: Sequence[GaussianComponent], other: GaussianComponent) -> Array:
     """Squares (N,) of the distances of poses from another one, by their covariances."""
     return _Poses.of(ones).apart(_Poses.of([other]))
 
 
-def covariance_about(best: Part, parts: tuple[Part, ...], arm: Array) -> Array:
+def covariance_about(best: GaussianComponent, parts: tuple[GaussianComponent, ...], arm: Array) -> Array:
     """Mean square (n, n) of the deviations of all parts from the state of one of them, in its chart.
 
     So what is claimed for the likeliest pose covers the others, too, with a probability of at least 1 % each. They may
@@ -175,7 +175,7 @@ def covariance_about(best: Part, parts: tuple[Part, ...], arm: Array) -> Array:
     return np.asarray(0.5 * (total + total.T))
 
 
-def normalised(parts: list[Part], least: float) -> tuple[Part, ...]:
+def normalised(parts: list[GaussianComponent], least: float) -> tuple[GaussianComponent, ...]:
     """Parts whose probability is at least ``least``, of together 1, the likeliest first."""
     logarithms = np.array([part.logarithm for part in parts])
     logarithms -= np.logaddexp.reduce(logarithms)
@@ -184,7 +184,7 @@ def normalised(parts: list[Part], least: float) -> tuple[Part, ...]:
     return tuple(parts[place]._replace(logarithm=-value - total) for value, place in kept)
 
 
-def reduced(parts: list[Part], most: int) -> list[Part]:
+def reduced(parts: list[GaussianComponent], most: int) -> list[GaussianComponent]:
     """At most so many parts: those are joined that move the least probability over the least distance."""
     parts = list(parts)
     if len(parts) <= most:
@@ -215,7 +215,7 @@ def _far(ones: _Poses, others: _Poses) -> Array:
     return np.nan_to_num(np.log1p(ones.apart(others)), nan=np.inf, posinf=np.inf)
 
 
-def turn_between(one: Part, other: Part) -> Array:
+def turn_between(one: GaussianComponent, other: GaussianComponent) -> Array:
     """Rotation (3, 3) from the platform of one part to that of another."""
     attitudes = [part.chart @ rotation_of(part.gaussian[0][ATTITUDE]) for part in (one, other)]
     turn: Array = attitudes[0].T @ attitudes[1]

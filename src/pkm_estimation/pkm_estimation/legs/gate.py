@@ -32,7 +32,7 @@ _CLEAN = 1e-3
 _VAGUE = 4.0
 
 
-class Judgement(NamedTuple):
+class GateVerdict(NamedTuple):
     """Result for a measurement: the legs to use, and a factor on their noise variances."""
 
     used: Indices
@@ -182,7 +182,7 @@ class LegGate:
 
     def judge(
         self, positions: Array, available: Indices, residual: Array, covariance: Array, complain: Complain
-    ) -> Judgement:
+    ) -> GateVerdict:
         """Choose the legs to use, and the factor on their noise variances.
 
         Parameters
@@ -215,11 +215,11 @@ class LegGate:
                 last = None if self._positions is None else float(self._positions[leg])
                 self.faults[leg] = LegFault.begin(self._sensors[leg], now, last, complain)
         self._find_swapped(positions, kept, residual, covariance, complain)
-        return Judgement(np.array(sorted(kept + back), dtype=np.intp), self.noise_scale)
+        return GateVerdict(np.array(sorted(kept + back), dtype=np.intp), self.noise_scale)
 
     def _disagreement(
         self, legs: list[int], residual: Array, covariance: Array, available: Indices, complain: Complain
-    ) -> Judgement:
+    ) -> GateVerdict:
         """Too many legs do not fit: by noise if the errors are random, else by an error of filter or IMU."""
         excess = _nis(legs, residual, covariance) / len(legs)
         noisy = self.fit[CORRELATION] < WHITE and self.noise_scale * excess < LOUDEST
@@ -231,7 +231,7 @@ class LegGate:
                 complain('legs_disagree', f'{names} do not fit the prediction together: check the IMU; no leg left out')
         self._disagree = True
         if not noisy:
-            return Judgement(np.array(legs, dtype=np.intp), 1.0)
+            return GateVerdict(np.array(legs, dtype=np.intp), 1.0)
         self.fit = self.fit.copy()
         self.fit[NOISE_SCALE] *= max(1.0, excess)
         for leg, fault in list(self.faults.items()):
@@ -239,7 +239,7 @@ class LegGate:
                 complain('leg_returned', f'{self._names[leg]} is as noisy as the others')
                 del self.faults[leg]
                 legs = [*legs, leg]
-        return Judgement(np.array(sorted(legs), dtype=np.intp), self.noise_scale)
+        return GateVerdict(np.array(sorted(legs), dtype=np.intp), self.noise_scale)
 
     def _failing(self, legs: Sequence[int], residual: Array, covariance: Array) -> tuple[int, ...] | None:
         """Smallest set without which the others fit, the most likely of that size; ``None`` if it is too large."""

@@ -46,7 +46,7 @@ class Event(NamedTuple):
     detail: str
 
 
-class Finding(NamedTuple):
+class LikelyCause(NamedTuple):
     """A cause that explains why innovations are larger than claimed, see :mod:`~pkm_estimation.stream.ranking`.
 
     Attributes
@@ -105,7 +105,7 @@ class HealthReport:
     user_measurements: dict[str, tuple[int, float, int]] = field(default_factory=dict)
     noise_factors: tuple[float, float] = (1.0, 1.0)
     lasting: str = ''
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LikelyCause, ...] = ()
     mode_doubt: str = ''
     imu_because: str = ''
 
@@ -120,7 +120,7 @@ class HealthMonitor:
         self.left_out: dict[str, str] = {}
         self.noise_factors = 1.0, 1.0
         self.lasting = self.mode_doubt = self.imu_because = ''
-        self.findings: tuple[Finding, ...] = ()
+        self.findings: tuple[LikelyCause, ...] = ()
         self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}

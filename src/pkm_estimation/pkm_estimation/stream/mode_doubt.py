@@ -22,7 +22,7 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Pose
 
 from pkm_estimation.filtering.gaussian_sum import (
-    Part,
+    GaussianComponent,
     apart,
     covariance_about,
     cut,
@@ -79,7 +79,7 @@ class ModeDoubt:
 
     def end(self) -> None:
         """There is no doubt any more."""
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[GaussianComponent, ...] = ()
         self.cause = ''
         self.missed = self.vague = 0
         self.noise_scale = 1.0
@@ -106,37 +106,37 @@ class ModeDoubt:
         fold = self._reach.fold(filter_)
         if fold is None:
             return False
-        self.parts, self.missed = tuple(cut(Part(filter_.snapshot(), 0.0), *fold, STRAIGHT)), 0
+        self.parts, self.missed = tuple(cut(GaussianComponent(filter_.snapshot(), 0.0), *fold, STRAIGHT)), 0
         self.cause = 'a singular pose is within what is known of the pose'
         return True
 
     def begin_with(self, snapshots: Iterable[tuple[object, ...]], cause: str) -> None:
         """Begin with estimates that are equally likely."""
-        parts = [Part(snapshot, 0.0) for snapshot in snapshots]
+        parts = [GaussianComponent(snapshot, 0.0) for snapshot in snapshots]
         self.parts, self.cause, self.missed = normalised(parts, 0.0), cause, 0
 
-    def take(self, parts: list[Part], cause: str) -> None:
+    def take(self, parts: list[GaussianComponent], cause: str) -> None:
         """Go on with parts of another doubt."""
         self.parts, self.cause, self.missed = tuple(parts), cause, 0
 
     def predict(self, filter_: PlatformFilter, predict: Callable[[], None]) -> None:
         """Predict all parts; those whose pose may be on either side of a singular one are cut."""
-        predicted: list[Part] = []
+        predicted: list[GaussianComponent] = []
         for part in self.parts:
             filter_.restore(part.snapshot)
             try:
                 predict()
             except CovarianceError:
                 continue
-            predicted.append(Part(filter_.snapshot(), part.logarithm))
+            predicted.append(GaussianComponent(filter_.snapshot(), part.logarithm))
         while len(pieces := self._cut(filter_, predicted)) > _MOST and self.noise_scale < _LOUDEST:
             self.noise_scale *= 2.0
         self.vague = self.vague + 1 if self.noise_scale > _VAGUE else 0
         self._keep(pieces, 'no estimate is left')
 
-    def _cut(self, filter_: PlatformFilter, parts: list[Part]) -> list[Part]:
+    def _cut(self, filter_: PlatformFilter, parts: list[GaussianComponent]) -> list[GaussianComponent]:
         """Cut the parts whose pose may be on either side of a singular one."""
-        pieces: list[Part] = []
+        pieces: list[GaussianComponent] = []
         for family, part in enumerate(parts):
             filter_.restore(part.snapshot)
             fold, whole = self._fold(filter_), part._replace(family=family)
@@ -167,7 +167,7 @@ class ModeDoubt:
         CovarianceError
             No part is left.
         """
-        corrected: list[Part] = []
+        corrected: list[GaussianComponent] = []
         innovations: dict[int, Innovation] = {}
         logarithms: list[float] = []
         for part in self.parts:
@@ -203,14 +203,14 @@ class ModeDoubt:
             self.end()
         return best
 
-    def _keep(self, parts: list[Part], trouble: str) -> None:
+    def _keep(self, parts: list[GaussianComponent], trouble: str) -> None:
         if not parts:
             raise CovarianceError(trouble)
         self.parts = normalised(parts, _LEAST)
 
     def _join(self, filter_: PlatformFilter) -> None:
         """Join parts that are one pose: over both of them together the legs' positions are straight."""
-        left: list[Part] = []
+        left: list[GaussianComponent] = []
         for part in self.parts:
             near = np.flatnonzero(~(apart(left, part) > _APART)).tolist() if left else ()
             for place in near:
@@ -266,7 +266,7 @@ def legs_correction(
     return innovation, float(np.linalg.slogdet(spread[np.ix_(used, used)])[1])
 
 
-def _means(parts: list[Part], numbers: list[float]) -> dict[int, float]:
+def _means(parts: list[GaussianComponent], numbers: list[float]) -> dict[int, float]:
     """Mean of a number of each part over the parts of each family, by their probabilities."""
     families: dict[int, tuple[float, float]] = {}
     most = max(part.logarithm for part in parts)

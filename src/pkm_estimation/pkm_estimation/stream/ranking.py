@@ -18,7 +18,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.models.leg_model import measures_lengths
 from pkm_estimation.stream.blocks import LegResponse
 from pkm_estimation.stream.causes import Cause, Model, causes, spreads
-from pkm_estimation.stream.health import Finding
+from pkm_estimation.stream.health import LikelyCause
 from pkm_estimation.stream.replay import Replayed, replaying
 
 #: causes that are tried after the tests, and Newton steps of each; a cause that is worth fewer units is none
@@ -35,7 +35,7 @@ class Ranking(NamedTuple):
     """
 
     nis: float
-    findings: tuple[Finding, ...]
+    findings: tuple[LikelyCause, ...]
 
 
 def rank(model: Model) -> Generator[int, None, Ranking]:
@@ -73,7 +73,7 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
             saved, parameters, nis = best
             mend = cause.mend(model, parameters)
             score = saved - price * len(parameters) - float(np.square(parameters / cause.usual).sum())
-            found.append(Finding(cause.name, cause.describe(parameters), mend, nis, score))
+            found.append(LikelyCause(cause.name, cause.describe(parameters), mend, nis, score))
     for spread in spreads(model.machine):
         at_best: tuple[float, float, float] | None = None
         for level in spread.levels:
@@ -87,7 +87,8 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
             at_best = saved, level, nis
         if at_best is not None:
             saved, level, nis = at_best
-            found.append(Finding(spread.name, spread.describe(level), spread.mend(model, level), nis, saved - price))
+            remedy = spread.mend(model, level)
+            found.append(LikelyCause(spread.name, spread.describe(level), remedy, nis, saved - price))
     there = base.is_there
     nis = float(np.square(base.white[there]).sum(axis=1).mean())
     ranked = sorted((finding for finding in found if finding.score > LEAST_SCORE), key=lambda finding: -finding.score)

@@ -122,7 +122,7 @@ class TrackerParts:
         self.doubt, self.alone_doubt = ModeDoubt(self.reach, arm), ModeDoubt(self.reach, arm, weighs=False)
         self.last_poses = NO_POSES
         self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
-        self.imu_fault, self.imu_causes = ImuFault(), ImuCauses()
+        self.imu_fault, self.imu_causes = FaultTracker(), ImuCauses()
         self.continuity = LegContinuity(np.sqrt(leg_noise.diagonal()))
         priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
         largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
@@ -216,7 +216,7 @@ class DeclaredDelay:
         tell('imu_delay_declared', f'IMU delay set to {claim}')
 
 
-class ImuFault:
+class FaultTracker:
     """State of an IMU that is left out, and its trial: a second filter uses it until it is believed again.
 
     Attributes are replaced, never written into.

@@ -248,7 +248,7 @@ def _robust(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Ripple:
+class PositionRipple:
     """A wave over the position of one drive.
 
     Attributes
@@ -269,12 +269,12 @@ class Ripple:
 
 def ripples(
     model: ForceModel, fit: JointFit, positions: Array, efforts: Array, excluded: NDArray[np.bool_]
-) -> list[Ripple]:
+) -> list[PositionRipple]:
     """Strongest wave of each drive that has one; positions, efforts (N, A) of the recording."""
     residual, late = efforts - fit.expected(model), fit.delayed(model, positions)
     friction = model.friction.forces(fit.friction)
     full = slice(model.places[0], model.places[-1] + 1)
-    found: dict[int, Ripple] = {}
+    found: dict[int, PositionRipple] = {}
     for periods in (False, True):  # drives of one kind have ripples of one period
         known = [one.period for one in found.values()] if periods else None
         if known == []:
@@ -285,11 +285,11 @@ def ripples(
             least = _RIPPLE_FRICTION * float(np.sqrt(np.mean(friction[:, drive] ** 2)))
             if wave is not None and wave.amplitude > least:
                 forces = wave.forces(late[:, drive])
-                found[drive] = Ripple(drive, wave.amplitude, wave.period, wave.ratio, forces)
+                found[drive] = PositionRipple(drive, wave.amplitude, wave.period, wave.ratio, forces)
     return [found[drive] for drive in sorted(found)]
 
 
-def ripple_findings(machine: Machine, found: Iterable[Ripple]) -> Iterator[Finding]:
+def ripple_findings(machine: Machine, found: Iterable[PositionRipple]) -> Iterator[Finding]:
     """Findings about ripples."""
     for one in found:
         label = machine.drive_labels[one.drive]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 from pkm_identification.online.estimators import (
-    ExtendedKalmanFilter,
+    ExtendedParameterFilter,
     FixedNoise,
     RecursiveLeastSquares,
-    UnscentedKalmanFilter,
+    UnscentedParameterFilter,
 )
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.payload import Kept
@@ -60,11 +60,11 @@ class ChangeFilter:
 
     def _begin_with(self, change: Array, covariance: Array) -> None:
         self._walk = FixedNoise(np.zeros(len(change)))
-        self._filter: ExtendedKalmanFilter | UnscentedKalmanFilter | RecursiveLeastSquares
+        self._filter: ExtendedParameterFilter | UnscentedParameterFilter | RecursiveLeastSquares
         if self._estimator == 'rls':
             self._filter = RecursiveLeastSquares(len(change), prior=(change, covariance))
         else:
-            kind = UnscentedKalmanFilter if self._estimator == 'ukf' else ExtendedKalmanFilter
+            kind = UnscentedParameterFilter if self._estimator == 'ukf' else ExtendedParameterFilter
             self._filter = kind(change, covariance, self._walk)
         self._last: int | None = None
 

@@ -15,9 +15,9 @@ from pkm_description.machine import Machine
 from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.friction_watch import Drift, FrictionWatch
 from pkm_identification.online.model_watch import Lack, ModelWatch
-from pkm_identification.online.observation import OnlineObservation, Rows
+from pkm_identification.online.observation import OnlineObservation, SampleRows
 from pkm_identification.online.payload import STEP, LoadChange, Payload, PayloadWatch
-from pkm_identification.online.segment import Segment, SegmentCollector, fit_segment
+from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 
@@ -243,7 +243,7 @@ class OnlineIdentifier:
         share = np.where(used, np.maximum(1.0 / np.maximum(self._white_samples, 1), 1.0 / WHITE_MEMORY), 0.0)
         self._white_noise += share * (sample.effort_scatter * sample.noise_share - self._white_noise)
 
-    def _learn(self, sample: WindowSample, rows: Rows, used: NDArray[np.bool_]) -> None:
+    def _learn(self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_]) -> None:
         if sample.stamp - self._clean_from < 0:
             return  # the window still has samples from before the change
         target = sample.efforts - rows.forces
@@ -343,7 +343,7 @@ class Watches:
         self._work = None
 
     def add(
-        self, sample: WindowSample, rows: Rows, used: NDArray[np.bool_], slow: Array,
+        self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
         polynomial: SlidingPolynomial, std: Callable[[], Array],
     ) -> None:  # fmt: skip
         """Take a sample and do one step of the work.
@@ -363,7 +363,7 @@ class Watches:
         elif self._work is not None and next(self._work, True):
             self._work = None
 
-    def _test(self, segment: Segment, std: Callable[[], Array]) -> Generator[None, None, None]:
+    def _test(self, segment: MotionSegment, std: Callable[[], Array]) -> Generator[None, None, None]:
         noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
         floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
         fit = yield from fit_segment(segment, self.friction.order, self._prior, floor)

@@ -29,7 +29,7 @@ from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK
 from pkm_identification.fitting.lack_of_fit import is_there
 from pkm_identification.judgement.score import Evidence, Explained, log_probability
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.segment import Segment, SegmentFit
+from pkm_identification.online.segment import MotionSegment, SegmentFit
 
 #: part that evidence keeps from one segment to the next
 KEPT = 0.8
@@ -186,7 +186,7 @@ class Motion:
     free, total : its samples with the efforts (n, A) without friction, and with all that the model predicts
     """
 
-    segment: Segment
+    segment: MotionSegment
     free: JointSamples
     total: JointSamples
 

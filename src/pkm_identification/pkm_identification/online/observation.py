@@ -25,7 +25,7 @@ LEAST_FRICTION = 0.01
 NOISE = 3.0
 
 
-class Rows(NamedTuple):
+class SampleRows(NamedTuple):
     """One sample of A drives.
 
     Attributes
@@ -115,7 +115,7 @@ class OnlineObservation:
         """Let the next sample start from home, as the first one did."""
         self._regressor.reset()
 
-    def rows(self, sample: WindowSample) -> Rows:
+    def rows(self, sample: WindowSample) -> SampleRows:
         """Rows of the next sample.
 
         Raises
@@ -128,7 +128,7 @@ class OnlineObservation:
             sample.positions, sample.velocities, _significant(sample), sample.accelerations
         )
         parts = [found.bodies, found.friction, *([self._offsets] if self.has_offsets else [])]
-        return Rows(
+        return SampleRows(
             np.concatenate(parts, axis=1)[:, self._columns], found.forces, found.bodies[:, self._platform]
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.online.segment import OWN, Block, BlockEnd, sample_values
+from pkm_identification.online.segment import OWN, BlockEnd, ResidualBlock, sample_values
 
 #: s, length of the longest blocks, and how long they are remembered
 BLOCK, MEMORY = 1.0, 20.0
@@ -39,7 +39,7 @@ class ResidualNoise:
     """
 
     def __init__(self, begin: Array, window: float) -> None:
-        self.levels = [Level(begin, min(window, BLOCK)), Level(begin, BLOCK)]
+        self.levels = [NoiseLevel(begin, min(window, BLOCK)), NoiseLevel(begin, BLOCK)]
 
     @property
     def variance(self) -> Array:
@@ -82,7 +82,7 @@ class ResidualNoise:
         return [level.add(stamp, values, covariance) for level in self.levels]
 
 
-class Level:
+class NoiseLevel:
     """Variances by blocks of one length.
 
     Parameters
@@ -109,9 +109,9 @@ class Level:
         self._squares, self._spread = np.full((2, count, 2, drives), np.nan)
         self._squares[0] = self._spread[0] = begin
         self._times = np.ones((count, 2, drives))
-        self._now: Block | None = None
+        self._now: ResidualBlock | None = None
 
-    def copy(self) -> Level:
+    def copy(self) -> NoiseLevel:
         """Copy that goes on by itself, with a new block."""
         result = copy.copy(self)
         result.blocks, result._times = self.blocks.copy(), self._times.copy()
@@ -127,7 +127,7 @@ class Level:
         """Take a sample, see :meth:`ResidualNoise.add`."""
         if self._now is None:
             drives, columns = values.shape
-            self._now = Block(self._length, drives, columns - len(OWN))
+            self._now = ResidualBlock(self._length, drives, columns - len(OWN))
         ended = self._now.add(stamp, values, covariance)
         if ended is not None:
             place = 1 + self.blocks[ended.drives] % (len(self._squares) - 1)

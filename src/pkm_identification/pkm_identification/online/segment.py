@@ -14,7 +14,7 @@ from scipy.linalg import solve_triangular
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom
 from pkm_identification.judgement.score import Explained, Products, inflation
-from pkm_identification.online.observation import Rows
+from pkm_identification.online.observation import SampleRows
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 
 #: weightings by the residuals of the one before
@@ -33,7 +33,7 @@ SAMPLES, SPACING = 400, 0.25
 
 
 @dataclass(frozen=True)
-class Segment:
+class MotionSegment:
     """Rows of n samples of A drives.
 
     Attributes
@@ -101,13 +101,18 @@ class SegmentCollector:
         return stamp >= self._next
 
     def add(
-        self, sample: WindowSample, rows: Rows, used: NDArray[np.bool_], slow: Array, polynomial: SlidingPolynomial
-    ) -> Segment | None:
+        self,
+        sample: WindowSample,
+        rows: SampleRows,
+        used: NDArray[np.bool_],
+        slow: Array,
+        polynomial: SlidingPolynomial,
+    ) -> MotionSegment | None:
         """Take a sample that is due, if it tells anything; the segment that it completes.
 
         Parameters
         ----------
-        used : (A,) see :class:`Segment`
+        used : (A,) see :class:`MotionSegment`
         slow : (A,) rad/s or m/s, speed below which a sample is not used; the last one counts for the whole segment:
             what seemed fast when a motion began may be slow
         polynomial : that smoothed the sample
@@ -128,7 +133,7 @@ class SegmentCollector:
         targets, forces, positions, velocities, accelerations, rates, spread, slowest = self._values.copy()
         still_used = self._used & (slowest > slow)
         stamps, matrix = self._stamps.copy(), self._matrix.copy()
-        return Segment(
+        return MotionSegment(
             stamps, matrix, targets, forces, still_used, positions, velocities, accelerations, rates, spread,
             polynomial.response,
         )  # fmt: skip
@@ -156,7 +161,7 @@ class BlockEnd(NamedTuple):
     targets: Array
 
 
-class Block:
+class ResidualBlock:
     """Sums over a time; a drive that has few samples in it goes on: near to each other, they may be alike by chance.
 
     Parameters
@@ -224,7 +229,7 @@ class SegmentFit:
     freedom : degrees of freedom of the residuals
     """
 
-    segment: Segment
+    segment: MotionSegment
     order: NDArray[np.intp]
     triangle: Array
     weights: Array
@@ -249,7 +254,7 @@ class SegmentFit:
 
 
 def fit_segment(
-    segment: Segment, order: NDArray[np.intp], prior: Array, floor: Array
+    segment: MotionSegment, order: NDArray[np.intp], prior: Array, floor: Array
 ) -> Generator[None, None, SegmentFit]:
     """Fit; a generator that returns the fit, and yields between its steps.
 

@@ -24,7 +24,7 @@ _TURN = 20
 REMEDY = 'give the node a processor of its own (taskset, chrt -r 5), or lower the rate of the joint states'
 
 
-class Report(NamedTuple):
+class OnlineReport(NamedTuple):
     """State in words.
 
     Attributes
@@ -69,7 +69,7 @@ class OnlineStream:
         """What has happened since the last call, see :class:`~pkm_identification.online.overlay.News`."""
         return self._news.take()
 
-    def report(self) -> Report:
+    def report(self) -> OnlineReport:
         """State in words, for diagnostics."""
         one = self.identifier
         rejected = sum(one.rejected.values())
@@ -92,14 +92,14 @@ class OnlineStream:
             reason, count = one.rejected.most_common(1)[0]
             values['rejected most often'] = f'{reason} ({count} times)'
         if one.is_frozen:
-            return Report(True, 'frozen: parameters are held', values)
+            return OnlineReport(True, 'frozen: parameters are held', values)
         if one.samples == 0:
-            return Report(not rejected, 'no usable joint states with efforts yet', values)
+            return OnlineReport(not rejected, 'no usable joint states with efforts yet', values)
         if one.misfit:
-            return Report(False, one.misfit, values)
+            return OnlineReport(False, one.misfit, values)
         if not one.is_moving:
-            return Report(True, 'at rest: friction at rest is not known, nothing is learned', values)
-        return Report(True, 'learning', values)
+            return OnlineReport(True, 'at rest: friction at rest is not known, nothing is learned', values)
+        return OnlineReport(True, 'learning', values)
 
     def parameter_texts(self) -> dict[str, object]:
         """Base parameters: value, standard deviation and the file's value."""

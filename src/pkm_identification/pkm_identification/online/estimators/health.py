@@ -79,7 +79,7 @@ class EstimatorHealth:
         return tuple(said)
 
 
-class HealthMonitor:
+class ParameterMonitor:
     """Watches an estimator: call :meth:`take` after each of its updates, and :meth:`health` when it is asked for.
 
     Parameters

@@ -214,7 +214,7 @@ def _variances(values: Array) -> Array:
     return variances
 
 
-class ExtendedKalmanFilter(ParameterFilter):
+class ExtendedParameterFilter(ParameterFilter):
     """Kalman filter of parameters: the model is linearised at the last estimate. Exact for linear models."""
 
     def update(self, model: Array | ModelWithJacobian, forces: Array, noise_variances: Array) -> None:
@@ -238,7 +238,7 @@ class ExtendedKalmanFilter(ParameterFilter):
         self._after(np.where(used, measured - expected, 0.0), variances)
 
 
-class UnscentedKalmanFilter(ParameterFilter):
+class UnscentedParameterFilter(ParameterFilter):
     """Unscented filter in square-root form: the model is evaluated at 2 P + 1 points, no derivatives are needed.
 
     All sums are over differences from the centre point, in which the large cancelling weights of a small ``alpha`` do
