@@ -14,7 +14,6 @@ from pkm_description.errors import KinematicsError, PkmError
 from pkm_description.machine import Machine
 
 from pkm_bringup.simulation.faults import IMU_FAULTS, LEG_FAULTS, FaultKind
-from pkm_bringup.viewer import moment
 from pkm_bringup.viewer.moment import (
     Moment,
     Parameter,
@@ -82,7 +81,7 @@ class ViewerPage:
         self.url = f'http://{named}:{self._server.get_port()}'
         self._statuses: dict[str, Status] = {}
         self._problem, self._time = '', 0.0
-        self._parameters: list[moment.Parameter] = []
+        self._parameters: list[Parameter] = []
         self._scene = MachineScene(self._server, machine)
         self._build(self._server.gui)
 
