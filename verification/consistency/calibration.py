@@ -13,7 +13,7 @@ from pkm_description.motion.profiles import drives_profile, fourier_profile, mp1
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 from verification.check import Check, holds, short_of

@@ -11,7 +11,7 @@ from pkm_description.machine import Machine
 from pkm_description.motion.circles import CircleAndRock
 from pkm_description.motion.profiles import RollPitchSines, mp1_profile, mp2_profile
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 from verification.check import Check, at_least, at_most

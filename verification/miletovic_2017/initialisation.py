@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_estimation.offline.result import collect
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorPipeline
 from scipy.stats import chi2
 

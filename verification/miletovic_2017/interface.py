@@ -16,7 +16,7 @@ from pkm_estimation.bags import BagWriter, read_bag
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.result import EstimationResult, collect
 from pkm_estimation.sensors import SimulatedData
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorPipeline, PlatformFilter
 
 from verification.check import Check, at_most, equal, holds, short_of

@@ -12,7 +12,7 @@ from pkm_description.machine import PlatformMotion
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.result import EstimationResult, collect
 from pkm_estimation.sensors import SimulatedData, simulate_sensors
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorPipeline
 from pkm_estimation.stream.verdict import summarise
 from scipy.spatial.transform import Rotation

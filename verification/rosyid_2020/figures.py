@@ -21,7 +21,7 @@ from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
-from pkm_identification.report.fit_table import HEADER, fit_rows, fit_table
+from pkm_identification.report.files import HEADER, fit_rows, fit_table
 
 from verification.check import Check, at_most, equal, holds
 from verification.force_figures import curves, shown

@@ -14,7 +14,7 @@ from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import rotation_of
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 from verification.consistency.calibration import calibration_check, drives_scenario, mp1_scenario, rich_scenario

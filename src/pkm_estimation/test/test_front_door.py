@@ -9,7 +9,7 @@ from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1, profile
 from pkm_estimation.bags import BagWriter
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 
 import pkm_estimation
 from pkm_estimation import (

@@ -17,7 +17,7 @@ from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.sensors.conditions import ImuFault
-from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import summarise, values
 from scipy.interpolate import BPoly

@@ -1,6 +1,7 @@
 """The embedded simulator: MuJoCo physics, sensors and ground truth, without ROS."""
 
 from pkm_bringup.simulation.controlled_simulation import CONTROLLERS, ControlledSimulation, TrackingRecord, track
+from pkm_bringup.simulation.hydraulic_simulation import HydraulicDrives, HydraulicRecord, track_hydraulically
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_bringup.simulation.record import SimulationRecord, simulate
 from pkm_bringup.simulation.sensors import Encoder, JointSample, Sample, SimulatedImuSample, TruthSample
@@ -9,6 +10,8 @@ __all__ = [
     'CONTROLLERS',
     'ControlledSimulation',
     'Encoder',
+    'HydraulicDrives',
+    'HydraulicRecord',
     'JointSample',
     'MujocoSimulation',
     'Sample',
@@ -18,4 +21,5 @@ __all__ = [
     'TruthSample',
     'simulate',
     'track',
+    'track_hydraulically',
 ]

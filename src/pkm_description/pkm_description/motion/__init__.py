@@ -1,5 +1,30 @@
 """Motions of the platform: profiles, recorded poses, interpolation, limits."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
 from pkm_description.machine import PlatformMotion
 
-__all__ = ['PlatformMotion']
+if TYPE_CHECKING:
+    from pkm_description.motion.circles import CircleAndRock, CirclePath
+    from pkm_description.motion.coordinate_sines import CoordinateSines, oh_trajectory
+
+#: module of every name
+_MODULES = {
+    'CircleAndRock': 'circles',
+    'CirclePath': 'circles',
+    'CoordinateSines': 'coordinate_sines',
+    'oh_trajectory': 'coordinate_sines',
+}
+
+__all__ = [
+    'CircleAndRock',
+    'CirclePath',
+    'CoordinateSines',
+    'PlatformMotion',
+    'oh_trajectory',
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -14,6 +14,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.models.leg_model import measured_at_zero, measured_positions
 from pkm_estimation.sensors.conditions import Interval, SensorConditions, imu_truth
 from pkm_estimation.sensors.recording import SensorData
+from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 
 Evaluate = Callable[[Array], PlatformMotion]
 
@@ -155,3 +156,16 @@ def _inside(elapsed: Array, gaps: tuple[Interval, ...]) -> NDArray[np.bool_]:
 
 def _stream(seed: int, effect: int) -> np.random.Generator:
     return np.random.default_rng([seed, effect])
+
+
+def feed(pipeline: EstimatorPipeline, data: SimulatedData) -> list[EstimatorOutput]:
+    """Give all samples that arrived to a pipeline, IMU first at equal stamps."""
+    machine = pipeline.machine
+    names, positions = machine.actuated_joint_names, data.drive_positions
+    outputs: list[EstimatorOutput] = []
+    for k, stamp in enumerate(data.stamps.tolist()):
+        if data.imu_received[k]:
+            outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        if data.legs_received[k]:
+            outputs += pipeline.add_joint_positions(stamp, names, positions[k])
+    return outputs

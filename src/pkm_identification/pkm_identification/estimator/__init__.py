@@ -1,1 +1,35 @@
 """Estimators: parameters with covariance from rows of the observation matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from pkm_identification.estimator.base_feasibility import BaseFeasibility
+    from pkm_identification.estimator.constrained import constrained_least_squares, design_bounds, sqp
+    from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
+
+#: module of every name
+_MODULES = {
+    'BaseFeasibility': 'base_feasibility',
+    'bounded_least_squares': 'searches',
+    'constrained_least_squares': 'constrained',
+    'design_bounds': 'constrained',
+    'global_search': 'searches',
+    'pattern_search': 'searches',
+    'sqp': 'constrained',
+}
+
+__all__ = [
+    'BaseFeasibility',
+    'bounded_least_squares',
+    'constrained_least_squares',
+    'design_bounds',
+    'global_search',
+    'pattern_search',
+    'sqp',
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

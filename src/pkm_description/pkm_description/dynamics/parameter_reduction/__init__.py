@@ -1,1 +1,34 @@
 """Base parameters and models with fewer parameters, computed numerically and printed as readable text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
+    from pkm_description.dynamics.parameter_reduction.reduced_models import (
+        Elimination,
+        ReducedModel,
+        backward_elimination,
+    )
+
+#: module of every name
+_MODULES = {
+    'Elimination': 'reduced_models',
+    'ReducedModel': 'reduced_models',
+    'backward_elimination': 'reduced_models',
+    'minimal_count': 'analytic_rules',
+    'unseen_directions': 'analytic_rules',
+}
+
+__all__ = [
+    'Elimination',
+    'ReducedModel',
+    'backward_elimination',
+    'minimal_count',
+    'unseen_directions',
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
