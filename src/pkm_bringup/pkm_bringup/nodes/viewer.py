@@ -134,7 +134,7 @@ def _parameter_of(request: Request) -> Parameter | None:
     """Parameter of the simulator that a request sets; ``None``: it calls a service."""
     if request.kind == fault_parameter.PARAMETER:
         value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=list(request.texts))
-    elif request.kind == fault_parameter.PARAMETER:
+    elif request.kind == fault_parameter.PAYLOAD_PARAMETER:
         value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(request.numbers))
     else:
         return None

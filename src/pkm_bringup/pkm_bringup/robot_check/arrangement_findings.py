@@ -27,7 +27,8 @@ def name_findings(wiring: Wiring, rivals: list[Judged] | None) -> Iterator[Findi
         wiring.best.arrangement.order if wiring.best is not None and rivals is not None else range(len(wiring.columns))
     )
     names = [log.names[wiring.columns[entry]] for entry in order]
-    entries = {'joints': dict(zip(names, wiring.machine.drive_labels, strict=True))}
+    labels = wiring.machine.drive_labels
+    entries = {'joints': [{name: label} for name, label in zip(names, labels, strict=True)]}
     others = [name for name in log.names if name not in names and name not in wiring.machine.joint_names]
     if others:
         entries['ignore'] = others  # type: ignore[assignment]

@@ -162,7 +162,7 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
             'joint_names',
             f'no entry for {", ".join(missing)}{split}{rest}',
             'publish all drives in one message, e.g. by one joint_state_broadcaster; or name them in a driver file:\n'
-            + wiring.patch.add('joints', {f'NAME_OF_{label}': label for label in wiring.machine.drive_labels}),
+            + wiring.patch.joints([f'NAME_OF_{label}' for label in wiring.machine.drive_labels]),
         )
         wiring.patch.content.pop('joints')
         return
