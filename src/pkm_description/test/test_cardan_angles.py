@@ -7,14 +7,14 @@ import itertools
 import numpy as np
 import pytest
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics.rotation import (
+from pkm_description.kinematics.rotation import skew
+from pkm_description.kinematics.rotation_formats import (
     angle_motion,
     angle_rate_matrix,
     angle_rate_matrix_rate,
     angles_from_matrix,
     angular_motion,
     matrix_from_angles,
-    skew,
 )
 from scipy.spatial.transform import Rotation
 

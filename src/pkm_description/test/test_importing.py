@@ -10,7 +10,7 @@ from pkm_description.importing.graph import ImportMachineError
 from pkm_description.importing.importer import Imported, imported
 from pkm_description.importing.machine_text import roll_pitch_yaw
 from pkm_description.importing.selection import Choice
-from pkm_description.kinematics.rotation import rotation_from_rpy
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.loading import load_machine
 
 FORMATS = list(WRITERS)

@@ -8,10 +8,12 @@ from pkm_description.kinematics.rotation import (
     matrix_from_quaternion,
     matrix_from_rpy,
     quaternion_from_matrix,
+    rpy_from_matrix,
+)
+from pkm_description.kinematics.rotation_formats import (
     quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_from_rpy,
-    rpy_from_matrix,
     rpy_from_rotation,
 )
 from scipy.spatial.transform import Rotation

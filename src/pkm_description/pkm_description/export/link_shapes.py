@@ -14,7 +14,7 @@ from pkm_description.export.drawing import base_joint_points, ring
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.rotation import rotation_from_rpy
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Machine
 from pkm_description.viewing.rviz_view import home_positions
 

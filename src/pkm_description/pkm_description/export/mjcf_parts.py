@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar
 from pkm_description.export.texts import numbers
-from pkm_description.kinematics.rotation import quaternion_from_rotation
+from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.machine import Joint, RigidBody
 
 #: rad or m, where a joint has no limit

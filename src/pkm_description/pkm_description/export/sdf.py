@@ -53,7 +53,7 @@ from pkm_description.export.sdf_parts import (
 from pkm_description.export.sdf_systems import SdfOptions, add_model_systems, add_weld, add_world_systems
 from pkm_description.export.texts import numbers
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation import rotation_from_rpy
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Closure, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends
 

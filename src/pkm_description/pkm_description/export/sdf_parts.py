@@ -15,7 +15,7 @@ from pkm_description.errors import PkmError
 from pkm_description.export.drawing import COLORS, Bar
 from pkm_description.export.sdf_systems import GazeboVersion
 from pkm_description.export.texts import numbers
-from pkm_description.kinematics.rotation import quaternion_from_rotation
+from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.loading.checks import exported_names
 from pkm_description.machine import ImuSensor, Joint, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends

@@ -23,7 +23,7 @@ from pkm_description.export.limits_of_formats import add_provenance
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
 from pkm_description.export.texts import numbers
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation import rpy_from_rotation
+from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
 

@@ -1,4 +1,4 @@
-"""URDF with closed loops, in the two forms that other tools read.
+"""URDF with closed loops, in the two forms that other tools read; and transforms of a URDF's links.
 
 ``urdf_loops``: a tree, and a YAML file with the cut loops (``closed_loop``, ``type``, ``name_mot``), the form of
 example-parallel-robots and toolbox-parallel-robots (arXiv 2504.04767). ``urdf_constraints``: one URDF with the elements
@@ -25,7 +25,8 @@ from pkm_description.errors import PkmError
 from pkm_description.export.texts import numbers
 from pkm_description.export.urdf import add_chain_joint, add_inertial, add_joint, add_origin
 from pkm_description.kinematics.arguments import require_machine, require_platform
-from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_from_rpy
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Closure, Machine, RigidBody
 from pkm_description.writing import make_folder, write_text
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import angular_motion, matrix_from_angles
+from pkm_description.kinematics.rotation_formats import angular_motion, matrix_from_angles
 from pkm_description.machine import PlatformMotion, Pose
 
 #: phi, theta, psi [rad] of the platform axes {P} at home in Oh's z-x-z angles: far from the angles' singularity

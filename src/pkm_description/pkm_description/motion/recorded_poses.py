@@ -11,7 +11,8 @@ from scipy.interpolate import make_interp_spline
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.kinematics.rotation import rotation_exp, rotation_from_quaternion, rotation_from_rpy, rotation_log
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.kinematics.rotation_formats import rotation_from_quaternion, rotation_from_rpy
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.coordinates import (
     angular_motion,

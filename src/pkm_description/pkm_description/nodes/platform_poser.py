@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.rotation import rotation_from_quaternion
+from pkm_description.kinematics.rotation_formats import rotation_from_quaternion
 from pkm_description.ros.conversions import array3, array4, point, quaternion_of_rotation, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import TransformBroadcaster, declare_frames

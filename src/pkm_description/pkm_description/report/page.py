@@ -1,4 +1,4 @@
-"""HTML reports in one file without external links."""
+"""HTML reports in one file without external links, with figures as inline SVG or PNG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -35,6 +34,8 @@ def _percent(value: float) -> str:
 
 def render(package: str, template: str, **values: object) -> str:
     """HTML text of a package's template, ``templates/<template>``, which may extend our ``page.html.j2``."""
+    # by the programs that write pages alone: figures need none
+    from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
 
     def load(name: str) -> str:
         owner = package if name == template else 'pkm_description.report'

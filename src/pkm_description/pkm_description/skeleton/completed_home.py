@@ -1,4 +1,4 @@
-"""Replace the home pose of a machine file by one that the legs admit."""
+"""Complete a machine file: a home pose that the legs admit, inertia from a CAD program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_yaml
 from pkm_description.kinematics.closed_legs import AdmissibleHome, admissible_home
-from pkm_description.kinematics.rotation import rpy_from_rotation
+from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import joint_key, read_yaml
 from pkm_description.machine import Machine, Pose

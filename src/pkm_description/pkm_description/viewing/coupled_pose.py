@@ -1,4 +1,4 @@
-"""Platform poses of machines with fewer than six degrees of freedom from independent coordinates.
+"""Platform pose for a viewer: from joint states, or from independent coordinates of fewer than six freedoms.
 
 The platform of a 3-RPS machine turns about x and y and rises; its x, y and yaw follow. Coordinates are displacement
 from home [m] in base axes, and roll, pitch, yaw from home [rad] with ``R = Rz Ry Rx R_home``.
@@ -19,7 +19,7 @@ from pkm_description.kinematics import ForwardKinematicsResult, PoseSolver, driv
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.pose_solver import FoundPose
-from pkm_description.kinematics.rotation import rotation_from_rpy, rpy_from_rotation
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy, rpy_from_rotation
 from pkm_description.machine import Machine, Pose
 
 COORDINATES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')

@@ -10,7 +10,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.rotation import rpy_from_rotation
+from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import Pose
 from pkm_description.viewing.coupled_pose import COORDINATES
 

@@ -17,7 +17,7 @@ from pkm_identification.compare import (
     results_table,
 )
 from pkm_identification.errors import RecordingError
-from pkm_identification.nodes.node_settings import add_recording_options, read_inputs
+from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
 from pkm_identification.validation.ladder import ladder_table, model_ladder
 
 

@@ -12,7 +12,7 @@ from pkm_description.loading import load_machine
 
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
 from pkm_identification.judgement.significance import IDENTIFIED, NOT_EXCITED, WEAK
-from pkm_identification.nodes.node_settings import add_recording_options, read_inputs
+from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
 from pkm_identification.pipeline import identify
 from pkm_identification.report.files import write_result
 from pkm_identification.result import INFEASIBLE, INSUFFICIENT, IdentificationResult

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from pkm_description.errors import ConfigurationError
-from pkm_description.loading.load import add_driver_arguments, machine_of_options
-from pkm_description.machine import Machine
 from pkm_description.ros.node_settings import FrameSettings, MachineSettings, SubscriptionSettings
 from pkm_description.settings import Settings, setting
 
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.errors import RecordingError
 from pkm_identification.online.settings import OnlineSettings
-from pkm_identification.recording.bag_recordings import parse_split, read_recordings
-from pkm_identification.recording.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -89,70 +82,3 @@ def load_online_settings(path: str | Path) -> OnlineSettings:
     return OnlineSettings.from_file(path, 'online_identification', of_the_node)
 
 
-class Inputs(NamedTuple):
-    """What the options say.
-
-    Attributes
-    ----------
-    machine : nominal
-    config : settings
-    recording, validation : to fit, and to judge the fit
-    """
-
-    machine: Machine
-    config: IdentificationConfig
-    recording: Recording
-    validation: Recording | None
-
-
-def add_recording_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is held out, machine and overlay, the driver's options, settings and namespace."""
-    held_out = parser.add_mutually_exclusive_group()
-    held_out.add_argument('--validation', help='another recording, on which the forces are checked')
-    held_out.add_argument(
-        '--split', metavar='START:END[,START:END]',
-        help='seconds of the bag for identification and, after the comma, for validation',
-    )  # fmt: skip
-    parser.add_argument(
-        '--machine', default='srs', help='nominal machine: name or path of a machine file (default: srs)'
-    )
-    parser.add_argument('--overlay', type=Path, help='parameter overlay for the nominal machine')
-    add_driver_arguments(parser)
-    parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
-    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
-
-
-def read_inputs(options: argparse.Namespace) -> Inputs:
-    """Machine, settings and recordings of these options and of ``bag``.
-
-    Raises
-    ------
-    PkmError, OSError
-        What was wrong, with which value, what to do.
-    """
-    machine = machine_of_options(options)
-    config = load_config(options.config) if options.config else IdentificationConfig()
-    return Inputs(machine, config, *_read_both(machine, options))
-
-
-def _read_both(machine: Machine, options: argparse.Namespace) -> tuple[Recording, Recording | None]:
-    """Recordings of the options ``bag``, ``split``, ``validation`` and ``namespace``: to fit, and to judge the fit."""
-    if options.validation and _resolved(options.validation) == _resolved(options.bag):
-        raise RecordingError(
-            f'--validation {options.validation} is the recording of the identification itself; held-out data must be '
-            'another motion: name another bag, or divide this one, e.g. --split 0:25,26:40'
-        )
-    intervals = parse_split(options.split) if options.split else []
-    if len(intervals) > 2:
-        raise RecordingError(
-            f'--split {options.split}: give one or two intervals, the first for identification, the second for '
-            'validation'
-        )
-    recordings = read_recordings(machine, options.bag, intervals, options.namespace)
-    if options.validation:
-        recordings += read_recordings(machine, options.validation, (), options.namespace)
-    return recordings[0], recordings[1] if len(recordings) > 1 else None
-
-
-def _resolved(path: str) -> Path:
-    return Path(path).expanduser().resolve()
