@@ -17,6 +17,16 @@ import pytest
 from pkm_description.ros.testing import PATIENCE, ros_environment
 from pkm_description.ros.warm_programs import run_program
 
+#: arguments of a demo that is over after a minute
+SHORT = [
+    'tracking_duration:=4',
+    'excitation_duration:=6',
+    'validation_duration:=5',
+    'payload_duration:=5',
+    # no faster: where other tests take the other core, the demo would notice too late that a recording has to begin
+    'real_time_factor:=0.6',
+    'machine:=srs',
+]
 RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
 
 

@@ -9,8 +9,7 @@ from pkm_estimation.bags import read_bag
 
 pytest.importorskip('rclpy')
 
-from launched_system import LaunchedSystem
-from test_plain_build import SHORT
+from launched_system import SHORT, LaunchedSystem
 
 
 @pytest.mark.campaign  # test_bringup_launch and test_gazebo_launch interrupt other systems

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pkm_bringup.simulation import SimulationRecord, simulate
-from pkm_bringup.simulation.record import main
+from pkm_bringup.simulation.cli import main
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_lengths
 from pkm_description.loading import load_machine

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launched_system import LaunchedSystem
+from launched_system import SHORT, LaunchedSystem
 from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import read_bag
 
@@ -20,15 +20,6 @@ pytest.importorskip('colcon_core')
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
 COLCON = 'import sys; from colcon_core.command import main; sys.exit(main())'
-SHORT = [
-    'tracking_duration:=4',
-    'excitation_duration:=6',
-    'validation_duration:=5',
-    'payload_duration:=5',
-    # no faster: where other tests take the other core, the demo would notice too late that a recording has to begin
-    'real_time_factor:=0.6',
-    'machine:=srs',
-]
 
 
 @pytest.fixture(scope='module')

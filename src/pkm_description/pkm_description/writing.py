@@ -76,16 +76,11 @@ def replacing(path: str | Path, exclusive: bool = False) -> Iterator[Path]:
     is_special = target.exists() and not target.is_file()
     beside = target if is_special else target.with_name(f'.{uuid.uuid4().hex[:8]}.{target.name}'[-255:])
     try:
-        yield beside
-        if not is_special:
-            _to_disk(beside)
-            _put(beside, target, exclusive)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        if _names_another(error, beside, target):
-            raise
-        raise unwritable(given, error) from None
+        with _unwritable_if(given, beside, target):
+            yield beside
+            if not is_special:
+                _to_disk(beside)
+                _put(beside, target, exclusive)
     finally:
         if not is_special:
             with suppress(OSError):
@@ -108,19 +103,14 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
     folder = make_folder(folder)
     beside = folder / f'.{uuid.uuid4().hex[:8]}'
     try:
-        beside.mkdir()
-        yield beside
-        files = sorted(beside.iterdir())
-        for file in files:
-            _to_disk(file)
-        for file in files:
-            _put(file, folder / file.name, exclusive=False)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        if _names_another(error, beside, folder):
-            raise
-        raise unwritable(folder, error) from None
+        with _unwritable_if(folder, beside, folder):
+            beside.mkdir()
+            yield beside
+            files = sorted(beside.iterdir())
+            for file in files:
+                _to_disk(file)
+            for file in files:
+                _put(file, folder / file.name, exclusive=False)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -132,12 +122,18 @@ def write_text(path: str | Path, text: str, exclusive: bool = False) -> Path:
     return Path(path)
 
 
-def _names_another(error: OSError, *places: Path) -> bool:
-    """Whether an error is of a file elsewhere, such as one that the block reads."""
-    if not isinstance(error.filename, (str, Path)):
-        return False
-    named = Path(error.filename)
-    return not any(named == place or place in named.parents for place in places)
+@contextmanager
+def _unwritable_if(given: Path, *places: Path) -> Iterator[None]:
+    """Say an error of these places in a sentence; one of a file elsewhere, such as one that is read, stays."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        named = Path(error.filename) if isinstance(error.filename, (str, Path)) else None
+        if named is None or any(named == place or place in named.parents for place in places):
+            raise unwritable(given, error) from None
+        raise
 
 
 def _to_disk(file: Path) -> None:

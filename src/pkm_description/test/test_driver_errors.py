@@ -27,6 +27,7 @@ MISTAKES: list[tuple[dict[str, Any], str, object, str]] = [
     ({'imu_topic': 7}, 'driver.imu_topic', 7, 'must be a text'),
     ({'ignore': 'gripper'}, 'driver.ignore', 'gripper', 'must be a list of names'),
     ({'joints': [*JOINTS, {'actuator_7': 'leg2'}]}, 'driver.joints.actuator_7', 'leg2', "leg2 stands here twice; "),
+    ({'joints': [*JOINTS[:-1], {'actuator_3': 'leg6'}]}, 'driver.joints.actuator_3', 'leg6', 'a name is of one joint'),
     ({'joints': [*JOINTS, {'actuator_7': 'leg7'}]}, 'driver.joints.actuator_7', 'leg7', 'is no drive of srs ... leg1'),
     ({'joints': [{7: 'leg1'}]}, 'driver.joints.7', 'leg1', 'put it in quotes'),
     ({'joints': [{'a': 'leg1'}, {'b': 'leg4'}]}, 'driver.joints', {'a': 'leg1', 'b': 'leg4'},

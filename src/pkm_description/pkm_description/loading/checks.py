@@ -1,4 +1,4 @@
-"""Plausibility checks of the machine as a whole: masses, inertias, units, drives."""
+"""Plausibility checks of the machine as a whole: names, masses, inertias, units, drives."""
 
 from __future__ import annotations
 

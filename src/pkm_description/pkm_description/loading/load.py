@@ -1,4 +1,4 @@
-"""Read a machine file into a :class:`Machine`."""
+"""Read a machine file into a :class:`Machine`; options of programs that say which machine is meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the section ``driver`` of a machine file, or a driver's settings file."""
+"""Read the section ``driver`` of a machine file, or a driver's settings file; write such a file."""
 
 from __future__ import annotations
 
@@ -114,15 +114,18 @@ def _read_joints(section: Section, machine: Machine) -> tuple[tuple[str, ...], t
         raise section.error('joints', list(entries), reason)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and len(entry) == 1 for entry in entries):
         raise section.error('joints', entries, "must be a list of entries '- name: leg', in the order of commands")
-    joints = Section(section.path, f'{section.place}.joints', dict(pair for entry in entries for pair in entry.items()))
+    pairs = [pair for entry in entries for pair in entry.items()]
+    joints = Section(section.path, f'{section.place}.joints', dict(pairs))
     by_leg: dict[str, str] = {}
-    for name, leg in (pair for entry in entries for pair in entry.items()):
+    for name, leg in pairs:
         if not isinstance(name, str) or not name:
             raise joints.error(str(name), leg, "a joint's name must be a text; put it in quotes")
         if leg not in legs:
             raise joints.error(name, leg, f'is no drive of {machine.name}; its drives are {", ".join(legs)}')
         if leg in by_leg:
             raise joints.error(name, leg, f'{leg} stands here twice; {by_leg[leg]!r} is it already')
+        if name in by_leg.values():
+            raise joints.error(name, leg, f'{name!r} stands here twice; a name is of one joint')
         by_leg[leg] = name
     missing = [leg for leg in legs if leg not in by_leg]
     if missing:

@@ -1,4 +1,4 @@
-"""Read the joints of a leg: revolute and prismatic ones, and those that are composed of several."""
+"""Read joints with their friction, bodies, poses and the platform of a machine file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the legs of a machine file."""
+"""Read the legs of a machine file and their closures."""
 
 from __future__ import annotations
 

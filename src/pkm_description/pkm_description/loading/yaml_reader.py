@@ -145,7 +145,7 @@ def _named(path: Path, place: str, value: object) -> Named:
     named = Named()
     for index, entry in enumerate(value):
         name = entry.get('name') if isinstance(entry, dict) else None
-        if not isinstance(name, str) or not IDENTIFIER.fullmatch(name):
+        if not isinstance(name, str):
             raise MachineFileError(path, f'{place}[{index}].name', name, f'becomes part of a name; {IDENTIFIER_RULE}')
         if name in named:
             raise MachineFileError(path, f'{place}[{index}].name', name, 'stands here twice; names must differ')
@@ -204,7 +204,7 @@ class Section:
         return value
 
     def named_sections(self) -> dict[str, Section]:
-        """All sections of this mapping, whose keys become parts of link and joint names."""
+        """All sections of this mapping, whose keys (names of a list's entries) become parts of link and joint names."""
         for key, value in self.content.items():
             if not isinstance(key, str) or not IDENTIFIER.fullmatch(key):
                 raise self.error(str(key), value, f'the key becomes part of a name; {IDENTIFIER_RULE}')

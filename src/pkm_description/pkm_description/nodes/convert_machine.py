@@ -15,7 +15,7 @@ import yaml
 
 from pkm_description.bounded_yaml import bounded_text, bounded_yaml
 from pkm_description.errors import MachineFileError, PkmError
-from pkm_description.loading.yaml_reader import as_lists, by_name
+from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.writing import write_text
 
 #: place in the text, its end, and what stands there in future
@@ -64,7 +64,6 @@ def with_lists(path: Path) -> str:
         for begin, end, new in sorted(_edits(text), reverse=True):
             changed = changed[:begin] + new + changed[end:]
         if bounded_yaml(changed) == wanted:
-            by_name(path, wanted)
             return changed
     except (yaml.YAMLError, PkmError):
         pass
