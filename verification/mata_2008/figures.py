@@ -9,7 +9,7 @@ from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MOD
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
-from pkm_identification.excitation.export import excitation_figure
+from pkm_identification.excitation.plots import excitation_figure
 
 from verification.check import Check
 from verification.force_figures import curves, shown

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.double_pendulum import (
+from pkm_description.dynamics.open_chain import (
     PENDULUM_PARAMETERS,
     PendulumMotion,
+    open_chain_forces,
     pendulum_force_jacobian,
     pendulum_forces,
 )
-from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.machine import Machine
 
 from verification.check import Check, at_most, near_each, relative_error

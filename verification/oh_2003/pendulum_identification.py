@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.double_pendulum import PendulumMotion
+from pkm_description.dynamics.open_chain import PendulumMotion
 from pkm_description.machine import Machine
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 

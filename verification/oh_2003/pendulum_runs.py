@@ -8,7 +8,7 @@ from math import sin
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.double_pendulum import PendulumMotion, pendulum_force_jacobian, pendulum_forces
+from pkm_description.dynamics.open_chain import PendulumMotion, pendulum_force_jacobian, pendulum_forces
 from pkm_identification.online.estimators import ExtendedParameterFilter, RobbinsMonro, UnscentedParameterFilter
 from scipy.integrate import solve_ivp
 

@@ -1,4 +1,4 @@
-"""The errors of the suite."""
+"""The errors of the suite, and findings: what a check of a recording or of a driver says."""
 
 from __future__ import annotations
 

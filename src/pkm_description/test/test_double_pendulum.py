@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.double_pendulum import (
+from pkm_description.dynamics.open_chain import (
     PENDULUM_PARAMETERS,
     PendulumMotion,
+    open_chain_forces,
     pendulum_force_jacobian,
     pendulum_forces,
 )
-from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.loading import load_machine
 from pkm_description.machine.machine import with_gravity
 

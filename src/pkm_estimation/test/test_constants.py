@@ -30,7 +30,6 @@ def of_drives(name):
     return drives_scenario(load_machine(name), LONG)
 
 
-
 @pytest.mark.parametrize(
     ('scenario', 'names', 'duration'),
     [

@@ -362,7 +362,6 @@ def test_joint_centres_are_not_moved_by_what_shows_nothing() -> None:
     np.testing.assert_allclose(half + step, bound, rtol=1e-9)
 
 
-
 def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an alarm that lasts an hour; by stamps. Another answer is a reason to look again soon."""
     begun: list[int] = []

@@ -205,7 +205,6 @@ def test_what_was_wrong_is_counted_to_the_end_and_a_reset_on_request_is_not_wron
     assert 'wrong' not in summarise(pipeline.health.report(), 6)[1]
 
 
-
 @pytest.mark.parametrize('missing', ['name', 'nan'])
 def test_five_legs_keep_the_filter_going(pipeline, missing):
     feed(pipeline, pairs(range(100)))

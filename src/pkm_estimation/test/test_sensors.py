@@ -167,8 +167,6 @@ def test_euler_truth_satisfies_the_filters_recursion(profile):
     assert np.abs(inputs - exact).max() < 0.05
 
 
-
-
 def test_what_is_not_said_is_as_in_the_machine_file():
     """Noise and biases are there unless they are switched off, and a motion is measured alike each time."""
     bias = np.concatenate([SRS.imu.accelerometer_bias, SRS.imu.gyroscope_bias])

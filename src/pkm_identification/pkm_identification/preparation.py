@@ -1,4 +1,4 @@
-"""From a recording to prepared data: motion, signs, samples at rest, distances to reversals."""
+"""From a recording to rows ``force = observation @ parameters``: motion, signs, rest, distances to reversals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PID controllers of the drives' positions with a force interface, one per drive."""
+"""PID controllers of the drives' positions with a force interface, and commanded forces with a timeout."""
 
 from __future__ import annotations
 

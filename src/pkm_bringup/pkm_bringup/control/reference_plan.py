@@ -1,4 +1,4 @@
-"""Schedule of references, ordered by their start."""
+"""References of a servo and their schedule: motions, rests, and stops by braking all drives together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the leg servo: feed-forward, gains, limits and trip."""
+"""Settings of the leg servo: feed-forward, gains, limits; and supervision of its tracking errors."""
 
 from __future__ import annotations
 

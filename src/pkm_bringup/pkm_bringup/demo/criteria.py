@@ -1,4 +1,4 @@
-"""Limits of a run, each with its result."""
+"""Limits of a run, each with its result: estimation, identification, payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of the SDF from the arguments of ``gazebo.launch.py``."""
+"""What ``gazebo.launch.py`` needs: options of the SDF, the driver file, and which Gazebo is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that controller_manager and hardware plugins read."""
+"""Files that controller_manager and hardware plugins read, and the packages that ros2_control takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameter ``faults`` of the simulator: faults of its sensors, settable while it runs."""
+"""Parameters ``faults`` and ``payload`` of the simulator, settable while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picture: errors of the estimate beside those of the baseline."""
+"""Pictures of results: errors of the estimate, identified parameters, a finished run of the demo; and their look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of machines: their URDF's visuals, rendered by MuJoCo without a screen."""
+"""Pictures of machines: their URDF's visuals, rendered by MuJoCo without a screen; and the gallery of all."""
 
 from __future__ import annotations
 

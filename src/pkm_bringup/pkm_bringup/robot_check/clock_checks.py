@@ -1,4 +1,4 @@
-"""The clock of the IMU against that of the drives, by the motion that both feel."""
+"""The clock of the IMU against that of the drives, and velocities against differentiated positions."""
 
 from __future__ import annotations
 

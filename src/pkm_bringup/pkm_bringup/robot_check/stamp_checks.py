@@ -1,4 +1,4 @@
-"""Stamps: zero, repeated, out of order, in the future, set at reception, from another clock."""
+"""Stamps and rates: zero, repeated, out of order, in the future, of another clock; jitter, losses, bursts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics: are they there, of the right type, from one publisher, with a QoS that fits."""
+"""Topics, names and values: are they there, of the right type and QoS; names of joints; values that are no numbers."""
 
 from __future__ import annotations
 

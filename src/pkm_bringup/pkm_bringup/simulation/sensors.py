@@ -1,4 +1,4 @@
-"""Sensor noise: one reproducible stream of normal numbers per sensor."""
+"""Samples of the simulated sensors, with one reproducible stream of normal numbers per sensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a viewer shows of one instant; plain numbers, whatever brought them."""
+"""What a viewer shows of one instant: poses, forces as colours, and what nodes say in their diagnostics."""
 
 from __future__ import annotations
 

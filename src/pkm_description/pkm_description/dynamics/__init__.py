@@ -8,7 +8,6 @@ from pkm_description.dynamics.derivatives import (
     open_chain_derivatives,
     parameter_derivatives,
 )
-from pkm_description.dynamics.double_pendulum import PendulumMotion, pendulum_forces
 from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
@@ -42,7 +41,6 @@ __all__ = [
     'InverseDynamicsDerivatives',
     'JointReactions',
     'ParameterMap',
-    'PendulumMotion',
     'base_parameters',
     'body_form_map',
     'forward_dynamics',
@@ -61,7 +59,6 @@ __all__ = [
     'mass_matrix',
     'open_chain_derivatives',
     'parameter_derivatives',
-    'pendulum_forces',
     'potential_energy',
     'reduce_parameters',
     'regressor_parts',

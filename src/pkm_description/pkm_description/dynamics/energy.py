@@ -1,4 +1,4 @@
-"""Mass matrix and energies of platform and legs."""
+"""Mass matrix and energies of platform and legs; the energy model: the drives' work changes the energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inertial parameters of a machine as one vector, with names, in the order of the regressor's columns."""
+"""Inertial parameters of a machine as one vector: names, maps from fewer parameters, rotors of the drives."""
 
 from __future__ import annotations
 

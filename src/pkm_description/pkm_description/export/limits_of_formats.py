@@ -1,4 +1,4 @@
-"""Warnings about properties of a machine that an export format cannot represent."""
+"""What exported files say beside the model: limits of the format, and where an overlay's values come from."""
 
 from __future__ import annotations
 

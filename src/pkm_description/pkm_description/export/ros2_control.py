@@ -1,4 +1,4 @@
-"""The ``<ros2_control>`` block of a URDF: which hardware plugin drives which joints, and what they take and tell.
+"""The ``<ros2_control>`` block of a URDF, and the parameter files of its controllers.
 
 Keys as in the sources of ros2_control, gz_ros2_control and mujoco_ros2_control. Only driven joints stand in the block:
 passive ones have neither motor nor sensor. The IMU has the interfaces that imu_sensor_broadcaster asks for.

@@ -1,4 +1,4 @@
-"""Viscous and Coulomb friction, the same in both directions."""
+"""Friction laws with Coulomb levels: viscous, static, by direction, dead band, arc tangent, power of the speed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ class ViscousCoulomb(FrictionLaw):
 
     viscous: float = linear()
     coulomb: float = linear()
-
 
 
 #: of joints for which a machine file gives no friction
@@ -77,7 +76,6 @@ class AsymmetricCoulomb(FrictionLaw):
     viscous: float = linear()
     coulomb_positive: float = linear()
     coulomb_negative: float = linear()
-
 
 
 @dataclass(frozen=True, kw_only=True)

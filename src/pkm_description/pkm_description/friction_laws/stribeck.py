@@ -1,4 +1,4 @@
-"""Stribeck friction with a shape exponent; its level at rest may differ with the direction of motion."""
+"""Stribeck friction: by direction at rest, and with levels that grow with the normal force in the joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that are joined rigidly become one; joints that are held become rigid."""
+"""Bodies that are joined rigidly become one; joints that are held become rigid; masses for bodies without."""
 
 from __future__ import annotations
 

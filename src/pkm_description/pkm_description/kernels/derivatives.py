@@ -53,7 +53,6 @@ DRIVES, PLATFORM = 0, 1
 POSITION, RATE, SECOND = 0, 1, 2
 
 
-
 @kernel
 def _direction(model: ModelData, scratch: ScratchData, coordinates: int, k: int) -> None:
     """Change of pose of platform and joints per coordinate k into ``scratch.twist`` and ``joint_tangents[JOINTS]``."""

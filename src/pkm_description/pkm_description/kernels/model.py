@@ -86,7 +86,7 @@ class ModelData(NamedTuple):
     closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations, 2 for
         those of them whose only drive is the strut's
     universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these
-        legs, see ``machine.universal_prismatic``
+        legs, see ``machine.rods``
     rod_carrier : (L,) of legs that are rods, see ``kernels.rods``: the driven body on which they hang, or the base;
         -1 of other legs
     rod_rows : (C,) equations that a rod gives

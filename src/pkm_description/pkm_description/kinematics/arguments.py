@@ -1,4 +1,4 @@
-"""Checks of the arguments (machine, motion, poses, drives), and support of single poses."""
+"""Checks of arguments (machine, motion, poses, drives), and a kernel's negative status as an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All assembly modes of a machine: its poses for given drive positions."""
+"""Assembly modes of a machine: all poses for given drive positions; continuation, which finds the present one."""
 
 from __future__ import annotations
 

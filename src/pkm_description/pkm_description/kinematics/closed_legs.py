@@ -1,4 +1,4 @@
-"""Legs closed onto poses of the platform: their joints, and how the joints move with the platform."""
+"""Legs closed onto poses of the platform, and a home pose that they admit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The platform's twist per rate of the drives, and how well the drives determine it."""
+"""Motion of the platform per motion of the drives: twist, Jacobian rates, and how well the drives determine it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Positions and Jacobian of the drives of any machine: inverse kinematics."""
+"""Positions and Jacobian of the drives of any machine: inverse kinematics; leg lengths of struts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import overload
 
 import numpy as np
@@ -119,12 +120,7 @@ def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array
     ShapeError
         Positions and rotations of other shapes.
     """
-    require_machine(machine)
-    require_struts(machine)
-    position, rotation, single = poses(position, rotation_base_platform)
-    lengths = np.empty((len(position), machine.leg_count))
-    strut_lengths(machine.compiled_model, packed(position), packed(rotation), lengths)
-    return lengths[0] if single else lengths
+    return _of_struts(strut_lengths, machine, position, rotation_base_platform)
 
 
 def length_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
@@ -145,9 +141,16 @@ def length_jacobian(machine: Machine, position: Array, rotation_base_platform: A
     ShapeError
         Positions and rotations of other shapes.
     """
+    return _of_struts(strut_jacobians, machine, position, rotation_base_platform, 6)
+
+
+def _of_struts(
+    kernel: Callable[..., object], machine: Machine, position: Array, rotation_base_platform: Array, *columns: int
+) -> Array:
+    """What a kernel says of each strut, (N, L, ...) or of one pose (L, ...)."""
     require_machine(machine)
     require_struts(machine)
     position, rotation, single = poses(position, rotation_base_platform)
-    jacobian = np.empty((len(position), machine.leg_count, 6))
-    strut_jacobians(machine.compiled_model, packed(position), packed(rotation), jacobian)
-    return jacobian[0] if single else jacobian
+    values = np.empty((len(position), machine.leg_count, *columns))
+    kernel(machine.compiled_model, packed(position), packed(rotation), values)
+    return values[0] if single else values

@@ -1,4 +1,4 @@
-"""Workspace: joint limits that poses violate, and the range of motion along single axes."""
+"""Workspace: limits that poses violate, ranges along single axes and of single drives; random states."""
 
 from __future__ import annotations
 

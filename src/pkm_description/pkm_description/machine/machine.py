@@ -1,4 +1,4 @@
-"""The class ``Machine``, which ``load_machine`` returns."""
+"""The class ``Machine``, which ``load_machine`` returns; variants of it, and where its loops are closed."""
 
 from __future__ import annotations
 

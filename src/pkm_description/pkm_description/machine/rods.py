@@ -1,4 +1,4 @@
-"""Legs that are rods, for which the closing equations of forward kinematics stand in closed form; see ``kernels.rods``.
+"""Legs that are rods or struts on universal joints, whose joints stand in closed form; see ``kernels.rods``.
 
 A leg of one drive: slider or crank that carries universal joints or hinges, or a slide behind one of them; each rod
 ends with a ball on the platform, in a plane with a pin. Which legs are such is decided here, from the machine at home.

@@ -1,4 +1,4 @@
-"""A circle at constant path speed: the test motion of Heimann & Abdellatif (Figs 4 and 5)."""
+"""Circles: at constant path speed (Heimann & Abdellatif, Figs 4, 5), and profile 1 of Miletovic et al. (2017)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Periodic excitation: finite Fourier series in six coordinates (Heimann & Abdellatif, Eq. 11)."""
+"""Periodic excitation: finite Fourier series in any coordinates (Heimann & Abdellatif, Eq. 11)."""
 
 from __future__ import annotations
 

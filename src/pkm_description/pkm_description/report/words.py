@@ -1,4 +1,4 @@
-"""Phrases of reports: sentences, and the clock of a recording."""
+"""Words and numbers of reports: sentences, tables, units that are easy to read, values with a verdict."""
 
 from __future__ import annotations
 

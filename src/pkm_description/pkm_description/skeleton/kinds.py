@@ -1,4 +1,4 @@
-"""Sketches of all kinds of machines.
+"""Kinds of machines that new_machine can write: their dimensions and sketches.
 
 The base frame of every leg has x radially outward, y along the circle (counter-clockwise from above) and z up.
 """

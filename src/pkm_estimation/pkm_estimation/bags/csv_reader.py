@@ -1,4 +1,4 @@
-"""Recordings in CSV: rows of a file, or of all files of a folder, as messages."""
+"""Recordings in CSV, read and written bit by bit: rows of a file, or of all files of a folder."""
 
 from __future__ import annotations
 

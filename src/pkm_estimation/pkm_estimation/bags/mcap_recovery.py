@@ -1,4 +1,4 @@
-"""Read an MCAP file that was not closed or was cut off: record by record, as far as it goes."""
+"""Messages of an MCAP file: chunk by chunk of a sound one, record by record of one that was cut off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write arrays as messages of the suite's topics: for offline simulation and tests."""
+"""Write bags: arrays as messages of the suite's topics, or messages that are serialised already."""
 
 from __future__ import annotations
 

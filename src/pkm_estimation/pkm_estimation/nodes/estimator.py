@@ -182,10 +182,6 @@ def main(args: list[str] | None = None) -> int:
     return run_node(EstimatorNode, args)
 
 
-if __name__ == '__main__':
-    raise SystemExit(main())
-
-
 def imu(time: Time, frame: str, output: EstimatorOutput) -> Imu:
     """``sensor_msgs/Imu`` without biases, IMU axes; no orientation (REP 145: its covariance starts with -1)."""
     message = Imu()
@@ -253,3 +249,7 @@ def joint_states(time: Time, machine: Machine, output: EstimatorOutput, point: A
     efforts[machine.drive_columns] = output.efforts
     message.effort = efforts.tolist()
     return message
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -262,19 +262,12 @@ def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
     path = folder / 'report.txt'
     write_text(path, '\n'.join(line for lines in found.sections for line in [*lines, '']))
     print(f'wrote {path}')
-    # draws: only now, as it takes half a second
-    from pkm_estimation.nodes.tune import write_html_report
-
     path = folder / 'report.html'
     print(f'wrote {write_html_report(path, machine.name, found.verdict, found.sections, found.pictures, found.source)}')
     if found.settings:
         path = folder / 'estimator.yaml'
         write_text(path, yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))
         print(f'wrote {path}')
-
-
-if __name__ == '__main__':
-    sys.exit(main())
 
 
 def write_html_report(
@@ -307,3 +300,7 @@ def write_html_report(
         source={'this report': f'made on {now_in_words()} (wall clock)', **source},
     )
     return write_page(text, path)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Covariance of linear estimates whose residuals are correlated, in time and between legs."""
+"""Correlated residuals: noise of the rows of a fit, and the covariance of its estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an excitation minimises: measures of an observation matrix, with their derivatives by its entries."""
+"""What an excitation minimises, its free variables and settings, and sliders that share a guideway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forces of drives that a recording cannot tell from others: found in the data, named in words, with what parts them.
+"""Forces of drives that a recording cannot tell from others, and deviations that allow for what a fit leaves out.
 
 A column that lies in the span of the others has no value of its own; one that nearly does has a large standard
 deviation. Among bodies that is nothing special, base parameters are made for it; between a body and friction, an offset

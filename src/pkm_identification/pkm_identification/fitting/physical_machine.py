@@ -1,4 +1,4 @@
-"""The machine that belongs to identified base parameters."""
+"""The machine of identified parameters: bodies, friction and rotors, and its values as an overlay."""
 
 from __future__ import annotations
 

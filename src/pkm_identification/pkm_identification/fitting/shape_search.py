@@ -1,4 +1,4 @@
-"""Search for nonlinear parameters of which the rows are smooth functions: friction laws, ripples, delays."""
+"""Nonlinear parameters of a fit: their search, and the estimate of linear and nonlinear ones together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Significance of base parameters: the standard deviation beside the value, and beside the scale of the bodies.
+"""Significance of base parameters: which a recording determines, how well, and which it hardly tells apart.
 
 The published rule (Mata et al. 2008, section 6.2) compares the standard deviation with the value, 15 %. A value that is
 zero, such as the product of inertia of a symmetric platform, never passes it, however well it is known. So it is also

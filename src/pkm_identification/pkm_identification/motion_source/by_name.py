@@ -1,4 +1,4 @@
-"""Motion sources by the name that stands in the settings."""
+"""Motion sources by their names in the settings: low-pass, Fourier series, polynomials, differences, estimator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a drive sticks, so that no friction law knows its force: at rest, and at first after it turned.
+"""Samples near reversals: how far they are, when a drive sticks, and the band of the sign of velocity.
 
 A friction law gives a force for a velocity. A drive at rest takes any force up to the Coulomb friction, and a contact
 that has just turned is deflected like a spring before it slides (pre-sliding), over some micrometres. Samples of both

@@ -1,4 +1,4 @@
-"""The payload that a change of base parameters means."""
+"""Payload while the machine runs: whether the load has changed, and what the change means."""
 
 from __future__ import annotations
 

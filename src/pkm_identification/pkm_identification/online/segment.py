@@ -1,4 +1,4 @@
-"""A stretch of motion with its rows, collected while the machine runs, for tests that need more than one sample."""
+"""A stretch of motion with its rows while the machine runs, residuals of short times, and its least squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine as delivered: the nominal machine file with the overlay that an identification writes."""
+"""The machine as delivered: its overlay, and whether it moves like the real one under the measured efforts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdict on data that no fit has seen, with limits that were declared before."""
+"""Verdict on data that no fit has seen, with limits declared before; measured beside predicted forces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cylinder with a four-way servo valve: its data, its flows and pressures, and the opening that gives a speed.
+"""Cylinder with a four-way servo valve, and the controller of hydraulic axes (Heimann & Abdellatif, MSI; R4-44).
 
 Heimann & Abdellatif control their hydraulic hexapod axis by axis, because a better model of the actuator counts more
 there than the dynamics of the mechanism; they print no hydraulic data and no equations. The equations here are those

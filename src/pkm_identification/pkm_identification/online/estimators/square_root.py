@@ -1,4 +1,4 @@
-"""What the Kalman filters of parameters have in common: a square root of the covariance, and parameters that rest."""
+"""Kalman filters of parameters in square-root form: extended, unscented (Oh 2003), and bodies that can exist."""
 
 from __future__ import annotations
 
