@@ -24,12 +24,12 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
 from nav_msgs.msg import Odometry
+from node_processes import NodeProcess, ros_domain, wait_for
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_description.ros.conversions import vector3
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_estimation.sensors import measure
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
+from node_processes import NodeProcess, ros_domain, wait_for
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_identification.online.settings import ESTIMATORS, OnlineSettings
 from pkm_identification.online.stream import OnlineStream
 from rclpy.serialization import serialize_message

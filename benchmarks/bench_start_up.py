@@ -17,11 +17,11 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 import numpy as np
 import rclpy
 from nav_msgs.msg import Odometry
+from node_processes import NodeProcess, ros_domain
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import stamp, vector3
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import NodeProcess, ros_domain
 from pkm_estimation.sensors import measure
 from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState

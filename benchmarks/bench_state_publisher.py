@@ -19,6 +19,7 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
 from bench_estimator_node import processor_time
+from node_processes import NodeProcess, ros_domain, wait_for
 from pkm_description.arrays import Array
 from pkm_description.export.urdf_loops import write_urdf_with_loops
 from pkm_description.importing.importer import imported
@@ -26,7 +27,6 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
 from pkm_description.ros.serialized import read_joint_state, read_stamp, with_stamp
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState

@@ -1,8 +1,9 @@
 """Full disks and ``kill -9`` over recorder, player, estimator, ``estimate`` and ``identify``: what is lost was said.
 
-Run it in a shell in which the suite is sourced (``./pkm shell``): ``python tools/drill_full_disk_and_kill.py``. It
-prints a line for each injection and returns 1 if one of them lost more than was said, left a file that cannot be read,
-or ended with more than a sentence. A full disk is a bound on the size of files (``RLIMIT_FSIZE``) of one process.
+Run it in a shell in which the suite is sourced (``./pkm shell``), with the helpers of tests on the path:
+``PYTHONPATH=src/pkm_description/test:$PYTHONPATH python tools/drill_full_disk_and_kill.py``. It prints
+a line for each injection and returns 1 if one of them lost more than was said, left a file that cannot be read, or
+ended with more than a sentence. A full disk is a bound on the size of files (``RLIMIT_FSIZE``) of one process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from ament_index_python.packages import get_package_prefix
-from pkm_description.ros.testing import ros_environment
+from node_processes import ros_environment
 from pkm_estimation.bags import BagError, read_bag
 
 STORAGES = ('mcap', 'sqlite3')

@@ -28,8 +28,9 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
         print(f'options ({" ".join(options)}) need the name of one benchmark before them', file=sys.stderr)
         return 2
     failed = []
-    # benchmarks import their peers from verification/, which is not installed
-    path = [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
+    # peers from verification/ and helpers that start nodes are not installed
+    helpers = ROOT / 'src' / 'pkm_description' / 'test'
+    path = [str(ROOT), str(helpers), *filter(None, [os.environ.get('PYTHONPATH')])]
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(path)}
     for name in names or files:
         print(f'--- {name}', flush=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable, shorter
-from pkm_description.ros.warm_programs import run_program
+from warm_programs import run_program
 
 #: what a command may need that a test does not have
 NEEDS = ('hardware', 'ros', 'display', 'long', 'internet', 'docker')

@@ -35,7 +35,6 @@ setup(
             'viewer = pkm_bringup.nodes.viewer:main',
             'simulator = pkm_bringup.nodes.simulator:main',
             'write_layouts = pkm_bringup.viewer.layouts:main',
-            'make_pictures = pkm_bringup.pictures.cli:main',
             'simulate = pkm_bringup.simulation.cli:main',
             'leg_controller = pkm_bringup.nodes.leg_controller:main',
             'motion_player = pkm_bringup.nodes.motion_player:main',

@@ -17,7 +17,7 @@ pytest.importorskip('rclpy')
 import rclpy
 import yaml
 from geometry_msgs.msg import PoseStamped
-from pkm_description.ros.testing import PATIENCE, ros_environment, wait_for
+from node_processes import PATIENCE, ros_environment, wait_for
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from node_processes import NodeProcess, call_service, ros_domain, wait_for, wait_for_node
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for, wait_for_node
 from pkm_estimation.stream.verdict import imu_balance, leg_balance, node_balance
 from std_srvs.srv import Trigger
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pkm_description.ros.testing import NodeProcess
+from node_processes import NodeProcess
 from std_srvs.srv import Trigger
 
 from verification.soak.live_sensors import RATE, Sensors

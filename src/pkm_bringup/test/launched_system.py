@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 
 import pytest
-from pkm_description.ros.testing import PATIENCE, ros_environment
-from pkm_description.ros.warm_programs import run_program
+from node_processes import PATIENCE, ros_environment
+from warm_programs import run_program
 
 #: arguments of a demo that is over after a minute
 SHORT = [

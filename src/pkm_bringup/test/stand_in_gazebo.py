@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from pkm_description.ros.testing import ros_environment
+from node_processes import ros_environment
 
 #: what ros_gz_sim's launch file has about its version, and a process in place of Gazebo
 _LAUNCH_FILE = """

@@ -16,10 +16,10 @@ pytest.importorskip('rclpy')
 
 from launched_system import LaunchedSystem, has_real_launch, run_launch
 from nav_msgs.msg import Odometry
+from node_processes import ros_domain, ros_environment, wait_for
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.ros2_control import ControlOptions, controllers_text, initial_values
 from pkm_description.loading import load_machine
-from pkm_description.ros.testing import ros_domain, ros_environment, wait_for
 from stand_in_control import calls, make_packages, parameters_of
 from std_msgs.msg import Float64MultiArray
 

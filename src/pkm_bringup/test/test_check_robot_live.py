@@ -16,14 +16,14 @@ from pkm_description import load_machine
 pytest.importorskip('rclpy')
 
 import rclpy
+from node_processes import ros_domain
 from pkm_bringup.nodes import robot_listener
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, SENSOR_QOS
-from pkm_description.ros.testing import ros_domain
-from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
+from warm_programs import WarmNode
 
 DURATION = 1.5
 

@@ -11,15 +11,15 @@ import pytest
 pytest.importorskip('rclpy')
 
 from foreign_driver import DRIVER, foreign_machine, write_clean_bag, write_foreign_bag
+from node_processes import ros_domain, wait_for
 from pkm_description.joint_states import JointStateReader
-from pkm_description.ros.testing import ros_domain, wait_for
-from pkm_description.ros.warm_programs import WarmNode
 from pkm_estimation.bags import read_bag
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from test_recorder_player import parameters
+from warm_programs import WarmNode
 
 QOS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 

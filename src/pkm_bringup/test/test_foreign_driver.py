@@ -23,13 +23,13 @@ pytest.importorskip('rclpy')
 from diagnostic_msgs.msg import DiagnosticArray
 from foreign_driver import DRIVER, foreign_machine, write_clean_bag, write_foreign_bag
 from nav_msgs.msg import Odometry
+from node_processes import call_service, ros_domain, wait_for
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import call_service, ros_domain, wait_for
-from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 from test_recorder_player import parameters
+from warm_programs import WarmNode
 
 
 class Recorded:

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from node_processes import NodeProcess, wait_for
 from pkm_description.program import LazyProgram, start
-from pkm_description.ros.testing import NodeProcess, wait_for
 
 PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
 ENTRIES = {

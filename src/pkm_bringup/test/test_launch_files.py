@@ -14,11 +14,11 @@ from pkm_estimation.bags import read_bag
 pytest.importorskip('rclpy')
 
 from launched_system import LaunchedSystem, has_real_launch, run_launch
+from node_processes import ros_environment
 from pkm_bringup.simulation import simulate
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
-from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import BagWriter
 from pkm_identification.pipeline import identify
 from pkm_identification.recording.bag_recordings import read_recordings

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pictures.live_page import BrowserError, browser_page
 from PIL import Image
-from pkm_bringup.pictures.live_page import BrowserError, browser_page
-from pkm_description.ros.warm_programs import WarmNode
+from warm_programs import WarmNode
 
 #: ms; the browser renders on the processor
 PATIENCE = 100_000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from launched_system import SHORT, LaunchedSystem
-from pkm_description.ros.testing import ros_environment
+from node_processes import ros_environment
 from pkm_estimation.bags import read_bag
 
 pytest.importorskip('rclpy')

@@ -12,13 +12,13 @@ from pkm_estimation.bags.messages import open_bag
 
 pytest.importorskip('rclpy')
 
+from node_processes import call_service, ros_domain, wait_for
 from pkm_bringup.recording.recording import in_order_of_sending
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import call_service, ros_domain, wait_for
-from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
+from warm_programs import WarmNode
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
 PLAYED = ('/joint_states', '/imu/data_raw', '/ground_truth/odometry')

@@ -16,10 +16,10 @@ pytest.importorskip('rclpy')
 from diagnostic_msgs.msg import DiagnosticArray
 from launched_system import LaunchedSystem
 from nav_msgs.msg import Odometry
+from node_processes import call_service, ros_domain, wait_for
 from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.qos import LATCHED_QOS
-from pkm_description.ros.testing import call_service, ros_domain, wait_for
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording

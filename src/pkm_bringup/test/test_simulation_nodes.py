@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+from node_processes import call_service, ros_domain, wait_for, wait_for_node
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, motion_from_message
 from pkm_bringup.simulation import simulate
 from pkm_description.dynamics import gravity_forces
@@ -21,14 +22,13 @@ from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS, REFERENCE_QOS
-from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node
-from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
+from warm_programs import WarmNode
 
 MACHINE = load_machine('palida')
 FRAMES = Frames(MACHINE)

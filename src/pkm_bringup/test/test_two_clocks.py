@@ -8,12 +8,12 @@ import pytest
 pytest.importorskip('rclpy')
 
 from diagnostic_msgs.msg import DiagnosticArray
+from node_processes import ros_domain, wait_for
 from pkm_description.ros.conversions import nanoseconds, stamp
-from pkm_description.ros.testing import ros_domain, wait_for
-from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from warm_programs import WarmNode
 
 STEP = 10_000_000
 #: as they are told once both names are known; a publisher may be known before the name of its node is

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
+from node_processes import ros_domain, wait_for
 from pkm_bringup.nodes.viewer_streams import BASELINE, ESTIMATE, TRUTH, StampedMessages, ViewerStreams
 from pkm_bringup.viewer.moment import Moment
 from pkm_description.kinematics import drive_positions
@@ -15,7 +16,6 @@ from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import point, quaternion_of_rotation, stamp, vector3
 from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import ros_domain, wait_for
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState

@@ -16,7 +16,7 @@ def listener() -> Iterator[Listener]:
     """A node that hears the description's topics, in a ROS domain of its own."""
     # here, as most tests do without ROS
     from description_listener import Listener
-    from pkm_description.ros.testing import ros_domain
+    from node_processes import ros_domain
 
     with ros_domain():
         node = Listener()

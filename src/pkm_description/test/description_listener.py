@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+from node_processes import PATIENCE, call_service, ros_environment, wait_for
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.ros.conversions import array3, array4
 from pkm_description.ros.qos import LATCHED_QOS
-from pkm_description.ros.testing import PATIENCE, call_service, ros_environment, wait_for
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter

@@ -15,9 +15,9 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import array3, stamp
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.ros.warm_programs import WarmNode
 from pkm_description.viewing.coupled_pose import CompletedJoints
 from sensor_msgs.msg import JointState
+from warm_programs import WarmNode
 
 if TYPE_CHECKING:
     from description_listener import Listener

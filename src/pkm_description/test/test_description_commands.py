@@ -21,7 +21,7 @@ from pkm_description.inspection.describe import count_origins, describe
 from pkm_description.loading import load_machine, machine_file, machine_names, write_overlay
 from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.nodes import export_machine, inspect_machine
-from pkm_description.ros.warm_programs import run_program
+from warm_programs import run_program
 
 KNOWN = f'machines here: {", ".join(machine_names())}'
 

@@ -14,6 +14,7 @@ pytest.importorskip('rclpy')
 import rclpy
 from description_listener import Listener
 from geometry_msgs.msg import PoseStamped
+from node_processes import ros_domain
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_motion
@@ -21,10 +22,9 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_f
 from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import PlatformMotion
 from pkm_description.ros.conversions import array3, array4, nanoseconds, quaternion_of_rotation, stamp
-from pkm_description.ros.testing import ros_domain
-from pkm_description.ros.warm_programs import WarmNode
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from warm_programs import WarmNode
 
 MACHINE = load_machine('palida')
 MECHANISM = MACHINE

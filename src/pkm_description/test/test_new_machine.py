@@ -14,8 +14,8 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.loading.yaml_reader import by_name
 from pkm_description.nodes import inspect_machine, new_machine
-from pkm_description.ros.warm_programs import run_program
 from pkm_description.skeleton import KINDS, SkeletonError, inertia_from_cad, skeleton_text
+from warm_programs import run_program
 
 from verification.engines.checks import closed_machine_checks
 

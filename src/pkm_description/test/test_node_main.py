@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from pkm_description.ros.testing import ros_environment
+from node_processes import ros_environment
 
 _PROGRAM = """
 import os, signal, sys, time, weakref

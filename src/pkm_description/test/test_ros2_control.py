@@ -25,8 +25,8 @@ from pkm_description.export.sdf_systems import add_gazebo_control
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.ros.warm_programs import run_program
 from urdf_trees import urdf_tree
+from warm_programs import run_program
 
 XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
 FULL = {

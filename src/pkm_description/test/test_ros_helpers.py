@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from node_processes import NodeProcess, ros_domain, wait_for
 from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import machine_file
@@ -26,7 +27,6 @@ from pkm_description.ros.frames import StaticTransformBroadcaster, TransformBroa
 from pkm_description.ros.node_main import warn_of_unknown_parameters
 from pkm_description.ros.parameters import ParameterError, current_settings, declare, declare_machine, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS, declare_stream_qos
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_description.settings import Settings, setting
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node

@@ -9,9 +9,9 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy')
 
+from node_processes import PATIENCE, ros_domain  # noqa: E402
 from pkm_description.ros.node_main import StreamExecutor  # noqa: E402
 from pkm_description.ros.qos import LOSSLESS_QOS  # noqa: E402
-from pkm_description.ros.testing import PATIENCE, ros_domain  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402

@@ -19,8 +19,8 @@ from pkm_description.kinematics import drive_positions, joint_motion, motion_fro
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.ros.warm_programs import run_program
 from uneven_machine import write_uneven_machine
+from warm_programs import run_program
 
 from verification.engines.pinocchio import PinocchioTree
 

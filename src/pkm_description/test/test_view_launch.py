@@ -14,6 +14,7 @@ pytest.importorskip('rclpy')
 
 from ament_index_python.packages import get_package_share_directory
 from description_listener import Listener, Sliders, has_real_launch, view_command, viewing, wait_for_pose
+from node_processes import ros_environment
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.urdf import urdf_text
 from pkm_description.kinematics import joint_motion
@@ -21,11 +22,10 @@ from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.ros.conversions import array3
-from pkm_description.ros.testing import ros_environment
-from pkm_description.ros.warm_programs import run_program
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
+from warm_programs import run_program
 
 #: rviz display -> type of the messages that it takes; TF takes /tf by itself
 DISPLAYED = {

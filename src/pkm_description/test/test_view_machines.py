@@ -11,16 +11,16 @@ import pytest
 pytest.importorskip('rclpy')
 
 from description_listener import Listener, Sliders, viewing, wait_for_pose
+from node_processes import wait_for_node
 from pkm_description.dynamics import gravity_forces
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp
-from pkm_description.ros.testing import wait_for_node
-from pkm_description.ros.warm_programs import WarmNode
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
+from warm_programs import WarmNode
 
 
 def _drives_and_rest(name: str) -> tuple[Machine, np.ndarray, np.ndarray]:

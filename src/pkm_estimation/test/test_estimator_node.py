@@ -14,12 +14,11 @@ from geometry_msgs.msg import AccelWithCovarianceStamped  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from node_processes import call_service, ros_domain, wait_for, wait_for_node  # noqa: E402
 from pkm_description.loading import load_machine  # noqa: E402
 from pkm_description.motion.profiles import mp1  # noqa: E402
 from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp, vector3  # noqa: E402
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
-from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node  # noqa: E402
-from pkm_description.ros.warm_programs import WarmNode  # noqa: E402
 from pkm_estimation.offline.result import collect  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402
@@ -31,6 +30,7 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
+from warm_programs import WarmNode  # noqa: E402
 
 SRS = load_machine('srs')
 MECHANISM = SRS

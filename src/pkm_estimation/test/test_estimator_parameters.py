@@ -6,9 +6,9 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy')
 
+from node_processes import ros_domain  # noqa: E402
 from pkm_description.errors import PkmError  # noqa: E402
 from pkm_description.ros.parameters import declare_settings  # noqa: E402
-from pkm_description.ros.testing import ros_domain  # noqa: E402
 from pkm_estimation.stream import EstimatorConfig  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 

@@ -58,8 +58,8 @@ def test_the_parameter_file_is_the_default() -> None:
 
 def test_node_parameters_have_dots_and_old_names_are_refused(tmp_path: Path) -> None:
     rclpy = pytest.importorskip('rclpy')
+    from node_processes import ros_domain
     from pkm_description.ros.parameters import declare_settings
-    from pkm_description.ros.testing import ros_domain
 
     def declared(parameters: dict[str, object]) -> IdentificationConfig:
         path = tmp_path / 'parameters.yaml'

@@ -11,15 +11,15 @@ pytest.importorskip('rclpy')
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from node_processes import call_service, ros_domain, wait_for, wait_for_node
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node
-from pkm_description.ros.warm_programs import WarmNode
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from synthetic import NOMINAL, recording
+from warm_programs import WarmNode
 
 
 class Helper:

@@ -13,16 +13,16 @@ pytest.importorskip('rclpy')
 import rclpy
 from geometry_msgs.msg import InertiaStamped
 from loaded import loaded_signals
+from node_processes import ros_domain, wait_for
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import LATCHED_QOS, LOSSLESS_QOS
-from pkm_description.ros.testing import ros_domain, wait_for
-from pkm_description.ros.warm_programs import WarmNode
 from pkm_identification.online.stream import OnlineStream
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
+from warm_programs import WarmNode
 
 
 def test_a_load_is_named_live_as_from_a_file(srs: Machine, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from pkm_bringup.viewer.moment import ForceColors
 from pkm_description.arrays import Array
 from pkm_description.export.link_shapes import LinkPoses
 from pkm_description.machine import Machine
@@ -14,9 +15,8 @@ from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.metrics import matching
 from scipy.spatial.transform import Rotation
 
-from pkm_bringup.pictures.runs import recorded_run
-from pkm_bringup.pictures.studio import DrawnBody, Studio
-from pkm_bringup.viewer.moment import ForceColors
+from pictures.runs import recorded_run
+from pictures.studio import DrawnBody, Studio
 from pkm_description import load_machine, profile
 from pkm_estimation import estimate
 

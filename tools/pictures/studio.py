@@ -17,7 +17,7 @@ from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShap
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Leg, Machine
 
-from pkm_bringup.pictures.results import STYLE, save
+from pictures.results import STYLE, save
 
 _COLUMNS = 5
 #: the machine's diagonal in the picture's world, m: light and shadow suit this size

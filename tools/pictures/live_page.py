@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from node_processes import NodeProcess
 from PIL import Image
 from pkm_description.errors import PkmError
-from pkm_description.ros.testing import NodeProcess
 
 #: nothing but the page itself: no screen, no GPU, no connections of the browser's own
 _FLAGS = (

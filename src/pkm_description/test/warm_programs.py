@@ -2,7 +2,7 @@
 
 A process of this file imports them once and is copied (``fork``) for every program: one to three seconds of processor
 time less for each. What runs is the installed script itself, with its own arguments, folder, environment, session and
-signals. Tests of how a program starts use :class:`~pkm_description.ros.testing.NodeProcess`, which starts it anew.
+signals. Tests of how a program starts use :class:`~node_processes.NodeProcess`, which starts it anew.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pkm_description.ros.testing import NodeProcess, ros_environment
+from node_processes import NodeProcess, ros_environment
 
 #: what most programs import; those of packages that are not installed are left out
 _IMPORTED = (
@@ -82,7 +82,7 @@ class _Server:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, '-P', '-m', __spec__.name if __spec__ else __name__],
+            [sys.executable, __file__],
             env=os.environ | {'OPENBLAS_NUM_THREADS': '1', 'PYTHONUNBUFFERED': '1'},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
@@ -154,7 +154,7 @@ def run_program(
 
 
 class WarmNode(NodeProcess):
-    """An executable of an installed package, as :class:`~pkm_description.ros.testing.NodeProcess`."""
+    """An executable of an installed package, as :class:`~node_processes.NodeProcess`."""
 
     def _start(self, words: Sequence[str], log: str) -> WarmProcess:
         return _server().start(words, ros_environment(), Path.cwd(), log, log)

@@ -1,4 +1,4 @@
-"""Command ``make_pictures``: pictures and animation of the documentation, from real runs with fixed seeds."""
+"""Command ``./pkm pictures``: pictures and animation of the documentation, from real runs with fixed seeds."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ Maker = Callable[[Path, argparse.Namespace], list[str]]
 
 
 def _gallery(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.studio import gallery
+    from pictures.studio import gallery
 
     return gallery(folder / 'gallery.png')
 
 
 def _estimation(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.results import estimate_against_baseline
+    from pictures.results import estimate_against_baseline
 
     return estimate_against_baseline(folder / 'estimate_against_baseline.png')
 
 
 def _identification(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.results import identification
+    from pictures.results import identification
 
     return identification(folder / 'identification.png')
 
 
 def _animation(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.animation import animation
+    from pictures.animation import animation
 
     return animation(folder / 'animation.webp')
 
 
 def _live_page(folder: Path, _options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.live_page import live_page
+    from pictures.live_page import live_page
 
     return live_page(folder / 'live_page.png', folder / 'live_page_fault.png')
 
 
 def _demo(folder: Path, options: argparse.Namespace) -> list[str]:
-    from pkm_bringup.pictures.results import demo_run
+    from pictures.results import demo_run
 
     if options.demo is None:
         return ['left out: give --demo DIRECTORY, that of a run of ./pkm demo output:=DIRECTORY']
@@ -64,7 +64,7 @@ PICTURES: dict[str, Maker] = {
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog='make_pictures', description=__doc__)
+    parser = argparse.ArgumentParser(prog='./pkm pictures', description=__doc__)
     parser.add_argument('pictures', nargs='*', metavar='PICTURE', help=f'which (default: all): {", ".join(PICTURES)}')
     parser.add_argument('-o', '--output', type=Path, required=True, help='folder; pictures there are overwritten')
     parser.add_argument('--demo', type=Path, help='directory of a finished demo, for its picture')

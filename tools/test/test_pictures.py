@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_bringup.pictures.cli import main
+from pictures.cli import main
 from pkm_bringup.viewer.moment import LIMIT, NEUTRAL, PULL, PUSH, ForceColors
 from pkm_description.loading import load_machine
 

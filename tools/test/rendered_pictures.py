@@ -9,7 +9,7 @@ from pkm_description.loading import load_machine
 
 def studio(name: str) -> object:
     try:
-        from pkm_bringup.pictures.studio import Studio
+        from pictures.studio import Studio
 
         return Studio(load_machine(name), (160, 140))
     except Exception as error:  # MuJoCo says it in its own words, whatever library is missing
@@ -18,7 +18,7 @@ def studio(name: str) -> object:
 
 @pytest.mark.parametrize('name', ['palida', 'khalifa_3prr', 'double_pendulum'])
 def test_machine_stands_on_a_white_floor(name: str) -> None:
-    from pkm_bringup.pictures.studio import DrawnBody
+    from pictures.studio import DrawnBody
 
     with studio(name) as one:
         image = np.asarray(one.take([DrawnBody(one.shapes.shapes, one.shapes.home())]).convert('L'))
@@ -33,7 +33,7 @@ def test_machine_stands_on_a_white_floor(name: str) -> None:
 
 
 def test_what_one_looks_through_shows_what_is_behind() -> None:
-    from pkm_bringup.pictures.studio import DrawnBody
+    from pictures.studio import DrawnBody
 
     with studio('srs') as one:
         shapes, home = one.shapes.shapes, one.shapes.home()

@@ -6,12 +6,11 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from pkm_bringup.simulation import SimulationRecord, simulate
+from pkm_bringup.simulation.cli import write_record
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_identification.recording.recording import Recording
-
-from pkm_bringup.simulation import SimulationRecord, simulate
-from pkm_bringup.simulation.cli import write_record
 
 
 def recorded_run(machine: Machine, motion: PlatformMotion, seed: int) -> RecordedData:

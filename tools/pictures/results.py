@@ -11,6 +11,8 @@ from ament_index_python.packages import get_package_share_directory
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
+from pkm_bringup.simulation import simulate
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_description.report import page
@@ -20,9 +22,7 @@ from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.metrics import matching
 from pkm_identification.result import IdentificationResult
 
-from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
-from pkm_bringup.pictures.runs import recorded_run, recording_of
-from pkm_bringup.simulation import simulate
+from pictures.runs import recorded_run, recording_of
 from pkm_description import load_machine, profile
 from pkm_estimation import estimate
 from pkm_identification import identify

@@ -1,1 +1,0 @@
-"""Pictures for the documentation, made from real runs with seeds: program ``make_pictures``."""

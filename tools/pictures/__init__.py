@@ -1,0 +1,1 @@
+"""Pictures for the documentation, made from real runs with seeds: ``./pkm pictures``."""
