@@ -15,7 +15,7 @@ from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import joint_key, read_yaml
 from pkm_description.machine import Machine, Pose
-from pkm_description.skeleton.file_parts import home_text, vector
+from pkm_description.skeleton.text import home_text, vector
 
 
 def with_admissible_home(
