@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from math import isfinite
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import yaml
 
@@ -56,24 +55,11 @@ def section(kind: type[Settings]) -> Any:
 class Settings:
     """Base of a frozen dataclass of :func:`setting` and :func:`section`; checks types, ranges and choices.
 
-    Attributes
-    ----------
-    moved : what to write in place of names that were settings once
-
     Raises
     ------
     ConfigurationError
         Naming the setting, its value and what is allowed.
     """
-
-    moved: ClassVar[Mapping[str, str]] = MappingProxyType({})
-
-    def __new__(cls: type[AnySettings], *_values: Any, **named: Any) -> AnySettings:
-        """Refuse names that have moved, with the new one."""
-        for name, value in named.items():
-            if not isinstance(value, Settings):
-                _require_here(cls, name)
-        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -94,7 +80,6 @@ class Settings:
         """
         known, given = settings_of(cls), _flat(values)
         for name, value in given.items():
-            _require_here(cls, name)
             if any(own.startswith(f'{name}.') for own in known):
                 raise ConfigurationError(f'{name} = {value!r}: is a section, needs names and values')
             if name not in known:
@@ -106,7 +91,8 @@ class Settings:
         found: dict[str, Any] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            found[entry.name] = value.mapping() if isinstance(value, Settings) else _listed(value)
+            listed = list(value) if isinstance(value, tuple) else value
+            found[entry.name] = value.mapping() if isinstance(value, Settings) else listed
         return found
 
     @classmethod
@@ -161,11 +147,6 @@ def settings_of(kind: type[Settings]) -> dict[str, Field[Any]]:
     return found
 
 
-def _require_here(kind: type[Settings], name: str) -> None:
-    if name in kind.moved:
-        raise ConfigurationError(f'{name!r} is no setting any more: {kind.moved[name]}')
-
-
 def _build(kind: type[AnySettings], values: Mapping[str, Any]) -> AnySettings:
     """Settings from names, those of sections with a dot, and values."""
     own = {name: value for name, value in values.items() if '.' not in name}
@@ -192,10 +173,6 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = value
     return found
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def default_of(entry: Field[Any]) -> Any:

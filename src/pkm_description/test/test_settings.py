@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from pkm_description.errors import ConfigurationError
@@ -106,9 +104,7 @@ def test_files_that_are_wrong_are_named(tmp_path: Path, text: str, words: str) -
 
 @dataclass(frozen=True)
 class Staged(Settings):
-    """Settings with a section, one of which once was called otherwise."""
-
-    moved: ClassVar[Mapping[str, str]] = MappingProxyType({'old_rate': 'write first.rate', 'first': 'write first.law'})
+    """Settings with a section."""
 
     first: Example = section(Example)  # noqa: RUF009
     name: str = setting('a', 'which')
@@ -137,15 +133,6 @@ def test_sections_of_a_parameter_file(tmp_path: Path) -> None:
     path.write_text('first: {rate: 500.0}')
     with pytest.raises(ConfigurationError, match=r'first\.rate = 500.0: must be a number from 1 to 100'):
         Staged.from_file(path, 'me')
-
-
-@pytest.mark.parametrize('name', ['old_rate', 'first'])
-def test_names_that_have_moved_say_the_new_one(name: str) -> None:
-    words = f"'{name}' is no setting any more: write first"
-    with pytest.raises(ConfigurationError, match=words):
-        Staged.from_mapping({name: 20.0})
-    with pytest.raises(ConfigurationError, match=words):
-        Staged(**{name: 20.0})
 
 
 def test_what_is_no_section_is_refused() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import ClassVar
 
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws.registry import friction_law_names
@@ -218,15 +215,6 @@ class JudgementSettings(Settings):
     )
 
 
-#: sections of settings that once stood by themselves under the same name
-_SECTION_OF = {
-    'columns': ('identical_legs', 'friction', 'friction_law', 'terms', 'extend', 'fixed', 'rank_tolerance'),
-    'rows': ('dead_band',),
-    'estimator': ('physical', 'keep_base_values', 'platform_uncertainty', 'leg_uncertainty'),
-    'judgement': ('max_relative_std',),
-}
-
-
 @dataclass(frozen=True)
 class IdentificationConfig(Settings):
     """How to identify, stage by stage; every setting carries its description and range as metadata.
@@ -240,16 +228,6 @@ class IdentificationConfig(Settings):
     --------
     >>> IdentificationConfig.from_mapping({'columns.terms': ['offset'], 'motion.cutoff_frequency': 20.0})
     """
-
-    moved: ClassVar[Mapping[str, str]] = MappingProxyType({
-        **{name: f'write {stage}.{name}' for stage, names in _SECTION_OF.items() for name in names},
-        'motion_source': "write motion.source, and 'low_pass' in place of 'forward_kinematics'",
-        'motion_cutoff_frequency': 'write motion.cutoff_frequency',
-        'force_cutoff_frequency': 'write rows.cutoff_frequency',
-        'fourier_base_frequency': "write motion.source = 'fourier' and motion.base_frequency",
-        'fourier_harmonics': 'write motion.harmonics',
-        'estimator': 'write estimator.method',
-    })  # fmt: skip
 
     motion: MotionSettings = section(MotionSettings)  # noqa: RUF009
     columns: ColumnSettings = section(ColumnSettings)  # noqa: RUF009

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from itertools import pairwise
@@ -49,7 +49,6 @@ def declare_settings(
     ParameterError, ConfigurationError
         A value given at start does not fit; names the parameter, the value and what is allowed.
     """
-    _refuse_moved(node, settings.moved)
     values = {}
     for name, entry in settings_of(settings).items():
         if names is not None and name not in names:
@@ -106,15 +105,6 @@ def current_settings(
     values |= {parameter.name: parameter.value for parameter in changes if parameter.name in values}
     # an empty list has no type in ROS
     return settings.from_mapping({name: [] if value is None else value for name, value in values.items()})
-
-
-def _refuse_moved(node: Node, moved: Mapping[str, str]) -> None:
-    """Refuse values for names that are no parameters any more; ROS would ignore them without a word."""
-    for name, new in moved.items():
-        value = node.declare_parameter(name, None, ParameterDescriptor(dynamic_typing=True)).value
-        node.undeclare_parameter(name)
-        if value is not None:
-            raise ParameterError(f'parameter {name} = {value!r} is no setting any more: {new}')
 
 
 def declare(
