@@ -103,5 +103,5 @@ def six_axis_sinusoids(machine: Machine, translation: float = 0.05, rotation: fl
     speeds = np.zeros((6, 8))
     speeds[np.arange(6), harmonics - 1] = amplitudes * harmonics * 2.0 * np.pi * base_frequency
     return FourierSeries(
-        machine.home, speeds * np.cos(phases)[:, None], -speeds * np.sin(phases)[:, None], base_frequency
+        speeds * np.cos(phases)[:, None], -speeds * np.sin(phases)[:, None], base_frequency, home=machine.home
     )

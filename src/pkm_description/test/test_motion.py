@@ -75,7 +75,7 @@ def check_home_at_rest(motion: PlatformMotion, home: Pose) -> None:
 def some_series(home: Pose = TILTED_HOME) -> FourierSeries:
     random = np.random.default_rng(5)
     sine, cosine = 0.2 * random.normal(size=(2, 6, 4))
-    return FourierSeries(home, sine, cosine, 0.25, 2, 1.0, 1.5, np.full(6, 0.1))
+    return FourierSeries(sine, cosine, 0.25, 2, 1.0, 1.5, np.full(6, 0.1), home=home)
 
 
 def test_envelope_is_smooth_and_flat_at_its_ends() -> None:

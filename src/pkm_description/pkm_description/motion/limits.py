@@ -144,9 +144,8 @@ def largest_scale(
     machine: Machine,
     motion_of_scale: Callable[[float], PlatformMotion],
     margin: float,
-    upper: float = 1.0,
 ) -> float:
-    """Largest factor <= ``upper`` for which a motion uses at most ``1 - margin`` of every limit.
+    """Largest factor <= 1 for which a motion uses at most ``1 - margin`` of every limit.
 
     Parameters
     ----------
@@ -170,14 +169,14 @@ def largest_scale(
         reason = str(use)
         return use.largest <= 1.0 - margin
 
-    if allowed(upper):
-        return upper
+    if allowed(1.0):
+        return 1.0
     if not allowed(0.0):
         raise KinematicsError(
             f'{machine.name}: standing at home uses more than {1.0 - margin:.0%} of a leg limit '
             f'({limit_use(machine, motion_of_scale(0.0))})'
         )
-    inside, outside = 0.0, upper
+    inside, outside = 0.0, 1.0
     for _ in range(20):  # bisection; each step evaluates the whole motion at once
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if allowed(middle) else (inside, middle)

@@ -53,14 +53,7 @@ def mp1_profile(
     full = CircleAndRock(machine.home, duration, fade_in=fade_in, fade_out=fade_out)
 
     def scaled(scale: float) -> CircleAndRock:
-        return CircleAndRock(
-            full.home,
-            duration,
-            radius=scale * full.radius,
-            rate_amplitude=scale * full.rate_amplitude,
-            fade_in=fade_in,
-            fade_out=fade_out,
-        )
+        return replace(full, radius=scale * full.radius, rate_amplitude=scale * full.rate_amplitude)
 
     # periodic after the fade-in, so both fades and one period of the circle show every extreme
     times = np.arange(0.0, duration, 0.05)
@@ -69,11 +62,7 @@ def mp1_profile(
 
 
 def mp1(
-    machine: Machine,
-    duration: float = 100.0,
-    rate: float = 100.0,
-    fade_in: float = 10.0,
-    fade_out: float = 10.0,
+    machine: Machine, duration: float = 100.0, rate: float = 100.0, fade_in: float = 10.0, fade_out: float = 10.0
 ) -> PlatformMotion:
     """Samples of :func:`mp1_profile`: ``duration`` s at ``rate`` Hz, ending at home at rest."""
     return mp1_profile(machine, duration, fade_in, fade_out).evaluate(sample_times(duration, rate))
@@ -87,13 +76,9 @@ def mp2_profile(
     The paper's recording is not public; see :class:`RollPitchSines`. Scaled like :func:`mp1_profile`.
     """
     times = np.arange(0.0, duration, 0.05)
-
-    def scaled(scale: float) -> RollPitchSines:
-        return RollPitchSines(
-            machine.home, duration, seed, scale=scale, fade_in=fade_in, fade_out=fade_out
-        )
-
-    return scaled(largest_scale(machine, lambda scale: scaled(scale).evaluate(times), MARGIN))
+    full = RollPitchSines(machine.home, duration, seed, fade_in=fade_in, fade_out=fade_out)
+    scale = largest_scale(machine, lambda scale: replace(full, scale=scale).evaluate(times), MARGIN)
+    return replace(full, scale=scale)
 
 
 def drives_profile(
@@ -101,16 +86,10 @@ def drives_profile(
 ) -> DriveSines:
     """Sines of the drives, for machines of any freedom; scaled like :func:`mp1_profile`."""
     times = np.arange(0.0, duration, 0.05)
-    swinging = without_redundant_legs(machine)
-
-    def scaled(scale: float) -> DriveSines:
-        return DriveSines(swinging, duration, scale, seed, fade_in, fade_out)
-
-    def with_room(scale: float) -> PlatformMotion:
-        # between these times the condition number may rise a little
-        return replace(scaled(scale), condition_ratio=0.8 * scaled(scale).condition_ratio).evaluate(times)
-
-    return scaled(largest_scale(machine, with_room, MARGIN))
+    full = DriveSines(without_redundant_legs(machine), duration, 1.0, seed, fade_in, fade_out)
+    # between these times the condition number may rise a little
+    with_room = replace(full, condition_ratio=0.8 * full.condition_ratio)
+    return full.scaled(largest_scale(machine, lambda scale: with_room.scaled(scale).evaluate(times), MARGIN))
 
 
 def fourier_profile(
@@ -185,25 +164,21 @@ def profile(
         names = ', '.join(PROFILE_NAMES)
         raise ArgumentError(f'the first argument is a {type(name).__name__}, expected one of {names}')
     require_machine(machine, 'the second argument')
-    if name == 'mp1':
-        fade = min(10.0, duration / 4)
-        return mp1(machine, duration, rate, fade, fade)
-    if name == 'mp2':
-        fade = min(5.0, duration / 4)
-        return mp2_profile(machine, duration, seed, fade, fade).evaluate(sample_times(duration, rate))
-    if name == 'drives':
-        fade = min(3.0, duration / 4)
-        return drives_profile(machine, duration, seed, fade, fade).evaluate(sample_times(duration, rate))
-    if name in ('fourier', 'fourier_validation'):
-        series = fourier_profile(machine, duration, seed, validation=name == 'fourier_validation')
-        return series.evaluate(sample_times(duration, rate))
-    if name == 'fast_and_slow':
-        return fast_and_slow_profile(machine, duration, seed).evaluate(sample_times(duration, rate))
-    if name == 'hold':
-        return CircleAndRock(
+    if name not in PROFILE_NAMES:
+        raise ArgumentError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')
+    long, middle, short = (min(fade, duration / 4) for fade in (10.0, 5.0, 3.0))
+    source = {
+        'mp1': lambda: mp1_profile(machine, duration, long, long),
+        'mp2': lambda: mp2_profile(machine, duration, seed, middle, middle),
+        'drives': lambda: drives_profile(machine, duration, seed, short, short),
+        'fourier': lambda: fourier_profile(machine, duration, seed),
+        'fourier_validation': lambda: fourier_profile(machine, duration, seed, validation=True),
+        'fast_and_slow': lambda: fast_and_slow_profile(machine, duration, seed),
+        'hold': lambda: CircleAndRock(
             machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0
-        ).evaluate(sample_times(duration, rate))
-    raise ArgumentError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')
+        ),
+    }[name]()  # fmt: skip
+    return source.evaluate(sample_times(duration, rate))
 
 
 @dataclass(frozen=True)
