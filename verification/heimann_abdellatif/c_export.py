@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.export.c_code import c_text
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.nodes.export_machine import c_text
 
 from verification.check import Check, at_most, not_reachable, relative_error
 from verification.heimann_abdellatif.dynamics import with_friction_everywhere

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 import pytest
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
+from pkm_description.export.texts import not_expressed
 from pkm_description.kinematics import drive_positions, joint_motion
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine

@@ -53,7 +53,7 @@ def bounded_yaml(text: str, loader: Any = None) -> Any:
         raise UnreadableYamlError(_TOO_DEEP) from None
 
 
-def bounded_file(path: Path, loader: Any = None) -> Any:
+def bounded_file(path: Path) -> Any:
     """Content of a YAML file, see :func:`bounded_yaml`; of a long one no more is read than tells that it is long.
 
     Raises
@@ -61,7 +61,7 @@ def bounded_file(path: Path, loader: Any = None) -> Any:
     OSError, UnicodeDecodeError
         It cannot be read, or is no text.
     """
-    return bounded_yaml(bounded_text(path), loader)
+    return bounded_yaml(bounded_text(path))
 
 
 def bounded_text(path: Path) -> str:

@@ -199,11 +199,6 @@ class JointStateReader:
         """
         return cls(machine.actuated_joint_names, machine.passive_joint_names, machine.driver)
 
-    @classmethod
-    def of_all_joints(cls, machine: Machine) -> JointStateReader:
-        """Reader of all joints (J,), leg by leg, of streams in the suite's convention."""
-        return cls(machine.joint_names)
-
     def order(self, names: Sequence[str]) -> JointOrder:
         """Order of a joint state with these names (M); remembered, as most messages have the same.
 

@@ -10,12 +10,11 @@ import pytest
 from hand_built_machines import heimann_check_robot, hexapod, polar, turned_link_frames
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError
-from pkm_description.export.c_code import c_text
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, Pose
-from pkm_description.nodes.export_machine import main
+from pkm_description.nodes.export_machine import c_text, main
 
 from verification.heimann_abdellatif.c_export import build, compiler, run
 

@@ -11,8 +11,7 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.drawing import leg_bars
 from pkm_description.export.gazebo_files import write_gazebo_files
-from pkm_description.export.mjcf import mjcf_text
-from pkm_description.export.mjcf_parts import add_inertial
+from pkm_description.export.mjcf import add_inertial, mjcf_text
 from pkm_description.export.ros2_control import read_hardware_parameters
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_systems import SdfOptions

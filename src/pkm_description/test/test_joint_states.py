@@ -81,5 +81,5 @@ def test_readers_of_a_machine() -> None:
     of_drives = JointStateReader.of_drives(machine).order(everything)
     assert of_drives.unknown == ()
     assert of_drives.by_joint(values).tolist() == [everything.index(name) for name in machine.actuated_joint_names]
-    backwards = JointStateReader.of_all_joints(machine).order(everything[::-1])
+    backwards = JointStateReader(machine.joint_names).order(everything[::-1])
     assert backwards.by_joint(values[::-1]).tolist() == values.tolist()

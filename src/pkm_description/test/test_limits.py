@@ -173,8 +173,8 @@ def machine_file(tmp_path: Path, text: str) -> Path:
 
 def test_machine_files_give_cones(tmp_path: Path) -> None:
     path = machine_file(tmp_path, '\nball_joint: {cone: [0.5, 0.5, 0.5, 0.6, 0.5, 0.5]}\n')
-    assert [leg.ball_cone for leg in load_machine(path).legs] == [0.5, 0.5, 0.5, 0.6, 0.5, 0.5]
-    assert all(leg.ball_cone == np.inf for leg in MACHINE.legs)
+    assert [leg.end.cone for leg in load_machine(path).legs] == [0.5, 0.5, 0.5, 0.6, 0.5, 0.5]
+    assert all(leg.end.cone == np.inf for leg in MACHINE.legs)
 
 
 @pytest.mark.parametrize(

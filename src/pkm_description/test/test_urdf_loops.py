@@ -70,9 +70,9 @@ def test_round_trip_agrees_with_pinocchio(form, tmp_path):
 
 
 def test_loops_name_frames_of_the_urdf_and_the_drives():
-    files = urdf_with_loops(load_machine('srs'))
-    links = {link.get('name') for link in ElementTree.fromstring(files.urdf).findall('link')}
-    content = yaml.safe_load(files.loops)
+    urdf, loops = urdf_with_loops(load_machine('srs'))
+    links = {link.get('name') for link in ElementTree.fromstring(urdf).findall('link')}
+    content = yaml.safe_load(loops)
     assert content['type'] == ['3d'] * 6
     assert {frame for pair in content['closed_loop'] for frame in pair} <= links
     assert content['name_mot'] == [f'leg{number}_prismatic' for number in range(1, 7)]
@@ -80,7 +80,7 @@ def test_loops_name_frames_of_the_urdf_and_the_drives():
 
 def test_pins_become_hinges_or_revolute_constraints():
     machine = load_machine('khalifa_3prr')
-    assert yaml.safe_load(urdf_with_loops(machine).loops)['type'] == ['6d'] * 3
+    assert yaml.safe_load(urdf_with_loops(machine)[1])['type'] == ['6d'] * 3
     constraints = ElementTree.fromstring(urdf_with_constraints(machine)).findall('constraint')
     assert [one.get('type') for one in constraints] == ['revolute'] * 3
     assert {one.find('parent_axis').get('xyz') for one in constraints} == {'0 0 1'}

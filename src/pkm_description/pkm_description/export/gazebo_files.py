@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -28,25 +28,12 @@ _KINDS = {
 _COMMANDS = {'force': 'joint/{}/cmd_force', 'position': 'joint/{}/0/cmd_pos'}
 
 
-@dataclass(frozen=True)
-class GazeboFiles:
-    """Where the files are.
-
-    Attributes
-    ----------
-    world : world with the machine, for a server of its own
-    model : the machine alone, for a world that runs already
-    bridge : configuration of ros_gz_bridge
-    """
+class GazeboFiles(NamedTuple):
+    """Paths: a world with the machine, the machine alone for a world that runs, configuration of ros_gz_bridge."""
 
     world: Path
     model: Path
     bridge: Path
-
-    @property
-    def all(self) -> tuple[Path, ...]:
-        """In the order of the attributes."""
-        return self.world, self.model, self.bridge
 
 
 def write_gazebo_files(
@@ -66,7 +53,7 @@ def write_gazebo_files(
         sdf_text(machine, dataclasses.replace(options, world=False)),
         bridge_yaml(machine, options, clock),
     )
-    for path, text in zip(files.all, texts, strict=True):
+    for path, text in zip(files, texts, strict=True):
         write_text(path, text)
     return files
 

@@ -31,7 +31,6 @@ from pkm_description.export.drawing import (
     rail,
     ring,
 )
-from pkm_description.export.limits_of_formats import add_provenance
 from pkm_description.export.rest import RestConfiguration, start_configuration
 from pkm_description.export.sdf_parts import (
     PKM_NAMESPACE,
@@ -51,7 +50,7 @@ from pkm_description.export.sdf_parts import (
     with_unique_links,
 )
 from pkm_description.export.sdf_systems import SdfOptions, add_model_systems, add_weld, add_world_systems
-from pkm_description.export.texts import numbers
+from pkm_description.export.texts import add_provenance, numbers
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Closure, Leg, Machine, RigidBody

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from xml.etree.ElementTree import Element, SubElement
@@ -14,11 +13,11 @@ from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.export.drawing import COLORS, Bar
 from pkm_description.export.sdf_systems import GazeboVersion
-from pkm_description.export.texts import numbers
+from pkm_description.export.texts import SMALL_MASS, numbers
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.loading.checks import exported_names
 from pkm_description.machine import ImuSensor, Joint, Machine, RigidBody
-from pkm_description.machine.machine import ClosureEnd, closure_ends
+from pkm_description.machine.machine import ClosureEnd, closure_ends, with_joints
 
 #: share of a body's mass that each link gets first: much lighter ones make the equations of motion worse conditioned
 _FIRST_SHARE = 1e-3
@@ -26,8 +25,8 @@ _FIRST_SHARE = 1e-3
 #: below this mass [kg] physics engines and converters take a link for massless
 _LEAST_MASS = 1e-5
 
-#: kg and kg m^2 of bodies without mass, and of links at the base, whose mass no force shows
-SMALL_MASS, _SMALL_INERTIA = 1e-4, 1e-7
+#: kg m^2 of bodies without mass
+_SMALL_INERTIA = 1e-7
 #: of our own elements in the SDF, which Gazebo hands on without looking at them
 PKM_NAMESPACE = 'urn:pkm-suite:sdf:1'
 
@@ -156,7 +155,7 @@ def with_unique_links(machine: Machine) -> Machine:
         if joint.body.name in fixed:
             names[joint.body.name] = unused_name(joint.body.name, fixed | bodies, '_link')
             bodies.add(names[joint.body.name])
-    return dataclasses.replace(machine, legs=tuple(leg.with_body_names(names) for leg in machine.legs))
+    return replace(machine, legs=tuple(leg.with_body_names(names) for leg in machine.legs))
 
 
 class ExportError(PkmError):
@@ -165,13 +164,9 @@ class ExportError(PkmError):
 
 def with_least_masses(machine: Machine) -> Machine:
     """The machine as SDF has it: bodies without mass get a little, because engines take no others."""
-    legs = tuple(
-        replace(leg, joints=tuple(
-            joint if joint.body.mass > 0.0 else replace(joint, body=_small(joint.body.name)) for joint in leg.joints
-        ))
-        for leg in machine.legs
-    )  # fmt: skip
-    return replace(machine, legs=legs)
+    return with_joints(
+        machine, lambda joint: joint if joint.body.mass > 0.0 else replace(joint, body=_small(joint.body.name))
+    )
 
 
 def moving_bodies(machine: Machine) -> list[RigidBody]:

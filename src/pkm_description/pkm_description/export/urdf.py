@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, next_joints, platform_joint_points
-from pkm_description.export.limits_of_formats import add_provenance
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
-from pkm_description.export.texts import numbers
+from pkm_description.export.texts import add_provenance, numbers
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody

@@ -27,7 +27,7 @@ from pkm_description.export.urdf import add_chain_joint, add_inertial, add_joint
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
-from pkm_description.machine import Closure, Machine, RigidBody
+from pkm_description.machine import Machine, RigidBody
 from pkm_description.writing import make_folder, write_text
 
 #: of the link that stands still
@@ -39,23 +39,15 @@ _CONSTRAINT_TYPES = {'ball': 'spherical', 'pin': 'revolute', 'universal': 'unive
 _HINGES = {'pin': ('0 0 1',), 'universal': ('1 0 0', '0 1 0')}
 
 
-@dataclass(frozen=True)
-class UrdfWithLoops:
-    """A URDF tree, and the YAML text with its cut loops."""
-
-    urdf: str
-    loops: str
-
-
-def urdf_with_loops(machine: Machine) -> UrdfWithLoops:
-    """Write a machine as a URDF tree and a YAML file with its cut loops.
+def urdf_with_loops(machine: Machine) -> tuple[str, str]:
+    """Write a machine as a URDF tree, and the YAML text with its cut loops.
 
     Balls are loops of type ``3d``. Pins and universal joints are hinges of the tree, without mass, that end in a loop
     of type ``6d``.
     """
     robot = _tree(machine)
     pairs, kinds = [], []
-    for closure in _closures(machine):
+    for closure in machine.closures:
         ends = [f'{closure.name}_a', f'{closure.name}_b']
         body = closure.body
         point, rotation = closure.point, closure.rotation_body
@@ -76,13 +68,13 @@ def urdf_with_loops(machine: Machine) -> UrdfWithLoops:
         'closed_loop': pairs, 'type': kinds, 'name_mot': [joint.name for joint in machine.actuated_joints],
     }  # fmt: skip
     head = f'# Cut loops of {machine.name}, written by export_machine: frames that coincide, and driven joints\n'
-    return UrdfWithLoops(_text(robot), head + yaml.safe_dump(content, sort_keys=False, width=110))
+    return _text(robot), head + yaml.safe_dump(content, sort_keys=False, width=110)
 
 
 def urdf_with_constraints(machine: Machine) -> str:
     """Write a machine as a URDF whose loops are closed by ``<constraint>`` elements."""
     robot = _tree(machine)
-    for closure in _closures(machine):
+    for closure in machine.closures:
         element = SubElement(robot, 'constraint', name=closure.name, type=_CONSTRAINT_TYPES[closure.kind])
         axes = {'pin': ('0 0 1', '0 0 1'), 'universal': ('1 0 0', '0 1 0')}.get(closure.kind)
         for place, (side, link, point, rotation) in enumerate((
@@ -99,16 +91,11 @@ def urdf_with_constraints(machine: Machine) -> str:
 
 def write_urdf_with_loops(machine: Machine, directory: Path) -> tuple[Path, Path]:
     """Write ``robot.urdf`` and ``robot.yaml`` into a directory; returns both paths."""
-    files = urdf_with_loops(machine)
     make_folder(directory)
     paths = directory / 'robot.urdf', directory / 'robot.yaml'
-    for path, text in zip(paths, (files.urdf, files.loops), strict=True):
+    for path, text in zip(paths, urdf_with_loops(machine), strict=True):
         write_text(path, text)
     return paths
-
-
-def _closures(machine: Machine) -> list[Closure]:
-    return [closure for leg in machine.legs for closure in leg.closures]
 
 
 def _tree(machine: Machine) -> Element:

@@ -359,11 +359,10 @@ class Comparison:
         """Forces of the machine's drives for rates and accelerations of the independent ones, on these."""
         columns = [self._column(self._mechanism.joints[drive].name) for drive in self._mechanism.drives]
         share = source.per_drive[columns]
-        bias = np.zeros(len(columns))
         if len(columns) > len(self._independent):
             raise PkmError('forces of redundant drives are compared elsewhere')
         motion = motion_from_drives(
-            self._machine, np.zeros(1), positions[None], (share @ rates)[None], (share @ accelerations + bias)[None]
+            self._machine, np.zeros(1), positions[None], (share @ rates)[None], (share @ accelerations)[None]
         )
         forces = inverse_dynamics(self._machine, motion)[0]
         own: Array = share.T @ forces

@@ -87,7 +87,7 @@ def _not_computed(error: KinematicsError) -> str:
     return f'could not be computed: {error}'
 
 
-def base_parameter_lines(machine: Machine, digits: int = 6) -> list[str]:
+def base_parameter_lines(machine: Machine) -> list[str]:
     """Base parameters of the rigid bodies with their values, and what no force shows.
 
     Bodies of different legs share their parameters where the file gives them the same.
@@ -100,15 +100,12 @@ def base_parameter_lines(machine: Machine, digits: int = 6) -> list[str]:
     base = base_parameters(machine, groups)
     values = base.values(full)
     lines = [f'{len(base)} base parameters (kg, kg m, kg m^2) of {len(full)} parameters']
-    lines += [f'{value:14.{digits}g}  {text}' for value, text in zip(values, base.texts(digits), strict=True)]
+    lines += [f'{value:14.6g}  {text}' for value, text in zip(values, base.texts(6), strict=True)]
     silent = [base.full_names[index] for index in base.absent]
     lines += ['', f'{len(base.dependent)} changes that no force shows']
-    lines += [f'  {text}' for text in base.null_texts(digits)[len(silent) :]]
-    return [*lines, '', f'{len(silent)} parameters without any force', *_wrapped(silent)]
-
-
-def _wrapped(words: Sequence[str]) -> list[str]:
-    return textwrap.wrap(', '.join(words), 118, initial_indent='  ', subsequent_indent='  ')
+    lines += [f'  {text}' for text in base.null_texts(6)[len(silent) :]]
+    wrapped = textwrap.wrap(', '.join(silent), 118, initial_indent='  ', subsequent_indent='  ')
+    return [*lines, '', f'{len(silent)} parameters without any force', *wrapped]
 
 
 def _structure(machine: Machine) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.machine import Joint, Machine
+from pkm_description.report.words import text_table
 
 
 def drive_lines(machine: Machine, positions: Array, forces: Array | None) -> list[str]:
@@ -103,12 +104,5 @@ def _bound(value: float, unit: str) -> str:
 
 
 def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Columns of equal width, the first to the left, numbers to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        '  '.join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    """Lines of a table without a rule."""
+    return text_table(rows[0], rows[1:], indent='', rule=False).splitlines()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
@@ -188,7 +187,7 @@ def with_gravity(machine: Machine, gravity: Array) -> Machine:
     gravity = np.asarray(gravity, dtype=float)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():
         raise ValueError(f'gravity = {gravity}: expected three numbers, m/s^2 in base_link axes')
-    return dataclasses.replace(machine, gravity=gravity)
+    return replace(machine, gravity=gravity)
 
 
 def with_payload(machine: Machine, payload: RigidBody) -> Machine:
@@ -205,7 +204,7 @@ def with_payload(machine: Machine, payload: RigidBody) -> Machine:
     """
     if not machine.has_platform:
         raise ValueError(f'{machine.name} is an open chain: there is no platform to carry a payload')
-    return dataclasses.replace(machine, platform=joined(machine.platform, payload))
+    return replace(machine, platform=joined(machine.platform, payload))
 
 
 def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) -> Machine:
@@ -215,22 +214,18 @@ def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) 
     ----------
     friction : friction of a joint; ``lambda joint: joint.friction`` changes nothing
     """
-    legs = tuple(
-        dataclasses.replace(
-            leg, joints=tuple(dataclasses.replace(joint, friction=friction(joint)) for joint in leg.joints)
-        )
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
+    return with_joints(machine, lambda joint: replace(joint, friction=friction(joint)))
 
 
 def without_rotors(machine: Machine) -> Machine:
     """Machine whose rotors have no inertia, as formats and simulators have it that cannot express rotors."""
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
+    return with_joints(machine, lambda joint: replace(joint, rotor_inertia=0.0))
+
+
+def with_joints(machine: Machine, changed: Callable[[Joint], Joint]) -> Machine:
+    """Machine with other joints, each made of the one in its place."""
+    legs = tuple(replace(leg, joints=tuple(map(changed, leg.joints))) for leg in machine.legs)
+    return replace(machine, legs=legs)
 
 
 def joined(first: RigidBody, second: RigidBody) -> RigidBody:

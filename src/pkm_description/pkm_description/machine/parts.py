@@ -260,11 +260,6 @@ class Leg:
         """Closing point (3,) m in ``platform_link``; zero of an open chain. Legs with one closure only."""
         return self.end.other_point if self.closures else np.zeros(3)
 
-    @property
-    def ball_cone(self) -> float:
-        """Tilt [rad] of the ball joint at the platform from where it is at home; infinite where the file gives none."""
-        return self.end.cone if self.closures else np.inf
-
     @cached_property
     def length_at_zero(self) -> float:
         """Distance base joint - tip [m] with all joints at zero; serial legs with one closure only."""

@@ -75,8 +75,8 @@ class PlatformMotion:
         return np.concatenate([self.linear_acceleration, self.angular_acceleration], axis=1)
 
     @classmethod
-    def at_rest(cls, position: Array, rotation_base_platform: Array, time: float = 0.0) -> PlatformMotion:
+    def at_rest(cls, position: Array, rotation_base_platform: Array) -> PlatformMotion:
         """Describe one motionless sample at a pose: position (3,), rotation (3, 3)."""
         zero = np.zeros((1, 3))
         position, rotation = (np.asarray(values, dtype=float)[None] for values in (position, rotation_base_platform))
-        return cls(np.array([time]), position, rotation, zero, zero, zero, zero)
+        return cls(np.zeros(1), position, rotation, zero, zero, zero, zero)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
-from pkm_description.errors import ConfigurationError, PkmError
-from pkm_description.export.c_code import c_text
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.errors import ConfigurationError, KinematicsError, PkmError
 from pkm_description.export.gazebo_files import write_gazebo_files
-from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.ros2_control import (
     HARDWARE,
@@ -26,6 +28,7 @@ from pkm_description.export.ros2_control import (
 )
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_systems import DRIVES, VERSIONS, WORLD, SdfOptions
+from pkm_description.export.texts import not_expressed
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import urdf_with_constraints, write_urdf_with_loops
 from pkm_description.loading import load_machine, machine_names
@@ -45,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         machine = load_machine(options.machine, options.overlay)
         if options.format == 'gazebo':
             directory = options.output or Path(f'{options.model_name or machine.name}_gazebo')
-            for path in write_gazebo_files(machine, sdf_options(options), directory).all:
+            for path in write_gazebo_files(machine, sdf_options(options), directory):
                 print(f'{path} written')
         elif options.format == 'urdf_loops':
             for path in write_urdf_with_loops(machine, options.output or Path(f'{machine.name}_urdf_loops')):
@@ -170,3 +173,76 @@ def _positive(text: str) -> float:
     if not 0.0 < value < float('inf'):
         raise argparse.ArgumentTypeError(f'{text}: a positive number is needed')
     return value
+
+
+def c_text(machine: Machine) -> str:
+    """C99 source with ``int NAME_inverse_dynamics(...)``; its comment says what goes in and what comes out.
+
+    Friction is viscous plus Coulomb; for joints with another law the nearest such pair, as in MJCF.
+
+    Raises
+    ------
+    KinematicsError
+        For other machines than hexapods of universal joint and strut on a ball joint.
+    """
+    if machine.leg_count != 6 or not machine.has_platform or not machine.model.closed_form.all():
+        kinds = {' - '.join(joint.kind for joint in leg.joints) for leg in machine.legs}
+        raise KinematicsError(
+            f'{machine.name}: C code is written for six legs of universal joint and strut on a ball joint; '
+            f'this machine has {machine.leg_count} of {" and ".join(sorted(kinds))}'
+        )
+    template = resources.files('pkm_description.export').joinpath('inverse_dynamics.c.in').read_text(encoding='utf-8')
+    replacements = {
+        '@NAME@': machine.name,
+        '@TABLES@': '\n'.join(_tables(machine)),
+        '@LEGS@': str(machine.leg_count),
+    }
+    for mark, text in replacements.items():
+        template = template.replace(mark, text)
+    return template
+
+
+def _tables(machine: Machine) -> list[str]:
+    """Every number of the machine as C constants."""
+    model, legs = machine.model, machine.leg_count
+
+    def by_leg(values: Array) -> Array:
+        return values.reshape(legs, 3, *values.shape[1:])
+
+    crossed = np.cross(np.eye(3), model.axis[:, None])  # rows: e_i x axis, the matrices of the cross products
+    sine = model.rotation @ crossed
+    tables = {
+        'GRAVITY': machine.gravity,
+        'BASE_POINT': model.translation[::3],
+        'PLATFORM_POINT': model.closure_other_point,
+        # columns of the basis as rows: coordinates of a vector are scalar products with them
+        'LEG_BASIS': np.swapaxes(model.universal_basis, 1, 2),
+        'LEG_SIDE': model.universal_side,
+        'LEG_ANGLE_AT_ZERO': model.universal_angle,
+        'LENGTH_AT_ZERO': model.strut_length,
+        'TIP': model.closure_point,
+        'TRANSLATION': by_leg(model.translation),
+        'AXIS_IN_PARENT': by_leg((model.rotation @ model.axis[..., None])[..., 0]),
+        # a revolute turned by q has the rotation TURN + sin(q) TURN_SINE + (1 - cos(q)) TURN_VERSINE
+        'TURN': by_leg(model.rotation),
+        'TURN_SINE': by_leg(sine),
+        'TURN_VERSINE': by_leg(sine @ crossed),
+        'LEG_BODY': by_leg(model.parameters[:-1]),
+        'PLATFORM_BODY': model.parameters[-1],
+        'ROTOR': by_leg(machine.rotor_inertia),
+        'VISCOUS': by_leg(machine.viscous),
+        'COULOMB': by_leg(machine.coulomb),
+    }
+    return [_table(name, np.asarray(values, dtype=float)) for name, values in tables.items()]
+
+
+def _table(name: str, values: Array) -> str:
+    sizes = ''.join(f'[{size}]' for size in values.shape)
+    return f'static const double {name}{sizes} = {_braces(values)};'
+
+
+def _braces(values: Array) -> str:
+    """Nested initialiser; ``repr`` of a float reads back exactly."""
+    if values.ndim == 1:
+        return '{' + ', '.join(repr(float(value)) for value in values) + '}'
+    return '{' + ',\n    '.join(_braces(row) for row in values) + '}'

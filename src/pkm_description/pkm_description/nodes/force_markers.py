@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from builtin_interfaces.msg import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from visualization_msgs.msg import MarkerArray
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
 
 from pkm_description.errors import PkmError
-from pkm_description.ros.conversions import nanoseconds
+from pkm_description.ros.conversions import nanoseconds, point, stamp, vector3
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.frames import declare_frames
-from pkm_description.ros.markers import force_markers
+from pkm_description.ros.frames import BASE_LINK, declare_frames
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import SENSOR_QOS
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import JointReader
-from pkm_description.viewing.force_arrows import ForceArrows
+from pkm_description.viewing.force_arrows import ForceArrow, ForceArrows
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,48 @@ class ForceMarkers(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is interrupted."""
     return run_node(ForceMarkers, args)
+
+
+#: red, green, blue, opacity
+PUSHING = (0.90, 0.35, 0.10, 0.9)
+PULLING = (0.10, 0.45, 0.90, 0.9)
+_TEXT = (1.0, 1.0, 1.0, 1.0)
+
+#: s, after which a viewer drops what is not renewed
+_LIFETIME = 2
+
+
+def force_markers(arrows: Sequence[ForceArrow], size: float, time_ns: int, frame: str = BASE_LINK) -> MarkerArray:
+    """Arrow and label of every force, the joint being the namespace of both.
+
+    Parameters
+    ----------
+    size : m, length scale of the machine; arrows and letters are in proportion to it
+    frame : id of the base's frame, in which the arrows are given
+    """
+    result = MarkerArray()
+    for arrow in arrows:
+        shaft = _marker(frame, arrow.joint, 0, Marker.ARROW, PUSHING if arrow.force >= 0.0 else PULLING, time_ns)
+        shaft.points = [point(arrow.start), point(arrow.end)]
+        shaft.scale = vector3([0.025 * size, 0.05 * size, 0.05 * size])
+        label = _marker(frame, arrow.joint, 1, Marker.TEXT_VIEW_FACING, _TEXT, time_ns)
+        label.pose.position = point(arrow.text_position)
+        label.scale = vector3([0.0, 0.0, 0.03 * size])
+        label.text = arrow.text
+        result.markers += [shaft, label]
+    return result
+
+
+def _marker(
+    frame: str, namespace: str, number: int, kind: int, color: tuple[float, float, float, float], time_ns: int
+) -> Marker:
+    red, green, blue, opacity = color
+    marker = Marker()
+    marker.header.frame_id = frame
+    marker.header.stamp = stamp(time_ns)
+    marker.ns, marker.id, marker.type, marker.action = namespace, number, kind, Marker.ADD
+    marker.pose.orientation.w = 1.0
+    marker.color = ColorRGBA(r=red, g=green, b=blue, a=opacity)
+    marker.lifetime = Duration(sec=_LIFETIME)
+    marker.frame_locked = True
+    return marker

@@ -37,7 +37,7 @@ def time_of_data(start_stamp: int) -> str:
 
 
 def text_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = '  ', numbers: bool = True
+    header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = '  ', numbers: bool = True, rule: bool = True
 ) -> str:
     """Align columns: the first to the left, the others to the right, or to the left if they hold words.
 
@@ -47,6 +47,7 @@ def text_table(
     rows : of the same length
     indent : before each line
     numbers : whether the columns behind the first hold numbers
+    rule : a line below the header
     """
     table = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
@@ -57,7 +58,8 @@ def text_table(
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append((indent + '  '.join(cells)).rstrip())
-    lines.insert(1, indent + '  '.join('-' * width for width in widths))
+    if rule:
+        lines.insert(1, indent + '  '.join('-' * width for width in widths))
     return '\n'.join(lines)
 
 
