@@ -52,7 +52,7 @@ def machine_of(legs: Sequence[Leg], home: Pose, freedom: Freedom, gravity: Array
         legs = [dataclasses.replace(leg, closures=()) for leg in legs]
     machine = dataclasses.replace(frame, name=freedom, home=home, legs=tuple(legs), freedom=freedom)
     if freedom == 'none':
-        empty = RigidBody('', 0.0, np.zeros(3), np.zeros((3, 3)))
+        empty = RigidBody('')
         return dataclasses.replace(machine, platform=empty, imu=NO_IMU)
     return machine
 

@@ -100,7 +100,7 @@ def test_payload_adds_its_own_forces(machine: Machine) -> None:
     payload = random_body(machine.platform.name, 7.0, 0.2, random)
     loaded = with_payload(machine, payload)
     alone = dataclasses.replace(machine, platform=payload)
-    empty = RigidBody(machine.platform.name, 0.0, np.zeros(3), np.zeros((3, 3)))
+    empty = RigidBody(machine.platform.name)
     bare = dataclasses.replace(machine, platform=empty)
     motion = drive_motion(machine, TIME)
     forces = [

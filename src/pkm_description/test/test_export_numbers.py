@@ -24,7 +24,7 @@ from pkm_description.machine.machine import closure_ends
 
 def test_a_body_without_mass_gets_the_same_little_inertia_about_all_axes() -> None:
     element = Element('body')
-    add_inertial(element, RigidBody('cross', 0.0, np.zeros(3), np.zeros((3, 3))))
+    add_inertial(element, RigidBody('cross'))
     inertial = element.find('inertial')
     assert inertial is not None
     full = np.array(inertial.get('fullinertia', '').split(), dtype=float)

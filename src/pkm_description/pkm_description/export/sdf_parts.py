@@ -18,6 +18,7 @@ from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.loading.checks import exported_names
 from pkm_description.machine import ImuSensor, Joint, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, with_joints
+from pkm_description.machine.parts import unit_inertia
 
 #: share of a body's mass that each link gets first: much lighter ones make the equations of motion worse conditioned
 _FIRST_SHARE = 1e-3
@@ -238,14 +239,9 @@ def _without(body: RigidBody, points: Array, mass: float, inertia: Array) -> Rig
     """A body without small ones of a mass [kg] and inertia (3, 3) in points (K, 3) m."""
     left = body.mass - mass * len(points)
     center = (body.mass * body.center_of_mass - mass * points.sum(axis=0)) / left
-    tensor = body.inertia + body.mass * _steiner(body.center_of_mass)
-    tensor = tensor - len(points) * inertia - mass * sum((_steiner(point) for point in points), np.zeros((3, 3)))
-    return RigidBody(body.name, left, center, tensor - left * _steiner(center))
-
-
-def _steiner(point: Array) -> Array:
-    """Inertia (3, 3) about the origin of a unit mass in a point."""
-    return np.dot(point, point) * np.eye(3) - np.outer(point, point)
+    tensor = body.inertia + body.mass * unit_inertia(body.center_of_mass)
+    tensor = tensor - len(points) * inertia - mass * sum((unit_inertia(point) for point in points), np.zeros((3, 3)))
+    return RigidBody(body.name, left, center, tensor - left * unit_inertia(center))
 
 
 def _is_physical(body: RigidBody) -> bool:

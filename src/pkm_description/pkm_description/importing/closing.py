@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import HERE, Placement, moved, turned
 from pkm_description.importing.mechanism import BASE, CutClosure, Mechanism
+from pkm_description.kinematics.rotation import skew
 
 #: rows of each kind of closure: three of points, the others of axes
 ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
@@ -48,26 +49,11 @@ class Loops:
         self.mechanism = mechanism
         self._joints = mechanism.joints
         self._index = {joint.body.name: place for place, joint in enumerate(self._joints)}
-        self._chains = {name: self._chain(name) for name in (BASE, *self._index)}
 
     @property
     def home(self) -> Configuration:
         """Configuration at home."""
         return Configuration(self.mechanism.home_positions, self.mechanism.home)
-
-    @staticmethod
-    def configuration(positions: Array, position: Array, rotation: Array) -> Configuration:
-        """Configuration of joint positions (J,), and the platform's position (3,) and rotation (3, 3)."""
-        return Configuration(positions, Placement(position, rotation))
-
-    def _chain(self, body: str) -> tuple[list[int], list[int]]:
-        """Revolute and prismatic joints between a body and the base."""
-        chain = []
-        while body != BASE:
-            chain.append(self._index[body])
-            body = self._joints[chain[-1]].parent
-        turning = [place for place in chain if self._joints[place].kind == 'revolute']
-        return turning, [place for place in chain if place not in turning]
 
     def places(self, configuration: Configuration) -> dict[str, Placement]:
         """Poses of all bodies in the base."""
@@ -90,39 +76,34 @@ class Loops:
     def jacobian(self, configuration: Configuration) -> Array:
         """Derivatives (R, J + 6) of the gaps by joint positions and the platform's twist, near closed loops."""
         places = self.places(configuration)
-        axes = np.array([places[joint.body.name].rotation @ joint.axis for joint in self._joints]).reshape(-1, 3)
-        origins = np.array([places[joint.body.name].position for joint in self._joints]).reshape(-1, 3)
-        return np.vstack([self._rows(places, axes, origins, closure) for closure in self.mechanism.closures])
+        return np.vstack([self._rows(places, closure) for closure in self.mechanism.closures])
 
-    def _rows(self, places: dict[str, Placement], axes: Array, origins: Array, closure: CutClosure) -> Array:
+    def _rows(self, places: dict[str, Placement], closure: CutClosure) -> Array:
         here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
         moments = turn_moments(closure.kind, here.rotation, there.rotation)
-        columns = np.zeros((3 + len(moments), len(self._joints) + 6))
-        for body, point, sign in ((closure.body, here.position, 1.0), (closure.other, there.position, -1.0)):
-            if body == self.mechanism.platform.name:
-                arm = point - places[body].position
-                columns[:3, -6:-3] += sign * np.eye(3)
-                columns[:3, -3:] += sign * _lever(arm)
-                columns[3:, -3:] += sign * moments
-                continue
-            turning, sliding = self._chains[body]
-            columns[:3, turning] += sign * _cross((axes[turning]).T, (point - origins[turning]).T)
-            columns[3:, turning] += sign * moments @ axes[turning].T
-            columns[:3, sliding] += sign * axes[sliding].T
-        return columns
+        twist = self.twist_map(places, closure.body, here.position)
+        twist -= self.twist_map(places, closure.other, there.position)
+        return np.vstack([twist[:3], moments @ twist[3:]])
 
-    def velocity_map(self, configuration: Configuration, body: str, point: Array) -> Array:
-        """Velocity of a point (3,) of a body, given in the base, per joint rate and platform's twist (3, J + 6)."""
-        places = self.places(configuration)
-        columns = np.zeros((3, len(self._joints) + 6))
+    def twist_map(self, places: dict[str, Placement], body: str, point: Array) -> Array:
+        """Velocity of a point (3,) of a body, and its spin, by joint rates and platform's twist (6, J + 6).
+
+        Parameters
+        ----------
+        places : see :meth:`places`
+        """
+        columns = np.zeros((6, len(self._joints) + 6))
         if body == self.mechanism.platform.name:
-            columns[:, -6:-3], columns[:, -3:] = np.eye(3), _lever(point - places[body].position)
-            return columns
-        for place in (one for part in self._chains[body] for one in part):
-            joint = self._joints[place]
-            axis = places[joint.body.name].rotation @ joint.axis
-            turning = joint.kind == 'revolute'
-            columns[:, place] = _cross(axis, point - places[joint.body.name].position) if turning else axis
+            columns[:, -6:] = np.eye(6)
+            columns[:3, -3:] = skew(places[body].position - point)
+        while body not in (BASE, self.mechanism.platform.name):
+            place = self._index[body]
+            axis = places[body].rotation @ self._joints[place].axis
+            if self._joints[place].kind == 'revolute':
+                columns[:3, place], columns[3:, place] = np.cross(axis, point - places[body].position), axis
+            else:
+                columns[:3, place] = axis
+            body = self._joints[place].parent
         return columns
 
     def closed(self, start: Configuration, held: tuple[int, ...] = (), most: int = 200) -> tuple[Configuration, float]:
@@ -160,7 +141,7 @@ def turn_gaps(kind: str, here: Array, there: Array) -> list[float]:
         gaps: list[float] = (-Rotation.from_matrix(there @ here.T).as_rotvec()).tolist()
         return gaps
     if kind == 'pin':
-        across = _cross(here[:, 2], there[:, 2])
+        across = np.cross(here[:, 2], there[:, 2])
         sine, cosine = float(np.linalg.norm(across)), float(here[:, 2] @ there[:, 2])
         turn = -across * (np.arctan2(sine, cosine) / sine) if sine > 1e-14 else np.zeros(3)
         if sine <= 1e-14 and cosine < 0.0:
@@ -176,22 +157,5 @@ def turn_moments(kind: str, here: Array, there: Array) -> Array:
     if kind == 'pin':
         return here[:, :2].T
     if kind == 'universal':
-        return _cross(here[:, 0], there[:, 1])[None]
+        return np.cross(here[:, 0], there[:, 1])[None]
     return np.empty((0, 3))
-
-
-def _cross(one: Array, other: Array) -> Array:
-    """Cross products of vectors whose components come first."""
-    return np.array(
-        [
-            one[1] * other[2] - one[2] * other[1],
-            one[2] * other[0] - one[0] * other[2],
-            one[0] * other[1] - one[1] * other[0],
-        ]
-    )
-
-
-def _lever(arm: Array) -> Array:
-    """Velocity (3, 3) of the end of a lever (3,) per spin."""
-    x, y, z = arm
-    return np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])

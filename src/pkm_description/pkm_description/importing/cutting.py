@@ -9,17 +9,18 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import (
     HERE,
-    Body,
     Graph,
     ImportMachineError,
     Link,
     Placement,
     angle_about,
     frame_along,
+    universal_angles,
 )
 from pkm_description.importing.mechanism import BASE, BallFrames, CutClosure, CutJoint, CutLeg, Mechanism
 from pkm_description.importing.rigid import reachable
 from pkm_description.importing.selection import Selection
+from pkm_description.machine import RigidBody
 
 #: joints that no closure can stand for
 _IN_TREE = ('prismatic', 'cylindrical')
@@ -153,7 +154,7 @@ class _Leg:
         for place, part in enumerate(parts):
             last = place == len(parts) - 1
             name = f'{link.name}_{part.suffix}' if part.suffix else link.name
-            body = graph.bodies[second].moved(self._frames[second].inverse) if last else Body(f'{name}_cross')
+            body = graph.bodies[second].moved(self._frames[second].inverse) if last else RigidBody(f'{name}_cross')
             joints.append(
                 CutJoint(
                     name,
@@ -184,13 +185,7 @@ class _Leg:
             link = link.from_side(link.second)
         first = self._frames[link.first].inverse @ link.first_frame
         second = self._frames[link.second].inverse @ link.second_frame
-        turn, kind = HERE, link.kind
-        if kind == 'revolute':
-            turn, kind = frame_along(link.axis), 'pin'
-        elif kind == 'universal':
-            turn = Placement(
-                np.zeros(3), np.column_stack([link.axis, link.second_axis, np.cross(link.axis, link.second_axis)])
-            )
+        kind, turn = link.as_closure
         return CutClosure(
             link.name, kind, self._names[link.first], first @ turn, self._names[link.second], second @ turn
         )
@@ -273,19 +268,6 @@ def expanded(link: Link, relative: Placement, towards: Array) -> tuple[list[Part
             Part('z', 'revolute', HERE, z, 0.0),
         ], along
     raise ImportMachineError(f'joint {link.name!r} of kind {link.kind!r} cannot stand in a leg')
-
-
-def universal_angles(axis: Array, second_axis: Array, turn: Array) -> tuple[float, float]:
-    """Angles [rad] about both axes of a universal joint that come nearest to a rotation (3, 3)."""
-    there = turn @ second_axis
-    first = float(np.arctan2(axis @ np.cross(second_axis, there), second_axis @ there))
-    return first, angle_about(second_axis, Placement(rotation=_turn(axis, -first)).rotation @ turn)
-
-
-def _turn(axis: Array, angle: float) -> Array:
-    cross = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
-    matrix: Array = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
-    return matrix
 
 
 def _nearest(angle: float, position: float) -> float:

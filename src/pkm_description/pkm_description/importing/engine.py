@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.formats.mjcf import compiled
-from pkm_description.importing.graph import Link, Placement, angle_about
+from pkm_description.importing.graph import Link, Placement, angle_about, universal_angles
 
 #: step [rad, m] of the difference that gives the change of the constraints' Jacobian
 _STEP = 2e-4
@@ -43,10 +43,22 @@ class SourceEngine(ABC):
 
     def __init__(self) -> None:
         self.turn_rows: tuple[TurnRow, ...] = ()
+        self._at: Any = None
 
-    @abstractmethod
     def column(self, joint: str) -> int | None:
         """Return the velocity column of a joint of one degree of freedom; None where there is no such joint."""
+        columns = self.columns(joint)
+        return columns[0] if len(columns) == 1 else None
+
+    def _set(self, configuration: Any) -> None:
+        """Place the bodies, unless they are there already."""
+        if self._at is None or not np.array_equal(self._at, configuration):
+            self._at = np.array(configuration)
+            self._place_bodies(self._at)
+
+    @abstractmethod
+    def _place_bodies(self, configuration: Any) -> None:
+        """Compute poses and Jacobians of all bodies."""
 
     @abstractmethod
     def columns(self, joint: str) -> list[int]:
@@ -60,9 +72,28 @@ class SourceEngine(ABC):
     def with_position(self, configuration: Any, joint: str, position: float) -> Any:
         """Return the configuration with another position of such a joint."""
 
-    @abstractmethod
     def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
         """Return the configuration in which a joint of any kind has a motion (its second frame in its first)."""
+        if link.kind == 'revolute':
+            return self.with_position(configuration, link.name, angle_about(link.axis, motion.rotation))
+        if link.kind == 'prismatic':
+            return self.with_position(configuration, link.name, float(link.axis @ motion.position))
+        changed, first = np.array(configuration), self._first_position(link.name)
+        if link.kind == 'universal':
+            changed[first : first + 2] = universal_angles(link.axis, link.second_axis, motion.rotation)
+            return changed
+        if link.kind == 'free':
+            changed[first : first + 3] = motion.position
+            first += 3
+        changed[first : first + 4] = np.roll(Rotation.from_matrix(motion.rotation).as_quat(), self._scalar_first)
+        return changed
+
+    #: whether quaternions begin with their real part
+    _scalar_first = False
+
+    @abstractmethod
+    def _first_position(self, joint: str) -> int:
+        """Place of a joint in the configuration."""
 
     @abstractmethod
     def moved(self, configuration: Any, velocity: Array) -> Any:
@@ -172,6 +203,7 @@ class MujocoEngine(SourceEngine):
     """
 
     name = 'MuJoCo'
+    _scalar_first = True
 
     def __init__(self, path: Path, start: Any) -> None:
         super().__init__()
@@ -190,12 +222,8 @@ class MujocoEngine(SourceEngine):
         self._model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
         self._data = mujoco.MjData(self._model)
         self.start = np.array(start)
-        self._at: Any = None
 
-    def _set(self, configuration: Any) -> None:
-        if self._at is not None and np.array_equal(self._at, configuration):
-            return
-        self._at = np.array(configuration)
+    def _place_bodies(self, configuration: Any) -> None:
         self._data.qpos[:] = configuration
         self._data.qvel[:] = 0.0
         self._mujoco.mj_forward(self._model, self._data)
@@ -203,11 +231,6 @@ class MujocoEngine(SourceEngine):
     def _joint(self, joint: str) -> int:
         index: int = self._mujoco.mj_name2id(self._model, self._mujoco.mjtObj.mjOBJ_JOINT, joint)
         return index if index >= 0 or not joint.startswith('joint') else int(joint[5:])
-
-    def column(self, joint: str) -> int | None:
-        """See the base class."""
-        columns = self.columns(joint)
-        return columns[0] if len(columns) == 1 else None
 
     def columns(self, joint: str) -> list[int]:
         """See the base class."""
@@ -223,27 +246,16 @@ class MujocoEngine(SourceEngine):
 
     def position(self, configuration: Any, joint: str) -> float:
         """See the base class."""
-        return float(configuration[self._model.jnt_qposadr[self._joint(joint)]])
+        return float(configuration[self._first_position(joint)])
 
     def with_position(self, configuration: Any, joint: str, position: float) -> Any:
         """See the base class."""
         changed = np.array(configuration)
-        changed[self._model.jnt_qposadr[self._joint(joint)]] = position
+        changed[self._first_position(joint)] = position
         return changed
 
-    def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
-        """See the base class."""
-        joint = self._joint(link.name)
-        if link.kind == 'revolute':
-            return self.with_position(configuration, link.name, angle_about(link.axis, motion.rotation))
-        if link.kind == 'prismatic':
-            return self.with_position(configuration, link.name, float(link.axis @ motion.position))
-        changed, first = np.array(configuration), int(self._model.jnt_qposadr[joint])
-        if link.kind == 'free':
-            changed[first : first + 3] = motion.position
-            first += 3
-        changed[first : first + 4] = np.roll(Rotation.from_matrix(motion.rotation).as_quat(), 1)
-        return changed
+    def _first_position(self, joint: str) -> int:
+        return int(self._model.jnt_qposadr[self._joint(joint)])
 
     def moved(self, configuration: Any, velocity: Array) -> Any:
         """See the base class."""

@@ -11,6 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.importing.closing import CLOSED, ROWS, Configuration, Loops
 from pkm_description.importing.graph import ImportMachineError, Placement, moved, turned
 from pkm_description.importing.mechanism import CutJoint, CutLeg, Mechanism
+from pkm_description.machine.machine import joined
 
 #: singular values below this share of the largest one are none
 _RANK = 1e-7
@@ -238,7 +239,7 @@ def _leg_without(leg: CutLeg, gone: CutJoint, at: Placement) -> CutLeg:
             continue
         if joint.body.name == gone.parent:
             # the body keeps the name of the heavier part: crosses have none of their own
-            joint = replace(joint, body=joint.body.with_point_masses(gone.body.moved(at)))
+            joint = replace(joint, body=joined(joint.body, gone.body.moved(at)))
         if joint.parent == gone.body.name:
             joint = replace(joint, parent=gone.parent, place=at @ joint.place)
         joints.append(joint)

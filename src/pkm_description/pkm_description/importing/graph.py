@@ -9,6 +9,8 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
+from pkm_description.machine import RigidBody
+from pkm_description.machine.parts import HERE, Placement
 
 #: freedoms of a joint: turns and displacements of the second body in the first
 FREEDOMS = {
@@ -20,41 +22,6 @@ FREEDOMS = {
     'ball': 3,
     'free': 6,
 }
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Pose of one frame in another.
-
-    Attributes
-    ----------
-    position : (3,) m
-    rotation : (3, 3), its columns are the axes of the placed frame
-    """
-
-    position: Array = field(default_factory=lambda: np.zeros(3))
-    rotation: Array = field(default_factory=lambda: np.eye(3))
-
-    def __matmul__(self, other: Placement) -> Placement:
-        """Pose of ``other``'s frame in the frame that this one is given in."""
-        return Placement(self.point(other.position), self.rotation @ other.rotation)
-
-    def point(self, point: Array) -> Array:
-        """Return a point (3,) m of the placed frame in the frame that this one is given in."""
-        moved: Array = self.position + self.rotation @ point
-        return moved
-
-    @property
-    def inverse(self) -> Placement:
-        """Pose of the frame that this one is given in, in the placed frame."""
-        return Placement(-self.rotation.T @ self.position, self.rotation.T)
-
-    def seen_from(self, other: Placement) -> Placement:
-        """Pose of this frame in ``other``, both given in the same frame."""
-        return other.inverse @ self
-
-
-HERE = Placement()
 
 
 def turned(axis: Array, angle: float) -> Placement:
@@ -99,47 +66,15 @@ def angle_about(axis: Array, rotation: Array) -> float:
     return float(np.arctan2(sine, cosine))
 
 
+def universal_angles(axis: Array, second_axis: Array, turn: Array) -> tuple[float, float]:
+    """Angles [rad] about both axes of a universal joint that come nearest to a rotation (3, 3)."""
+    there = turn @ second_axis
+    first = float(np.arctan2(axis @ np.cross(second_axis, there), second_axis @ there))
+    return first, angle_about(second_axis, turned(axis, -first).rotation @ turn)
+
+
 class ImportMachineError(PkmError):
     """A file that cannot become a machine: what is wrong, with which value, and what to do."""
-
-
-@dataclass(frozen=True)
-class Body:
-    """A rigid body in its own frame.
-
-    Attributes
-    ----------
-    name : as in the file
-    mass : kg; zero for links without inertia
-    center_of_mass : (3,) m
-    inertia : (3, 3) kg m^2 about the centre of mass
-    """
-
-    name: str
-    mass: float = 0.0
-    center_of_mass: Array = field(default_factory=lambda: np.zeros(3))
-    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
-
-    def moved(self, place: Placement) -> Body:
-        """Return the same body in a frame in which its own has the pose ``place``."""
-        return replace(
-            self,
-            center_of_mass=place.point(self.center_of_mass),
-            inertia=place.rotation @ self.inertia @ place.rotation.T,
-        )
-
-    def with_point_masses(self, *others: Body) -> Body:
-        """Return this body and others, given in the same frame, as one."""
-        parts = [body for body in (self, *others) if body.mass != 0.0 or body.inertia.any()]
-        mass = sum(body.mass for body in parts)
-        if not parts or mass == 0.0:
-            return replace(self, inertia=sum((body.inertia for body in parts), np.zeros((3, 3))))
-        center = sum((body.mass * body.center_of_mass for body in parts), np.zeros(3)) / mass
-        inertia = np.zeros((3, 3))
-        for body in parts:
-            arm = body.center_of_mass - center
-            inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        return Body(self.name, mass, center, inertia)
 
 
 @dataclass(frozen=True)
@@ -198,6 +133,16 @@ class Link:
     values: JointValues = field(default_factory=JointValues)
     is_loop: bool = False
 
+    @property
+    def as_closure(self) -> tuple[str, Placement]:
+        """Kind of closure that the link is, and the closure's frame in both joint frames."""
+        if self.kind == 'revolute':
+            return 'pin', frame_along(self.axis)
+        if self.kind == 'universal':
+            across = np.cross(self.axis, self.second_axis)
+            return self.kind, Placement(rotation=np.column_stack([self.axis, self.second_axis, across]))
+        return self.kind, HERE
+
     def other(self, body: str) -> str:
         """Name of the body on the other side."""
         return self.second if body == self.first else self.first
@@ -211,14 +156,9 @@ class Link:
         else:
             axis, second_axis = -self.axis, self.second_axis
         return replace(
-            self,
-            first=self.second,
-            second=self.first,
-            first_frame=self.second_frame,
-            second_frame=self.first_frame,
-            axis=axis,
-            second_axis=second_axis,
-        )
+            self, first=self.second, second=self.first, first_frame=self.second_frame, second_frame=self.first_frame,
+            axis=axis, second_axis=second_axis,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -242,7 +182,7 @@ class Graph:
 
     name: str
     source: str
-    bodies: dict[str, Body]
+    bodies: dict[str, RigidBody]
     links: tuple[Link, ...]
     base: str
     places: dict[str, Placement]

@@ -311,7 +311,7 @@ class Comparison:
             pose = result.position[-1], result.rotation_base_platform[-1]
             source = closed(self._engine, self._start(configuration), self._moving, self._drives)
             gap = max(gap, source.gap)
-            own_gap = max(own_gap, float(np.abs(self._loops.gaps(self._loops.configuration(found, *pose))).max()))
+            own_gap = max(own_gap, float(np.abs(self._loops.gaps(Configuration(found, Placement(*pose)))).max()))
             place = self._platform(source)
             position = max(position, float(np.linalg.norm(place.position - pose[0])))
             turn = Rotation.from_matrix(place.rotation.T @ pose[1]).as_rotvec()

@@ -12,9 +12,10 @@ import yaml
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
-from pkm_description.importing.graph import Body, JointValues, Placement
+from pkm_description.importing.graph import JointValues, Placement
 from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
 from pkm_description.loading.yaml_reader import as_lists
+from pkm_description.machine import RigidBody
 
 #: a drive gives at least this times what holds the machine at home
 _RESERVE = 1.1
@@ -27,26 +28,15 @@ ASSUMED_VELOCITY, ASSUMED_EFFORT = {'revolute': 20.0, 'prismatic': 2.0}, 1e4
 class _Provenance:
     """Where the numbers come from, and what had to be assumed."""
 
-    source: str
+    holding: dict[str, float]
     entries: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    holding: dict[str, float] = field(default_factory=dict)
-
-    def printed(self, key: str) -> None:
-        self.entries[key] = f'printed: imported from {self.source}'
-
-    def derived(self, key: str, how: str) -> None:
-        self.entries[key] = f'derived: {how}'
-
-    def assumed(self, key: str, why: str) -> None:
-        self.entries[key] = f'assumed: {why}'
 
 
 def machine_text(mechanism: Mechanism) -> str:
     """Text of a machine file (YAML), with provenance; what was assumed or lost stands at its head as comments."""
-    told = _Provenance(mechanism.source)
     drives = [mechanism.joints[place].name for place in mechanism.drives]
-    told.holding = dict(zip(drives, np.abs(holding_forces(mechanism)).tolist(), strict=True))
+    told = _Provenance(dict(zip(drives, np.abs(holding_forces(mechanism)).tolist(), strict=True)))
     name = plain(mechanism.name).lower()
     content: dict[str, Any] = {
         'schema': 1,
@@ -62,12 +52,14 @@ def machine_text(mechanism: Mechanism) -> str:
     content['leg_chains'] = {leg.name: _chain(leg, mechanism, told) for leg in mechanism.legs}
     at_zero = {'base_point': [0.0] * 3, 'base_rpy': [0.0] * 3, 'platform_point': [0.0] * 3}
     content['legs'] = {leg.name: {'chain': leg.name, **at_zero} for leg in mechanism.legs}
-    told.printed('platform.body')
-    told.printed('gravity')
-    told.derived('platform.home', f'loops of {mechanism.source} closed')
-    told.printed('leg_chains')
-    told.derived('legs', 'all frames of the legs are those of base_link and platform')
-    content['provenance'] = told.entries
+    printed = f'printed: imported from {mechanism.source}'
+    content['provenance'] = told.entries | {
+        'platform.body': printed,
+        'gravity': printed,
+        'platform.home': f'derived: loops of {mechanism.source} closed',
+        'leg_chains': printed,
+        'legs': 'derived: all frames of the legs are those of base_link and platform',
+    }
     head = [f'# {name}: imported by import_machine from {mechanism.source}. SI units.']
     head += [f'# - {note}' for note in (*mechanism.notes, *told.remarks)]
     return (
@@ -164,7 +156,7 @@ def _limits(joint: CutJoint, home: float, key: str, mechanism: Mechanism, told: 
         for name, value in assumed.items():
             if not np.isfinite(found[name]):
                 found[name] = value
-                told.assumed(f'{key}.limits.{name}', f'{mechanism.source} has no such limit')
+                told.entries[f'{key}.limits.{name}'] = f'assumed: {mechanism.source} has no such limit'
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
 
@@ -184,7 +176,7 @@ def _closure(closure: CutClosure, bodies: dict[str, str], mechanism: Mechanism) 
     return {**entry, 'to_xyz': there['xyz'], 'to_rpy': there['rpy']}
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _body(body: RigidBody) -> dict[str, Any]:
     names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
     return {
         'mass': float(body.mass),
@@ -217,7 +209,7 @@ def holding_forces(mechanism: Mechanism) -> Array:
     weight = np.zeros(len(mechanism.joints) + 6)
     for body in (*(joint.body for joint in mechanism.joints), mechanism.platform):
         center = places[body.name].point(body.center_of_mass)
-        weight += body.mass * mechanism.gravity @ loops.velocity_map(loops.home, body.name, center)
+        weight += body.mass * mechanism.gravity @ loops.twist_map(places, body.name, center)[:3]
     matrix = loops.jacobian(loops.home)
     _, values, rows = np.linalg.svd(matrix)
     motions = rows[int((values > 1e-7 * values[0]).sum()) :].T

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import Body, JointValues, Placement
+from pkm_description.importing.graph import JointValues, Placement
+from pkm_description.machine import RigidBody
 
 #: link name of the base in machine files
 BASE = 'base_link'
@@ -34,7 +35,7 @@ class CutJoint:
     parent: str
     place: Placement
     axis: Array
-    body: Body
+    body: RigidBody
     driven: bool = False
     values: JointValues = field(default_factory=JointValues)
     home: float = 0.0
@@ -96,7 +97,7 @@ class Mechanism:
     name: str
     source: str
     gravity: Array
-    platform: Body
+    platform: RigidBody
     home: Placement
     legs: tuple[CutLeg, ...]
     held: dict[str, float] = field(default_factory=dict)

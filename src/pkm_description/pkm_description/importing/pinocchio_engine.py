@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import turn_gaps, turn_moments
-from pkm_description.importing.cutting import universal_angles
 from pkm_description.importing.engine import SourceEngine
-from pkm_description.importing.graph import Graph, Link, Placement, angle_about, frame_along
+from pkm_description.importing.graph import Graph, Link, Placement
+from pkm_description.kinematics.rotation import skew
 
 
 class PinocchioEngine(SourceEngine):
@@ -44,13 +43,10 @@ class PinocchioEngine(SourceEngine):
         for link in tree:
             if link.position and link.kind in ('revolute', 'prismatic'):
                 self.start = self.with_position(self.start, link.name, link.position)
-        self._at: Any = None
 
-    def _set(self, configuration: Any) -> None:
-        if self._at is None or not np.array_equal(self._at, configuration):
-            self._at = np.array(configuration)
-            self._pin.computeJointJacobians(self._model, self._data, self._at)
-            self._pin.updateFramePlacements(self._model, self._data)
+    def _place_bodies(self, configuration: Any) -> None:
+        self._pin.computeJointJacobians(self._model, self._data, configuration)
+        self._pin.updateFramePlacements(self._model, self._data)
 
     def _joints(self, name: str) -> list[Any]:
         """Joints of Pinocchio that stand for one of the file: a universal joint is two."""
@@ -59,11 +55,6 @@ class PinocchioEngine(SourceEngine):
     def columns(self, joint: str) -> list[int]:
         """See the base class."""
         return [one.idx_v + place for one in self._joints(joint) for place in range(one.nv)]
-
-    def column(self, joint: str) -> int | None:
-        """See the base class."""
-        columns = self.columns(joint)
-        return columns[0] if len(columns) == 1 else None
 
     def position(self, configuration: Any, joint: str) -> float:
         """See the base class."""
@@ -81,24 +72,8 @@ class PinocchioEngine(SourceEngine):
             changed[one.idx_q] = position
         return changed
 
-    def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
-        """See the base class."""
-        if link.kind == 'revolute':
-            return self.with_position(configuration, link.name, angle_about(link.axis, motion.rotation))
-        if link.kind == 'prismatic':
-            return self.with_position(configuration, link.name, float(link.axis @ motion.position))
-        changed, joints = np.array(configuration), self._joints(link.name)
-        if link.kind == 'universal':
-            angles = universal_angles(link.axis, link.second_axis, motion.rotation)
-            for one, angle in zip(joints, angles, strict=True):
-                changed[one.idx_q] = angle
-            return changed
-        first = joints[0].idx_q
-        if link.kind == 'free':
-            changed[first : first + 3] = motion.position
-            first += 3
-        changed[first : first + 4] = Rotation.from_matrix(motion.rotation).as_quat()
-        return changed
+    def _first_position(self, joint: str) -> int:
+        return int(self._joints(joint)[0].idx_q)
 
     def moved(self, configuration: Any, velocity: Array) -> Any:
         """See the base class."""
@@ -129,19 +104,13 @@ class PinocchioEngine(SourceEngine):
         gaps: list[float] = []
         rows = [np.empty((0, self._model.nv))]
         for link in self._loops:
-            kind, turn = link.kind, Placement()
-            if kind == 'revolute':
-                kind, turn = 'pin', frame_along(link.axis)
-            elif kind == 'universal':
-                turn = Placement(
-                    rotation=np.column_stack([link.axis, link.second_axis, np.cross(link.axis, link.second_axis)])
-                )
+            kind, turn = link.as_closure
             ends = [
                 (self.place(configuration, body), self._map(configuration, body), frame @ turn)
                 for body, frame in ((link.first, link.first_frame), (link.second, link.second_frame))
             ]
             here, there = (place @ frame for place, _, frame in ends)
-            points = [twist[:3] - _skew(place.rotation @ frame.position) @ twist[3:] for place, twist, frame in ends]
+            points = [twist[:3] - skew(place.rotation @ frame.position) @ twist[3:] for place, twist, frame in ends]
             gaps += [*(here.position - there.position), *turn_gaps(kind, here.rotation, there.rotation)]
             moments = turn_moments(kind, here.rotation, there.rotation)
             rows += [points[0] - points[1], moments @ (ends[0][1][3:] - ends[1][1][3:])]
@@ -158,11 +127,6 @@ class PinocchioEngine(SourceEngine):
                 needed[column] += values.viscous * rate + values.coulomb * np.sign(rate)
                 needed[column] += values.rotor_inertia * acceleration[column]
         return needed
-
-
-def _skew(vector: Array) -> Array:
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _se3(pinocchio: Any, place: Placement) -> Any:

@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import HERE, Body, Graph, ImportMachineError, Link, Placement
+from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
 from pkm_description.importing.mechanism import BASE, CutJoint, CutLeg, Mechanism
+from pkm_description.machine import RigidBody
+from pkm_description.machine.machine import joined
 
 #: kg, the lightest body of a machine file, with some room
 _LIGHTEST = 1.001e-3
@@ -55,7 +57,7 @@ def lumped(graph: Graph) -> Graph:
     bodies = {}
     for name in dict.fromkeys(first for first, _ in group.values()):
         others = [graph.bodies[other].moved(place) for other, (first, place) in group.items() if first == name != other]
-        bodies[name] = graph.bodies[name].with_point_masses(*others)
+        bodies[name] = joined(graph.bodies[name], *others)
     links = []
     for link in graph.links:
         (first, at_first), (second, at_second) = group[link.first], group[link.second]
@@ -187,7 +189,7 @@ def _leg(leg: CutLeg, mechanism: Mechanism, lent: list[str], raised: list[str]) 
 
 def _with_point(joint: CutJoint, mass: float, point: Array) -> CutJoint:
     """Return the joint with a point mass added to its body, at a point (3,) m of it."""
-    return replace(joint, body=joint.body.with_point_masses(Body('', mass, point)))
+    return replace(joint, body=joined(joint.body, RigidBody('', mass, point)))
 
 
 def _children(leg: CutLeg) -> dict[int, int]:
@@ -228,7 +230,7 @@ def _checked(joint: CutJoint, mechanism: Mechanism, raised: list[str]) -> CutJoi
     return replace(joint, body=body)
 
 
-def _with_inertia(body: Body) -> Body:
+def _with_inertia(body: RigidBody) -> RigidBody:
     """Return the body with at least the inertia of a heavy ball of a gram, or of a point of its mass."""
     radius = (3.0 * body.mass / (4.0 * np.pi * _DENSEST)) ** (1.0 / 3.0)
     least = max(_POINT_LIKE * 0.4 * body.mass * radius**2, _BALL)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
 from pkm_description.importing.rigid import lumped, reachable, with_bases_fixed, with_held
+from pkm_description.machine import RigidBody
 
 #: names of frames at which people look first, the likeliest first
 _NAMES = ('end_effector', 'endeffector', 'effector', 'platform', 'tool', 'tcp', 'eff', 'foot', 'sole', 'head', 'top')
@@ -90,8 +91,7 @@ def _on_base(graph: Graph, name: str) -> Graph:
     body, frame = graph.frame(name)
     place = (graph.places[body] @ frame).inverse
     base_body = 'base of ' + name
-    bodies = {**graph.bodies, base_body: replace(graph.bodies[graph.base], name=base_body)}
-    bodies[base_body] = type(graph.bodies[body])(base_body)
+    bodies = {**graph.bodies, base_body: RigidBody(base_body)}
     fixed = Link(f'{name} is the base', 'fixed', base_body, body, HERE, frame)
     places = {other: place @ where for other, where in graph.places.items()}
     return replace(

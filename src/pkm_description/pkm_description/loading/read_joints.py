@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -17,6 +17,7 @@ from pkm_description.friction_laws.registry import friction_law, friction_law_cl
 from pkm_description.loading.checks import check_inertia
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Freedom, Joint, JointFriction, JointLimits, Pose, RigidBody
+from pkm_description.machine.parts import Placement
 
 BODY_KEYS = ('mass', 'center_of_mass', 'inertia')
 _INERTIA_KEYS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -29,17 +30,6 @@ _SIMPLE = ('revolute', 'prismatic')
 _PARTS = {'universal': ('1', '2'), 'spherical': ('1', '2', '3'), 'cylindrical': ('slide', 'turn')}
 _COMPOSED = tuple(_PARTS)
 _OPTIONAL = ['actuated', 'limits', 'friction', 'home', 'rotor_inertia', 'parent']
-
-
-class Placed(NamedTuple):
-    """A frame in another one: translation (3,) m and rotation (3, 3)."""
-
-    translation: Array
-    rotation: Array
-
-    def inside(self, outer: Placed) -> Placed:
-        """The same frame, where this one is given in another."""
-        return Placed(outer.translation + outer.rotation @ self.translation, outer.rotation @ self.rotation)
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,7 @@ class LegPlace:
     leg: str
     index: int
     count: int
-    base: Placed
+    base: Placement
 
 
 def read_joints(sections: dict[str, Section], place: LegPlace) -> tuple[Joint, ...]:
@@ -97,7 +87,7 @@ def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) 
     parent = _parent(section, bodies)
     origin = _origin(section, place)
     if not bodies or parent == 'base_link':
-        origin = origin.inside(place.base)
+        origin = place.base @ origin
     body_section = section.section('body')
     body_section.expect_keys(['name', *BODY_KEYS])
     body = read_body(body_section, f'{place.leg}_{body_section.identifier("name")}', place.index, place.count)
@@ -106,7 +96,7 @@ def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) 
     else:
         joints = [_simple(kind, name, section, place, body)]
     link = parent if parent in ('', 'base_link') else f'{place.leg}_{parent}'
-    first = replace(joints[0], translation=origin.translation, rotation_parent_joint=origin.rotation, parent=link)
+    first = replace(joints[0], translation=origin.position, rotation_parent_joint=origin.rotation, parent=link)
     return [first, *joints[1:]]
 
 
@@ -126,10 +116,10 @@ def _parent(section: Section, bodies: list[str]) -> str:
     return parent
 
 
-def _origin(section: Section, place: LegPlace) -> Placed:
+def _origin(section: Section, place: LegPlace) -> Placement:
     origin = section.section('origin')
     origin.expect_keys(['xyz', 'rpy'])
-    return Placed(origin.vector_per_leg('xyz', 3, place.count)[place.index], read_rotation(origin, 'rpy'))
+    return Placement(origin.vector_per_leg('xyz', 3, place.count)[place.index], read_rotation(origin, 'rpy'))
 
 
 def _simple(kind: str, name: str, section: Section, place: LegPlace, body: RigidBody) -> Joint:
@@ -182,15 +172,11 @@ def _composed(kind: str, name: str, section: Section, place: LegPlace, body: Rig
             Joint(
                 name=f'{place.leg}_{name}_{suffix}', kind=part_kind, axis=axis, translation=np.zeros(3),
                 rotation_parent_joint=np.eye(3), actuated=False, limits=own_limits, friction=friction,
-                body=body if last else _massless(f'{body.name}_{name}_{suffix}'), home=float(homes[number]),
+                body=body if last else RigidBody(f'{body.name}_{name}_{suffix}'), home=float(homes[number]),
                 part_of=f'{place.leg}_{name}',
             )
         )  # fmt: skip
     return joints
-
-
-def _massless(name: str) -> RigidBody:
-    return RigidBody(name, 0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def _universal_axes(section: Section) -> tuple[Array, Array]:
@@ -312,7 +298,7 @@ def _require_static_above_coulomb(section: Section, law: FrictionLaw, index: int
 def read_platform(top: Section) -> tuple[Freedom, Pose, RigidBody]:
     """Freedom, home and body of the platform; of an open chain, which has none, a body without mass."""
     if 'platform' not in top.content:
-        return 'none', Pose(np.zeros(3), np.eye(3)), RigidBody('', 0.0, np.zeros(3), np.zeros((3, 3)))
+        return 'none', Pose(np.zeros(3), np.eye(3)), RigidBody('')
     platform = top.section('platform')
     platform.expect_keys(['link', 'home', 'body'], ['freedom'])
     freedom = platform.text('freedom') if 'freedom' in platform.content else 'free'

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.loading.read_joints import LegPlace, Placed, read_joints, read_rotation
+from pkm_description.loading.read_joints import LegPlace, read_joints, read_rotation
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Closure, Leg
+from pkm_description.machine.parts import Placement
 
 _KINDS = {'free': ('ball', 'universal', 'pin', 'fixed'), 'planar': ('pin', 'fixed')}
 
@@ -97,7 +98,7 @@ def _legs_of_chains(top: Section, instances: dict[str, Section], freedom: str) -
         joints = read_joints(chains[chain].joints, place)
         closures: tuple[Closure, ...] = ()
         if closed:
-            frame = Placed(instance.vector('platform_point', 3), _rotation(instance, 'platform_rpy'))
+            frame = Placement(instance.vector('platform_point', 3), _rotation(instance, 'platform_rpy'))
             link = top.section('platform').text('link')
             bodies = chains[chain].bodies
             closures = read_closures(chains[chain].closures, place, bodies, link, frame, freedom)
@@ -122,8 +123,8 @@ def _chain(section: Section, freedom: str) -> _Chain:
     return _Chain(joints, closures)
 
 
-def _base(instance: Section) -> Placed:
-    return Placed(instance.vector('base_point', 3), read_rotation(instance, 'base_rpy'))
+def _base(instance: Section) -> Placement:
+    return Placement(instance.vector('base_point', 3), read_rotation(instance, 'base_rpy'))
 
 
 def _rotation(section: Section, key: str) -> Array:
@@ -131,7 +132,7 @@ def _rotation(section: Section, key: str) -> Array:
 
 
 def read_closures(
-    sections: dict[str, Section], place: LegPlace, bodies: list[str], platform: str, platform_frame: Placed,
+    sections: dict[str, Section], place: LegPlace, bodies: list[str], platform: str, platform_frame: Placement,
     freedom: str,
 ) -> tuple[Closure, ...]:  # fmt: skip
     """Closures of a leg.
@@ -162,12 +163,12 @@ def read_closures(
         here, there = _frame(section, 'xyz', 'rpy', place), _frame(section, 'to_xyz', 'to_rpy', place)
         if other in ('platform', 'base'):
             frame = platform_frame if other == 'platform' else place.base
-            there = there.inside(frame)
+            there = frame @ there
         links = {'platform': platform, 'base': 'base_link'}
         closures.append(
             Closure(
-                name=f'{place.leg}_{name}', kind=kind, body=f'{place.leg}_{body}', point=here.translation,
-                other=links.get(other, f'{place.leg}_{other}'), other_point=there.translation,
+                name=f'{place.leg}_{name}', kind=kind, body=f'{place.leg}_{body}', point=here.position,
+                other=links.get(other, f'{place.leg}_{other}'), other_point=there.position,
                 rotation_body=here.rotation, rotation_other=there.rotation, cone=_cone(section, kind, place),
             )
         )  # fmt: skip
@@ -181,14 +182,12 @@ def _body(section: Section, key: str, default: str, known: list[str]) -> str:
     return name
 
 
-def _frame(section: Section, point: str, turn: str, place: LegPlace) -> Placed:
+def _frame(section: Section, point: str, turn: str, place: LegPlace) -> Placement:
     """Closure frame on one of its bodies; where the file is silent, the body's own."""
-    translation, rotation = np.zeros(3), np.eye(3)
+    position = np.zeros(3)
     if point in section.content:
-        translation = section.vector_per_leg(point, 3, place.count)[place.index]
-    if turn in section.content:
-        rotation = read_rotation(section, turn)
-    return Placed(translation, rotation)
+        position = section.vector_per_leg(point, 3, place.count)[place.index]
+    return Placement(position, _rotation(section, turn))
 
 
 def _cone(section: Section, kind: str, place: LegPlace) -> float:

@@ -22,7 +22,7 @@ from pkm_description.kernels.model import (
 )
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.model_data import model_data
-from pkm_description.machine.parts import Closure, Joint, JointFriction, Leg, Pose, RigidBody
+from pkm_description.machine.parts import Closure, Joint, JointFriction, Leg, Pose, RigidBody, unit_inertia
 from pkm_description.machine.rods import strut_constants
 from pkm_description.machine.sensors import (
     NO_IMU,
@@ -228,14 +228,16 @@ def with_joints(machine: Machine, changed: Callable[[Joint], Joint]) -> Machine:
     return replace(machine, legs=legs)
 
 
-def joined(first: RigidBody, second: RigidBody) -> RigidBody:
-    """One body of two that are fixed to each other, both in the same frame; named like the first."""
-    mass = first.mass + second.mass
-    center = (first.mass * first.center_of_mass + second.mass * second.center_of_mass) / mass
+def joined(first: RigidBody, *others: RigidBody) -> RigidBody:
+    """One body of several that are fixed to each other, all in the same frame; named like the first."""
+    parts = [body for body in (first, *others) if body.mass != 0.0 or body.inertia.any()]
+    mass = sum(body.mass for body in parts)
+    if mass == 0.0:
+        return replace(first, inertia=sum((body.inertia for body in parts), np.zeros((3, 3))))
+    center = sum((body.mass * body.center_of_mass for body in parts), np.zeros(3)) / mass
     inertia = np.zeros((3, 3))
-    for body in (first, second):
-        arm = body.center_of_mass - center
-        inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    for body in parts:
+        inertia += body.inertia + body.mass * unit_inertia(body.center_of_mass - center)
     return RigidBody(first.name, mass, center, inertia)
 
 

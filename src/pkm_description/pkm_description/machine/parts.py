@@ -24,8 +24,43 @@ INERTIAL_PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz',
 
 
 @dataclass(frozen=True)
+class Placement:
+    """Pose of one frame in another.
+
+    Attributes
+    ----------
+    position : (3,) m
+    rotation : (3, 3), its columns are the axes of the placed frame
+    """
+
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """Pose of ``other``'s frame in the frame that this one is given in."""
+        return Placement(self.point(other.position), self.rotation @ other.rotation)
+
+    def point(self, point: Array) -> Array:
+        """Return a point (3,) m of the placed frame in the frame that this one is given in."""
+        moved: Array = self.position + self.rotation @ point
+        return moved
+
+    @property
+    def inverse(self) -> Placement:
+        """Pose of the frame that this one is given in, in the placed frame."""
+        return Placement(-self.rotation.T @ self.position, self.rotation.T)
+
+    def seen_from(self, other: Placement) -> Placement:
+        """Pose of this frame in ``other``, both given in the same frame."""
+        return other.inverse @ self
+
+
+HERE = Placement()
+
+
+@dataclass(frozen=True)
 class RigidBody:
-    """A rigid body in its own link frame.
+    """A rigid body in its own link frame; by default without mass.
 
     Attributes
     ----------
@@ -36,17 +71,26 @@ class RigidBody:
     """
 
     name: str
-    mass: float
-    center_of_mass: Array
-    inertia: Array
+    mass: float = 0.0
+    center_of_mass: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
 
     @property
     def parameters(self) -> Array:
         """Ten inertial parameters (10,), see :data:`INERTIAL_PARAMETERS`."""
         com = self.center_of_mass
-        about_origin = self.inertia + self.mass * (np.dot(com, com) * np.eye(3) - np.outer(com, com))
-        upper = about_origin[np.triu_indices(3)]
-        return np.concatenate([[self.mass], self.mass * com, upper])
+        about_origin = self.inertia + self.mass * unit_inertia(com)
+        return np.concatenate([[self.mass], self.mass * com, about_origin[np.triu_indices(3)]])
+
+    def moved(self, place: Placement) -> RigidBody:
+        """Return the same body in a frame in which its own has the pose ``place``."""
+        turned = place.rotation @ self.inertia @ place.rotation.T
+        return replace(self, center_of_mass=place.point(self.center_of_mass), inertia=turned)
+
+
+def unit_inertia(point: Array) -> Array:
+    """Inertia (3, 3) m^2 about the origin of a unit mass at a point (3,) m."""
+    return np.dot(point, point) * np.eye(3) - np.outer(point, point)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import joint_key, read_yaml
 from pkm_description.machine import Machine, Pose
+from pkm_description.machine.parts import unit_inertia
 from pkm_description.skeleton.text import home_text, vector
 
 
@@ -168,7 +169,7 @@ def inertia_from_cad(
     xy, xz, yz = -products if positive_products else products
     tensor = np.array([[moments[0], xy, xz], [xy, moments[1], yz], [xz, yz, moments[2]]])
     # Steiner's theorem, backwards
-    tensor -= mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    tensor -= mass * unit_inertia(arm)
     tensor /= kilogram * metre**2
     keys, places = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), zip(*np.triu_indices(3), strict=True)
     return {key: float(tensor[place]) for key, place in zip(keys, places, strict=True)}

@@ -16,7 +16,6 @@ from pkm_description.arrays import Array
 from pkm_description.importing.formats.urdf import tree_places
 from pkm_description.importing.graph import (
     HERE,
-    Body,
     Graph,
     ImportMachineError,
     JointValues,
@@ -26,6 +25,7 @@ from pkm_description.importing.graph import (
     moved,
     turned,
 )
+from pkm_description.machine import RigidBody
 
 _CONNECT, _WELD, _JOINT = 0, 1, 2
 
@@ -49,14 +49,14 @@ def mjcf_graph(path: Path, keyframe: str | None = None) -> Graph:
     model = compiled(path)
     configuration, notes = start(model, path, keyframe)
     world = name_of(model, 'body', 0)
-    bodies = {world: Body(world)}
+    bodies = {world: RigidBody(world)}
     links: list[Link] = []
     for index in range(1, model.nbody):
         body = _body(model, index)
         bodies[body.name] = body
         for link in _joints(model, index, configuration):
             for end in (link.first, link.second):
-                bodies.setdefault(end, Body(end))
+                bodies.setdefault(end, RigidBody(end))
             links.append(link)
     driven, lost = _driven(model)
     notes += [*lost, *_lost_of_balls(model)]
@@ -65,9 +65,7 @@ def mjcf_graph(path: Path, keyframe: str | None = None) -> Graph:
     loops, couplings, more = loops_and_couplings(model, path)
     frames = {name: (name, HERE) for name in bodies}
     for site in range(model.nsite):
-        at = name_of(model, 'body', int(model.site_bodyid[site]))
-        place = placement(model.site_pos[site], model.site_quat[site])
-        frames.setdefault(name_of(model, 'site', site), (at, place))
+        frames.setdefault(name_of(model, 'site', site), _site(model, site))
     return Graph(
         name=path.stem if model.names[:1] == b'\0' else model.names.split(b'\0')[0].decode(),
         source=path.name,
@@ -95,9 +93,9 @@ def start(model: Any, path: Path, keyframe: str | None) -> tuple[Any, list[str]]
     return np.array(model.qpos0), []
 
 
-def _body(model: Any, index: int) -> Body:
+def _body(model: Any, index: int) -> RigidBody:
     name = name_of(model, 'body', index)
-    own = Body(name, float(model.body_mass[index]), np.zeros(3), np.diag(model.body_inertia[index]))
+    own = RigidBody(name, float(model.body_mass[index]), np.zeros(3), np.diag(model.body_inertia[index]))
     return own.moved(placement(model.body_ipos[index], model.body_iquat[index]))
 
 
@@ -118,19 +116,13 @@ def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
         axis, zero = np.array(model.jnt_axis[joint]), float(model.qpos0[address])
         # a joint at its reference stands where the body's pose says
         reference = {'revolute': turned(axis, -zero), 'prismatic': moved(axis, -zero)}.get(kind, HERE)
+        position = float(configuration[address]) if kind in ('revolute', 'prismatic') else 0.0
         links.append(
             Link(
-                name_of(model, 'joint', joint),
-                kind,
-                first,
-                second,
-                before @ anchor @ reference,
-                anchor,
-                axis,
-                position=float(configuration[address]) if kind in ('revolute', 'prismatic') else 0.0,
-                values=_values(model, joint, kind),
+                name_of(model, 'joint', joint), kind, first, second, before @ anchor @ reference, anchor, axis,
+                position=position, values=_values(model, joint, kind),
             )
-        )
+        )  # fmt: skip
         first, before = second, HERE
     return links
 
@@ -219,10 +211,11 @@ def loops_and_couplings(model: Any, path: Path) -> tuple[list[Link], tuple[tuple
         if not model.eq_active0[index]:
             notes.append(f'equality {name} is not active and is left out')
         elif kind == _CONNECT:
-            (first, at_first), (second, at_second) = _anchors(model, index)
+            (first, at_first), (second, at_second) = _ends(model, index)
             connected.setdefault((first, second), []).append((name, at_first, at_second))
         elif kind == _WELD:
-            loops.append(_weld(model, index, name))
+            (first, at_first), (second, at_second) = _ends(model, index)
+            loops.append(Link(name, 'fixed', first, second, at_first, at_second, is_loop=True))
         elif kind == _JOINT:
             ties = [
                 name_of(model, 'joint', int(ids[index]))
@@ -239,37 +232,23 @@ def loops_and_couplings(model: Any, path: Path) -> tuple[list[Link], tuple[tuple
     return loops, tuple(couplings), notes
 
 
-def _anchors(model: Any, index: int) -> tuple[tuple[str, Placement], tuple[str, Placement]]:
-    """Both bodies of a connection, and its point in their frames."""
+def _ends(model: Any, index: int) -> list[tuple[str, Placement]]:
+    """Both bodies of a connection or weld, and its frame in them."""
     import mujoco
 
     ends = (int(model.eq_obj1id[index]), int(model.eq_obj2id[index]))
     if int(model.eq_objtype[index]) == int(mujoco.mjtObj.mjOBJ_SITE):
-        return _site(model, ends[0]), _site(model, ends[1])
+        return [_site(model, end) for end in ends]
     data = np.array(model.eq_data[index])
-    return (
-        (name_of(model, 'body', ends[0]), Placement(data[0:3])),
-        (name_of(model, 'body', ends[1]), Placement(data[3:6])),
-    )
+    places = Placement(data[0:3]), Placement(data[3:6])
+    if int(model.eq_type[index]) == _WELD:  # points that coincide, and the second body's axes in the first
+        places = placement(data[3:6], data[6:10]), Placement(data[0:3])
+    return [(name_of(model, 'body', end), place) for end, place in zip(ends, places, strict=True)]
 
 
 def _site(model: Any, site: int) -> tuple[str, Placement]:
     place = placement(model.site_pos[site], model.site_quat[site])
     return name_of(model, 'body', int(model.site_bodyid[site])), place
-
-
-def _weld(model: Any, index: int, name: str) -> Link:
-    import mujoco
-
-    ends = (int(model.eq_obj1id[index]), int(model.eq_obj2id[index]))
-    if int(model.eq_objtype[index]) == int(mujoco.mjtObj.mjOBJ_SITE):
-        (first, at_first), (second, at_second) = _site(model, ends[0]), _site(model, ends[1])
-    else:
-        # points that coincide in both bodies, and the second body's axes in the first
-        data = np.array(model.eq_data[index])
-        first, second = (name_of(model, 'body', end) for end in ends)
-        at_first, at_second = placement(data[3:6], data[6:10]), Placement(data[0:3])
-    return Link(name, 'fixed', first, second, at_first, at_second, is_loop=True)
 
 
 def _joined(first: str, second: str, points: list[tuple[str, Placement, Placement]]) -> Link:

@@ -11,7 +11,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.importing.formats.urdf import EARTH, driven_joints
 from pkm_description.importing.formats.xml_values import inertia_tensor, number, numbers, rpy_placement, unit
-from pkm_description.importing.graph import HERE, Body, Graph, ImportMachineError, JointValues, Link, Placement
+from pkm_description.importing.graph import HERE, Graph, ImportMachineError, JointValues, Link, Placement
+from pkm_description.machine import RigidBody
 
 _MODEL = '__model__'
 _KINDS = {
@@ -46,7 +47,7 @@ def sdf_graph(root: Element, path: Path) -> Graph:
         raise ImportMachineError(f'{path}: models inside models cannot be imported; write them out as one')
     frames = SdfFrames(model, path)
     links = {element.get('name', ''): element for element in model.findall('link')}
-    bodies = {'world': Body('world')} | {name: _body(element, path) for name, element in links.items()}
+    bodies = {'world': RigidBody('world')} | {name: _body(element, path) for name, element in links.items()}
     places = {'world': HERE} | {name: frames.place(name) for name in links}
     joints = [_joint(element, frames, places, path) for element in model.findall('joint')]
     joints, base = _on_base(joints, bodies, model, path)
@@ -73,7 +74,7 @@ def sdf_graph(root: Element, path: Path) -> Graph:
     )
 
 
-def _body(element: Element, path: Path) -> Body:
+def _body(element: Element, path: Path) -> RigidBody:
     name, inertial = element.get('name', ''), element.find('inertial')
     where = f'{path}: link {name!r}'
     mass, moments = 1.0, np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])  # what SDF has where the file is silent
@@ -89,7 +90,7 @@ def _body(element: Element, path: Path) -> Body:
                 ]
             )
         place = pose_of(inertial, where)
-    return Body(name, mass, np.zeros(3), inertia_tensor(moments)).moved(place)
+    return RigidBody(name, mass, np.zeros(3), inertia_tensor(moments)).moved(place)
 
 
 def _joint(element: Element, frames: SdfFrames, places: dict[str, Placement], path: Path) -> Link:
@@ -109,17 +110,8 @@ def _joint(element: Element, frames: SdfFrames, places: dict[str, Placement], pa
         axes.append(frames.axis_in_joint(part, axis, place))
     if _KINDS[kind] == 'universal' and abs(axes[0] @ axes[1]) > 1e-6:
         raise ImportMachineError(f'{where}: the axes of a universal joint must be perpendicular')
-    return Link(
-        name,
-        _KINDS[kind],
-        parent,
-        child,
-        place.seen_from(places[parent]),
-        place.seen_from(places[child]),
-        axes[0],
-        axes[1],
-        values=_values(element, where),
-    )
+    frames_of_ends = (place.seen_from(places[end]) for end in (parent, child))
+    return Link(name, _KINDS[kind], parent, child, *frames_of_ends, *axes, values=_values(element, where))
 
 
 def _values(element: Element, where: str) -> JointValues:
@@ -127,16 +119,11 @@ def _values(element: Element, where: str) -> JointValues:
 
     def value(group: str, key: str, default: float) -> float:
         part = None if axis is None else axis.find(group)
-        found = (
-            number(text_of(part, key), f'{where}: {key}', default)
-            if part is not None and text_of(part, key)
-            else default
-        )
-        return (
-            default
-            if abs(found) >= _NO_LIMIT or (group == 'limit' and key in ('velocity', 'effort') and found < 0)
-            else found
-        )
+        if part is None or not text_of(part, key):
+            return default
+        found = number(text_of(part, key), f'{where}: {key}', default)
+        is_none = abs(found) >= _NO_LIMIT or (key in ('velocity', 'effort') and found < 0)
+        return default if is_none else found
 
     return JointValues(
         lower=value('limit', 'lower', -np.inf),
@@ -149,7 +136,7 @@ def _values(element: Element, where: str) -> JointValues:
     )
 
 
-def _on_base(joints: list[Link], bodies: dict[str, Body], model: Element, path: Path) -> tuple[list[Link], str]:
+def _on_base(joints: list[Link], bodies: dict[str, RigidBody], model: Element, path: Path) -> tuple[list[Link], str]:
     """Mark the joints that close loops, and find the base: the world, or the first link that no joint carries."""
     static = [joint for joint in joints if 'world' in (joint.first, joint.second)]
     children = {joint.second for joint in joints}

@@ -17,7 +17,6 @@ from pkm_description.arrays import Array
 from pkm_description.importing.formats.xml_values import attribute, inertia_tensor, number, numbers, rpy_placement, unit
 from pkm_description.importing.graph import (
     HERE,
-    Body,
     Graph,
     ImportMachineError,
     JointValues,
@@ -27,6 +26,7 @@ from pkm_description.importing.graph import (
     moved,
     turned,
 )
+from pkm_description.machine import RigidBody
 
 _KINDS = {
     'revolute': 'revolute',
@@ -150,15 +150,15 @@ def _rotor_inertias(root: Element, path: Path) -> dict[str, float]:
     return found
 
 
-def _body(element: Element, path: Path) -> Body:
+def _body(element: Element, path: Path) -> RigidBody:
     name, inertial = element.get('name', ''), element.find('inertial')
     if inertial is None:
-        return Body(name)
+        return RigidBody(name)
     where = f'{path}: link {name!r}'
     mass = number(attribute(inertial.find('mass'), 'value'), f'{where}: mass')
     moments = inertial.find('inertia')
     tensor = inertia_tensor(np.array([number(attribute(moments, key), f'{where}: {key}') for key in _MOMENTS]))
-    return Body(name, mass, np.zeros(3), tensor).moved(_origin(inertial.find('origin'), where))
+    return RigidBody(name, mass, np.zeros(3), tensor).moved(_origin(inertial.find('origin'), where))
 
 
 def _origin(element: Element | None, where: str) -> Placement:
@@ -174,24 +174,22 @@ def _joint(element: Element, path: Path) -> Link:
     where = f'{path}: joint {name!r}'
     if kind not in _KINDS:
         raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_KINDS)}')
-    parent, child = (attribute(element.find(key), 'link') for key in ('parent', 'child'))
-    if parent is None or child is None:
-        raise ImportMachineError(f'{where}: has no parent or no child')
+    parent, child = _ends(element, where)
     axis = (
         unit(numbers(attribute(element.find('axis'), 'xyz'), 3, f'{where}: axis', np.array([1.0, 0.0, 0.0])), where)
         if kind in ('revolute', 'continuous', 'prismatic')
         else np.array([0.0, 0.0, 1.0])
     )
-    return Link(
-        name,
-        _KINDS[kind],
-        parent,
-        child,
-        _origin(element.find('origin'), where),
-        HERE,
-        axis,
-        values=_values(element, where),
-    )
+    origin = _origin(element.find('origin'), where)
+    return Link(name, _KINDS[kind], parent, child, origin, HERE, axis, values=_values(element, where))
+
+
+def _ends(element: Element, where: str) -> tuple[str, str]:
+    """Names of the links that a joint or constraint joins."""
+    parent, child = (attribute(element.find(key), 'link') for key in ('parent', 'child'))
+    if parent is None or child is None:
+        raise ImportMachineError(f'{where}: has no parent or no child')
+    return parent, child
 
 
 def _values(element: Element, where: str) -> JointValues:
@@ -217,9 +215,7 @@ def _constraint(element: Element, path: Path) -> Link:
     where = f'{path}: constraint {name!r}'
     if kind not in _LOOP_KINDS:
         raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_LOOP_KINDS)}')
-    parent, child = (attribute(element.find(key), 'link') for key in ('parent', 'child'))
-    if parent is None or child is None:
-        raise ImportMachineError(f'{where}: has no parent or no child')
+    parent, child = _ends(element, where)
     first, second = (_origin(element.find(f'{side}_origin'), where) for side in ('parent', 'child'))
     axes = [np.array([1.0, 0.0, 0.0])] * 2
     if kind in ('revolute', 'universal'):
@@ -239,14 +235,14 @@ def _perpendicular(second: Placement, axis: Array, second_axis: Array) -> tuple[
     return Placement(second.position, second.rotation @ turn), across
 
 
-def _require_known(links: list[Link], bodies: dict[str, Body], path: Path) -> None:
+def _require_known(links: list[Link], bodies: dict[str, RigidBody], path: Path) -> None:
     for link in links:
         for name in (link.first, link.second):
             if name not in bodies:
                 raise ImportMachineError(f'{path}: {link.name!r} names a link {name!r} that the file does not have')
 
 
-def _root_of(links: list[Link], bodies: dict[str, Body], path: Path) -> str:
+def _root_of(links: list[Link], bodies: dict[str, RigidBody], path: Path) -> str:
     children = [link.second for link in links]
     twice = {name for name in children if children.count(name) > 1}
     if twice:
