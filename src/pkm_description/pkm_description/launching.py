@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,45 @@ from pkm_description.ros.frames import BASE_LINK, pose_numbers
 from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
 from pkm_description.writing import write_text
 
-#: what every launch file takes, and hands on to those that it includes
-MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'frame_prefix', 'use_sim_time')
-
+#: what every launch file takes, and hands on to those that it includes: default, meaning
+_MACHINE = {
+    'machine': ('srs', 'machine of pkm_description, e.g. srs or palida'),
+    'machine_file': ('', 'path of a machine file; takes the place of machine'),
+    'overlay': ('', 'path of a parameter overlay, e.g. from an identification'),
+    'namespace': ('', 'namespace of all nodes and relative topics'),
+    'frame_prefix': (
+        '', 'put before every frame id, e.g. left/ (rviz needs the slash): several robots, one tf tree'
+    ),
+}  # fmt: skip
 #: what launch files with nodes that read sensors take besides
-DRIVER_ARGUMENTS = ('driver', 'joint_topic', 'imu_topic')
-
+_DRIVER = {
+    'driver': ('', "path of a driver's settings file; empty: as the machine file says; standard: none"),
+    'joint_topic': ('', "joint states; empty: the driver's topic"),
+    'imu_topic': ('', "raw IMU; empty: the driver's topic"),
+}
 #: what launch files with a publisher of frames take besides
-PLACE_ARGUMENTS = ('base_pose', 'world_frame')
+_PLACE = {
+    'base_pose': (
+        '',
+        "place of the machine among others: 'x y z roll pitch yaw' of base_link in world_frame, m and rad; empty: no "
+        'such frame',
+    ),
+    'world_frame': ('world', 'frame in which base_pose is given'),
+}
+_WINDOWS = {
+    'excitation': (
+        '', "'t0 t1': seconds from the first joint state to identify from; empty: by the node's services"
+    ),
+    'validation': ('', "'t0 t1': seconds on which the forces are checked; empty: none"),
+}  # fmt: skip
+MACHINE_ARGUMENTS, DRIVER_ARGUMENTS, PLACE_ARGUMENTS = (*_MACHINE, 'use_sim_time'), tuple(_DRIVER), tuple(_PLACE)
+
+
+def _declared(arguments: Mapping[str, tuple[str, str]]) -> list[DeclareLaunchArgument]:
+    return [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in arguments.items()
+    ]
 
 
 def boolean_argument(name: str, default: str, description: str) -> DeclareLaunchArgument:
@@ -41,24 +72,7 @@ def boolean_argument(name: str, default: str, description: str) -> DeclareLaunch
 
 def machine_arguments(use_sim_time: str = 'false') -> list[DeclareLaunchArgument]:
     """Arguments that every launch file of the suite has: :data:`MACHINE_ARGUMENTS`."""
-    return [
-        DeclareLaunchArgument(
-            'machine', default_value='srs', description='machine of pkm_description, e.g. srs or palida'
-        ),
-        DeclareLaunchArgument(
-            'machine_file', default_value='', description='path of a machine file; takes the place of machine'
-        ),
-        DeclareLaunchArgument(
-            'overlay', default_value='', description='path of a parameter overlay, e.g. from an identification'
-        ),
-        DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes and relative topics'),
-        DeclareLaunchArgument(
-            'frame_prefix',
-            default_value='',
-            description='put before every frame id, e.g. left/ (rviz needs the slash): several robots, one tf tree',
-        ),
-        boolean_argument('use_sim_time', use_sim_time, 'take the time from /clock'),
-    ]
+    return [*_declared(_MACHINE), boolean_argument('use_sim_time', use_sim_time, 'take the time from /clock')]
 
 
 def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
@@ -67,28 +81,12 @@ def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
     ``driver`` is the default: :data:`STANDARD` where what the launch file starts publishes in the suite's convention,
     whatever driver the machine file has.
     """
-    return [
-        DeclareLaunchArgument(
-            'driver',
-            default_value=driver,
-            description="path of a driver's settings file; empty: as the machine file says; standard: none",
-        ),
-        DeclareLaunchArgument('joint_topic', default_value='', description="joint states; empty: the driver's topic"),
-        DeclareLaunchArgument('imu_topic', default_value='', description="raw IMU; empty: the driver's topic"),
-    ]
+    return _declared({**_DRIVER, 'driver': (driver, _DRIVER['driver'][1])})
 
 
 def place_arguments() -> list[DeclareLaunchArgument]:
     """Arguments of launch files that start :func:`state_publisher`: :data:`PLACE_ARGUMENTS`."""
-    return [
-        DeclareLaunchArgument(
-            'base_pose',
-            default_value='',
-            description="place of the machine among others: 'x y z roll pitch yaw' of base_link in world_frame, m and "
-            'rad; empty: no such frame',
-        ),
-        DeclareLaunchArgument('world_frame', default_value='world', description='frame in which base_pose is given'),
-    ]
+    return _declared(_PLACE)
 
 
 def publish_clock_argument() -> DeclareLaunchArgument:
@@ -100,16 +98,7 @@ def publish_clock_argument() -> DeclareLaunchArgument:
 
 def window_arguments() -> list[DeclareLaunchArgument]:
     """Arguments that say which seconds of a stream are for identification and which for validation."""
-    return [
-        DeclareLaunchArgument(
-            'excitation',
-            default_value='',
-            description="'t0 t1': seconds from the first joint state to identify from; empty: by the node's services",
-        ),
-        DeclareLaunchArgument(
-            'validation', default_value='', description="'t0 t1': seconds on which the forces are checked; empty: none"
-        ),
-    ]
+    return _declared(_WINDOWS)
 
 
 def handed_on(*names: str) -> dict[str, LaunchConfiguration]:

@@ -45,14 +45,13 @@ def test_all_joints_follow_from_the_drives(name: str) -> None:
     assert not completed.lacks(names[1:])
     for k in range(0, len(motion), 5):
         # in another order, with a joint of something else
-        whole = completed.of((*names[::-1], 'wheel'), np.append(positions[k, drives][::-1], 1.0),
-                             np.append(velocities[k, drives][::-1], 2.0))  # fmt: skip
-        np.testing.assert_allclose(whole.positions, positions[k], rtol=0.0, atol=1e-8)
-        assert whole.velocities is not None
-        np.testing.assert_allclose(whole.velocities, velocities[k], rtol=0.0, atol=1e-7)
-        np.testing.assert_allclose(whole.pose[0], motion.position[k], rtol=0.0, atol=1e-9)
-        np.testing.assert_allclose(whole.pose[1], motion.rotation_base_platform[k], rtol=0.0, atol=1e-8)
-    assert completed.of(names, positions[0, drives], np.zeros(0)).velocities is None
+        whole, rates = completed.of((*names[::-1], 'wheel'), np.append(positions[k, drives][::-1], 1.0),
+                                    np.append(velocities[k, drives][::-1], 2.0))  # fmt: skip
+        np.testing.assert_allclose(whole.joint_positions, positions[k], rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(rates, velocities[k], rtol=0.0, atol=1e-7)
+        np.testing.assert_allclose(whole.position, motion.position[k], rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(whole.rotation_base_platform, motion.rotation_base_platform[k], rtol=0.0, atol=1e-8)
+    assert completed.of(names, positions[0, drives], np.zeros(0))[1] is None
 
 
 def test_the_node_publishes_them_and_their_frames(listener: Listener) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import numpy as np
 import pytest
 from jinja2 import DictLoader, Environment
-from pkm_description.report import page
 from pkm_description.report.words import Scale, scale_of, sentence_of, time_of_data
 
 
@@ -31,9 +32,9 @@ def test_parts_escape_what_they_show():
     text = """{% from 'parts.html.j2' import pairs, picture, verdict, warnings %}
 {{ verdict('a < b', false, 'why') }}{{ warnings('Data:', ['<x>']) }}
 {{ pairs({'k': '<v>'}) }}{{ picture('data:,', 'p') }}"""
-    loader = page.resources.files('pkm_description.report').joinpath('templates/parts.html.j2')
+    parts = resources.files('pkm_description.report').joinpath('templates/parts.html.j2')
     environment = Environment(
-        loader=DictLoader({'parts.html.j2': loader.read_text(encoding='utf-8'), 'page': text}), autoescape=True
+        loader=DictLoader({'parts.html.j2': parts.read_text(encoding='utf-8'), 'page': text}), autoescape=True
     )
     shown = environment.get_template('page').render()
     assert 'class="box warning"><strong>a &lt; b</strong><br>' in shown

@@ -127,7 +127,8 @@ class StatePublisher(Node):
             if not np.isfinite(values).all():
                 require_finite(values, [self._moving[joint].name for joint in order.joints])
         except (JointStateError, KinematicsError, *UNREADABLE) as error:
-            self._ignore(f'joint_states is ignored: {error}')
+            self._problem = f'joint_states is ignored: {error}'
+            self.get_logger().warning(self._problem, throttle_duration_sec=5.0)
             return
         if len(values):
             self._broadcaster.publish(self._frames_of(order.joints)(state.stamp, values))
@@ -142,17 +143,12 @@ class StatePublisher(Node):
 
     def _closed(self, completed: CompletedJoints, state: JointReading) -> Array:
         """Publish the joint state with the passive joints that close the loops; returns the positions of all joints."""
-        whole = completed.of(state.names, state.positions, state.velocities)
-        self._complete.publish(self._states(state.stamp, state.frame, whole.positions, whole.velocities))
-        if self._shows_platform:
-            position, rotation = whole.pose
-            numbers = np.concatenate([position, quaternion_from_matrix(rotation)])[None]
+        whole, rates = completed.of(state.names, state.positions, state.velocities)
+        self._complete.publish(self._states(state.stamp, state.frame, whole.joint_positions, rates))
+        if self._shows_platform and whole.position is not None and whole.rotation_base_platform is not None:
+            numbers = np.concatenate([whole.position, quaternion_from_matrix(whole.rotation_base_platform)])[None]
             self._broadcaster.publish(self._platform(state.stamp, numbers))
-        return whole.positions
-
-    def _ignore(self, problem: str) -> None:
-        self._problem = problem
-        self.get_logger().warning(problem, throttle_duration_sec=5.0)
+        return whole.joint_positions
 
     def _report(self) -> None:
         level = Level.WARN if self._problem else Level.OK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,15 +34,11 @@ def _percent(value: float) -> str:
 def render(package: str, template: str, **values: object) -> str:
     """HTML text of a package's template, ``templates/<template>``, which may extend our ``page.html.j2``."""
     # by the programs that write pages alone: figures need none
-    from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
-
-    def load(name: str) -> str:
-        owner = package if name == template else 'pkm_description.report'
-        return resources.files(owner).joinpath(f'templates/{name}').read_text(encoding='utf-8')
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(load),
-        autoescape=select_autoescape(default=True, default_for_string=True),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader('pkm_description.report')]),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )

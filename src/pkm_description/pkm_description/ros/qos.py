@@ -12,36 +12,26 @@ from pkm_description.ros.parameters import declare_settings
 #: the largest that was ever there: with the usual depth it would hold gigabytes of joint states of a megabyte
 HELD_OF_LONG = 100
 
+
+def _profile(depth: int, reliable: bool, latched: bool = False) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
 #: subscriptions to sensor streams: best effort, so that every driver connects
-SENSOR_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST, depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT
-)
-
+SENSOR_QOS = _profile(2000, reliable=False)
 #: publishers of streams: reliable, which serves reliable and best-effort subscribers alike
-RELIABLE_STREAM_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST, depth=2000, reliability=ReliabilityPolicy.RELIABLE
-)
-
+RELIABLE_STREAM_QOS = _profile(2000, reliable=True)
 #: messages that late subscribers must get, too (several motions may be sent in advance)
-LATCHED_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=10,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
-
+LATCHED_QOS = _profile(10, reliable=True, latched=True)
 #: motion references: several may be sent in advance, and late subscribers must get them all
-REFERENCE_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=20,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
-
+REFERENCE_QOS = _profile(20, reliable=True, latched=True)
 #: subscriptions that must not lose a message, however busy the computer is: recorders, runs to be reproduced bit by bit
-LOSSLESS_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST, depth=5000, reliability=ReliabilityPolicy.RELIABLE
-)
+LOSSLESS_QOS = _profile(5000, reliable=True)
 
 
 def declare_stream_qos(node: Node) -> QoSProfile:
@@ -60,4 +50,4 @@ def declare_stream_qos(node: Node) -> QoSProfile:
 
 def with_few_held(qos: QoSProfile) -> QoSProfile:
     """Return the same profile of a subscription with few messages held."""
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=HELD_OF_LONG, reliability=qos.reliability)
+    return _profile(HELD_OF_LONG, qos.reliability == ReliabilityPolicy.RELIABLE)

@@ -128,21 +128,6 @@ def _rates_of_twist(angles: Array) -> Array:
     return result
 
 
-@dataclass(frozen=True)
-class WholeState:
-    """A closed machine.
-
-    Attributes
-    ----------
-    positions, velocities : (J,) rad, m and their rates; no velocities where those of the drives are not known
-    pose : (3,) m and (3, 3) of the platform in ``base_link``
-    """
-
-    positions: Array
-    velocities: Array | None
-    pose: tuple[Array, Array]
-
-
 class CompletedJoints:
     """Closes the loops of one machine, each time from the configuration before.
 
@@ -163,8 +148,8 @@ class CompletedJoints:
         present = set(names)
         return self._driven <= present and not self._passive <= present
 
-    def of(self, names: Sequence[str], positions: Array, velocities: Array) -> WholeState:
-        """Complete one joint state.
+    def of(self, names: Sequence[str], positions: Array, velocities: Array) -> tuple[PlatformReading, Array | None]:
+        """Complete one joint state; and the rates (J,) of all joints, where those of the drives are known.
 
         Raises
         ------
@@ -175,15 +160,11 @@ class CompletedJoints:
         """
         reading = self._reader.read(names, positions, [])
         position, rotation, twists = reading.position, reading.rotation_base_platform, reading.twist_per_drive
-        assert position is not None
-        assert rotation is not None
-        assert twists is not None
-        rates = None
         drives = self._speeds.order(names).by_joint_or_nan(velocities)
-        if np.isfinite(drives).all():
-            legs = close_legs(self._machine, position[None], rotation[None], reading.joint_positions[None])
-            rates = legs.joint_map[0] @ (twists @ drives)
-        return WholeState(reading.joint_positions, rates, (position, rotation))
+        if position is None or rotation is None or twists is None or not np.isfinite(drives).all():
+            return reading, None
+        legs = close_legs(self._machine, position[None], rotation[None], reading.joint_positions[None])
+        return reading, legs.joint_map[0] @ (twists @ drives)
 
 
 @dataclass(frozen=True)
