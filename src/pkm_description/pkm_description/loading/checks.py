@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from pkm_description.loading.yaml_reader import (
     closure_key,
     joint_key,
     machine_error,
+    nearest_of,
 )
 from pkm_description.machine import Joint, Machine
 from pkm_description.machine.machine import closure_ends
@@ -71,8 +71,7 @@ def check_provenance(path: Path, content: dict[str, Any]) -> None:
     known = _dotted_keys(content, '')
     for key, value in section.content.items():
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f'did you mean {near[0]!r}?' if near else 'give the dotted key of a value of this file'
+            hint = nearest_of(key, known, 'give the dotted key of a value of this file')
             raise section.error(str(key), value, f'names nothing in this file; {hint}')
         section.text(key)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -41,23 +40,9 @@ _VELOCITY_KEYS = ('unit', 'scale', 'sign', 'offset')
 _TOPIC = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
-def choice(section: Section, key: str, allowed: Iterable[str], default: str | None = None) -> str:
-    """Text at ``key`` that is one of ``allowed``."""
-    if key not in section.content and default is not None:
-        return default
-    value, known = section.content[key], list(allowed)
-    if value not in known:
-        near = difflib.get_close_matches(str(value), known, n=1)
-        hint = f'did you mean {near[0]!r}?' if near else 'choose one'
-        raise section.error(key, value, f'must be one of {", ".join(known)}; {hint}')
-    return str(value)
-
-
 def topic(section: Section, key: str, default: str) -> str:
     """Name of a topic at ``key``."""
-    if key not in section.content:
-        return default
-    value = section.text(key)
+    value = section.text(key, default)
     if not _TOPIC.fullmatch(value):
         raise section.error(key, value, 'is no name of a topic; use letters, digits, _ and /, e.g. drives/state')
     return value
@@ -117,7 +102,7 @@ def scales(
         if 'scale' not in section.content:
             raise section.error('scale', None, f'is missing: how many {si} is one of the {foreign}, e.g. 1.0e-6?')
     elif 'unit' in section.content:
-        size = units[choice(section, 'unit', [*units, *([foreign] if foreign else [])])]
+        size = units[section.choice('unit', [*units, *([foreign] if foreign else [])])]
         if 'scale' in section.content:
             raise section.error('scale', section.content['scale'], 'says what unit says already; leave one of them out')
         return np.full(machine.actuated_count, size)
@@ -166,7 +151,7 @@ def read_position(section: Section, machine: Machine) -> PositionConversion:
 def _length_at_zero(position: Section, machine: Machine, kind: str) -> Array:
     """Length (A,) to take off absolute lengths; zeros for extensions and angles."""
     allowed = ('extension', 'length') if kind == 'prismatic' else ('angle',)
-    quantity = choice(position, 'quantity', allowed, allowed[0])
+    quantity = position.choice('quantity', allowed, allowed[0])
     if quantity != 'length':
         return np.zeros(machine.actuated_count)
     lengths = []
@@ -225,7 +210,7 @@ def _read_periodic_error(position: Section, machine: Machine) -> PeriodicError |
 def measured_quantity(section: Section, machine: Machine) -> str:
     """What is in the efforts of a driver, by its section ``effort``."""
     allowed = _OF_KIND[machine.actuated_joints[0].kind]
-    return choice(section, 'quantity', allowed, allowed[0])
+    return section.choice('quantity', allowed, allowed[0])
 
 
 def read_effort(section: Section, machine: Machine, names: tuple[str, ...], sign: Array) -> EffortConversion:

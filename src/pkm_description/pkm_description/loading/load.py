@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -213,28 +212,16 @@ def read_sensors(top: Section, count: int, each: str = 'leg') -> tuple[ImuSensor
 def _read_imu(section: Section) -> ImuSensor:
     """IMU on the platform."""
     section.expect_keys(['link', 'xyz', 'rpy', 'rate', 'accelerometer', 'gyroscope'])
-    accelerometer, gyroscope = section.section('accelerometer'), section.section('gyroscope')
-    walks, steps = {}, {}
-    for name, sensor in (('accelerometer', accelerometer), ('gyroscope', gyroscope)):
+    parts: dict[str, Any] = {}
+    for name in ('accelerometer', 'gyroscope'):
+        sensor = section.section(name)
         sensor.expect_keys(['noise', 'bias'], ['bias_walk', 'resolution', 'range'])
-        if 'bias_walk' in sensor.content:
-            walks[f'{name}_bias_walk'] = sensor.vector('bias_walk', 3, least=0.0)
-        if 'resolution' in sensor.content:
-            steps[f'{name}_resolution'] = sensor.vector('resolution', 3, least=0.0)
-    return ImuSensor(
-        frame=section.identifier('link'),
-        position=section.vector('xyz', 3),
-        rotation_platform_imu=read_rotation(section, 'rpy'),
-        rate=section.number('rate', above=0.0),
-        accelerometer_noise=accelerometer.vector('noise', 3, least=0.0),
-        gyroscope_noise=gyroscope.vector('noise', 3, least=0.0),
-        accelerometer_bias=accelerometer.vector('bias', 3),
-        gyroscope_bias=gyroscope.vector('bias', 3),
-        **walks,
-        **steps,
-        accelerometer_range=accelerometer.number('range', default=inf, above=0.0),
-        gyroscope_range=gyroscope.number('range', default=inf, above=0.0),
-    )
+        for key in sensor.content:
+            least = None if key == 'bias' else 0.0
+            value = sensor.number(key, above=0.0) if key == 'range' else sensor.vector(key, 3, least)
+            parts[f'{name}_{key}'] = value
+    place = section.vector('xyz', 3), read_rotation(section, 'rpy')
+    return ImuSensor(section.identifier('link'), *place, section.number('rate', above=0.0), **parts)
 
 
 def _read_leg_sensors(section: Section, count: int, each: str) -> LegSensors:

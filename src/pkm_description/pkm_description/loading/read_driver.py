@@ -11,7 +11,7 @@ import yaml
 from pkm_description.driver import STANDARD_DRIVER, CommandConversion, Driver, ImuConversion
 from pkm_description.driver.csv_names import JOINT_FIELDS, NAMES
 from pkm_description.driver.driver import ACCELERATION, ANGULAR_RATE, COMMAND_TOPIC, IMU_TOPIC, JOINT_TOPIC
-from pkm_description.loading.driver_values import choice, read_command, read_effort, read_position, texts, topic
+from pkm_description.loading.driver_values import read_command, read_effort, read_position, texts, topic
 from pkm_description.loading.yaml_reader import Section, read_yaml
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
@@ -138,11 +138,11 @@ def _read_joints(section: Section, machine: Machine) -> tuple[tuple[str, ...], t
 def _read_imu(section: Section) -> ImuConversion:
     """Units of the IMU, and whether it reports gravity in place of its reaction."""
     section.expect_keys([], ['acceleration', 'angular_rate', 'gravity'])
-    acceleration = ACCELERATION[choice(section, 'acceleration', ACCELERATION, 'm/s2')]
-    at_rest = choice(section, 'gravity', ('up', 'down'), 'up')
+    acceleration = ACCELERATION[section.choice('acceleration', ACCELERATION, 'm/s2')]
+    at_rest = section.choice('gravity', ('up', 'down'), 'up')
     return ImuConversion(
         acceleration if at_rest == 'up' else -acceleration,
-        ANGULAR_RATE[choice(section, 'angular_rate', ANGULAR_RATE, 'rad/s')],
+        ANGULAR_RATE[section.choice('angular_rate', ANGULAR_RATE, 'rad/s')],
     )
 
 

@@ -29,7 +29,6 @@ _SIMPLE = ('revolute', 'prismatic')
 #: kinds of joints that are made of several, and the ends of the names of these
 _PARTS = {'universal': ('1', '2'), 'spherical': ('1', '2', '3'), 'cylindrical': ('slide', 'turn')}
 _COMPOSED = tuple(_PARTS)
-_OPTIONAL = ['actuated', 'limits', 'friction', 'home', 'rotor_inertia', 'parent']
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,11 @@ def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) 
         reason = f'a {kind} joint is passive; write it as revolute and prismatic joints, and drive one of them'
         raise section.error('actuated', section.content['actuated'], reason)
     needed = ['axes' if kind == 'universal' else 'axis', 'origin', 'body']
-    section.expect_keys(['type', *needed], _OPTIONAL if kind not in _COMPOSED else _optional_of_composed(kind))
+    optional = ['actuated', 'limits', 'friction', 'home', 'rotor_inertia', 'parent']
+    if kind in _COMPOSED:
+        optional = ['home', 'parent', *(f'friction_{suffix}' for suffix in _PARTS[kind])]
+        optional += [] if kind == 'cylindrical' else ['limits', 'friction']
+    section.expect_keys(['type', *needed], optional)
     kind = section.text('type')
     if kind not in (*_SIMPLE, *_COMPOSED):
         raise section.error(
@@ -98,11 +101,6 @@ def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) 
     link = parent if parent in ('', 'base_link') else f'{place.leg}_{parent}'
     first = replace(joints[0], translation=origin.position, rotation_parent_joint=origin.rotation, parent=link)
     return [first, *joints[1:]]
-
-
-def _optional_of_composed(kind: object) -> list[str]:
-    own = [f'friction_{suffix}' for suffix in _PARTS[str(kind)]]
-    return ['home', 'parent', *own, *([] if kind == 'cylindrical' else ['limits', 'friction'])]
 
 
 def _parent(section: Section, bodies: list[str]) -> str:
@@ -224,12 +222,8 @@ def _limits(section: Section, place: LegPlace, actuated: bool) -> JointLimits:
     part, keys = section.section('limits'), ['lower', 'upper', 'velocity', 'effort']
     part.expect_keys(keys if actuated else [], [] if actuated else keys)
     index, count = place.index, place.count
-    limits = JointLimits(
-        lower=float(part.per_leg('lower', count, -np.inf)[index]),
-        upper=float(part.per_leg('upper', count, np.inf)[index]),
-        velocity=float(part.per_leg('velocity', count, np.inf, above=0.0)[index]),
-        effort=float(part.per_leg('effort', count, np.inf, above=0.0)[index]),
-    )
+    bounds = {'lower': (-np.inf, None), 'upper': (np.inf, None), 'velocity': (np.inf, 0.0), 'effort': (np.inf, 0.0)}
+    limits = JointLimits(*(float(part.per_leg(key, count, *bound)[index]) for key, bound in bounds.items()))
     if not limits.lower < limits.upper:
         raise part.error('upper', limits.upper, f'must be greater than lower = {limits.lower}')
     if section.content['type'] != 'prismatic':
@@ -301,12 +295,14 @@ def read_platform(top: Section) -> tuple[Freedom, Pose, RigidBody]:
         return 'none', Pose(np.zeros(3), np.eye(3)), RigidBody('')
     platform = top.section('platform')
     platform.expect_keys(['link', 'home', 'body'], ['freedom'])
-    freedom = platform.text('freedom') if 'freedom' in platform.content else 'free'
+    freedom = platform.text('freedom', 'free')
     if freedom not in ('free', 'planar'):
         raise platform.error('freedom', freedom, "choose 'free' or 'planar'")
     body = platform.section('body')
     body.expect_keys(BODY_KEYS)
-    home = Pose(*_pose(platform.section('home')))
+    place = platform.section('home')
+    place.expect_keys(['xyz', 'rpy'])
+    home = Pose(place.vector('xyz', 3), read_rotation(place, 'rpy'))
     return cast(Freedom, freedom), home, read_body(body, platform.identifier('link'), 0, 1)
 
 
@@ -320,11 +316,6 @@ def read_body(section: Section, name: str, index: int, count: int) -> RigidBody:
     # lighter bodies are dropped or refused by simulators that read the exports
     mass = float(section.per_leg('mass', count, least=1e-3)[index])
     return RigidBody(name, mass, section.vector_per_leg('center_of_mass', 3, count)[index], tensor)
-
-
-def _pose(section: Section) -> tuple[Array, Array]:
-    section.expect_keys(['xyz', 'rpy'])
-    return section.vector('xyz', 3), read_rotation(section, 'rpy')
 
 
 def read_rotation(section: Section, key: str) -> Array:

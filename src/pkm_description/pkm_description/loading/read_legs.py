@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.loading.read_joints import LegPlace, read_joints, read_rotation
-from pkm_description.loading.yaml_reader import Section
+from pkm_description.loading.yaml_reader import Section, nearest_of
 from pkm_description.machine import Closure, Leg
 from pkm_description.machine.parts import Placement
 
@@ -84,8 +83,7 @@ def _legs_of_chains(top: Section, instances: dict[str, Section], freedom: str) -
         )
         chain = instance.text('chain')
         if chain not in chains:
-            near = difflib.get_close_matches(chain, chains, n=1)
-            hint = f'did you mean {near[0]!r}?' if near else f'there are: {", ".join(chains)}'
+            hint = nearest_of(chain, chains, f'there are: {", ".join(chains)}')
             raise instance.error('chain', chain, f'is not in leg_chains; {hint}')
         users[chain].append(name)
     for chain, own in users.items():
@@ -176,7 +174,7 @@ def read_closures(
 
 
 def _body(section: Section, key: str, default: str, known: list[str]) -> str:
-    name = section.text(key) if key in section.content else default
+    name = section.text(key, default)
     if name not in known:
         raise section.error(key, name, f'is no body of this chain; choose one of: {", ".join(known)}')
     return name

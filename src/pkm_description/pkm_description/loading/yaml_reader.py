@@ -13,17 +13,13 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.bounded_yaml import UnreadableYamlError, bounded_text, bounded_yaml, is_shallow
+from pkm_description.bounded_yaml import QUICK_LOADER, UnreadableYamlError, bounded_text, bounded_yaml, is_shallow
 from pkm_description.errors import MachineFileError
 from pkm_description.machine import Closure, Joint, Leg, Machine, RigidBody
 
 MILLIMETRES = 'looks like millimetres; give metres'
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 IDENTIFIER_RULE = 'use letters, digits and _, and begin with a letter'
-
-
-#: by libyaml, ten times as fast, where PyYAML has it; for shallow texts
-QUICK_LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
 
 class _UniqueKeys(yaml.constructor.SafeConstructor):
@@ -87,6 +83,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _whole_file_error(path: Path, content: object, reason: str) -> MachineFileError:
     return MachineFileError(path, MachineFileError.WHOLE_FILE, content, reason)
+
+
+def nearest_of(value: object, known: Iterable[str], otherwise: str) -> str:
+    """What to say of a word that is none of the known ones: the nearest, or else ``otherwise``."""
+    near = difflib.get_close_matches(str(value), known, n=1)
+    return f'did you mean {near[0]!r}?' if near else otherwise
 
 
 class Named(dict[str, Any]):
@@ -178,8 +180,7 @@ class Section:
         required, known = list(required), [*required, *optional]
         for key in self.content:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1)
-                hint = f'did you mean {near[0]!r}?' if near else f'known here: {", ".join(known)}'
+                hint = nearest_of(key, known, f'known here: {", ".join(known)}')
                 raise self.error(str(key), self.content[key], f'unknown key; {hint}')
         for key in required:
             if key not in self.content:
@@ -189,8 +190,10 @@ class Section:
         """Mapping below ``key``."""
         return Section(self.path, f'{self.place}.{key}' if self.place else key, self.content[key])
 
-    def text(self, key: str) -> str:
+    def text(self, key: str, default: str | None = None) -> str:
         """Text at ``key``, not empty."""
+        if key not in self.content and default is not None:
+            return default
         value = self.content[key]
         if not isinstance(value, str) or not value:
             raise self.error(key, value, 'must be a text')
@@ -224,6 +227,16 @@ class Section:
         if key not in self.content and default is not None:
             return default
         return self._number(key, self.content[key], above, least)
+
+    def choice(self, key: str, allowed: Iterable[str], default: str | None = None) -> str:
+        """Text at ``key`` that is one of ``allowed``."""
+        if key not in self.content and default is not None:
+            return default
+        value, known = self.content[key], list(allowed)
+        if value not in known:
+            hint = nearest_of(value, known, 'choose one')
+            raise self.error(key, value, f'must be one of {", ".join(known)}; {hint}')
+        return str(value)
 
     def vector(self, key: str, length: int, least: float | None = None) -> Array:
         """List of ``length`` finite numbers at ``key``."""
