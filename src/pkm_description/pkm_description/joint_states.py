@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.driver import STANDARD_DRIVER, Channel, Driver
+from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_description.errors import JointStateError
 from pkm_description.machine import Machine
 
@@ -230,15 +230,19 @@ class JointStateReader:
             entries,
             joints,
             tuple(want for want, name in zip(self.wanted, self._sought, strict=True) if name not in names),
-            tuple(name for name in names if name not in self._known and not self._is_ignored(name)),
+            tuple(
+                name
+                for name in names
+                if name not in self._known and not any(fnmatchcase(name, ignored) for ignored in self._driver.ignore)
+            ),
             np.full(len(self.wanted), np.nan),
             names == self._sought,
             self._driver,
-            tuple(_channel_order(channel, names) for channel in self._channels),
+            tuple(
+                ChannelOrder(*_places(channel.names, names), tuple(name for name in channel.names if name not in names))
+                for channel in self._channels
+            ),
         )
-
-    def _is_ignored(self, name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in self._driver.ignore)
 
 
 def told_names(names: Sequence[str], most: int = _TOLD, quoted: bool = False) -> str:
@@ -253,11 +257,6 @@ def _places(sought: Sequence[str], names: tuple[str, ...]) -> tuple[NDArray[np.i
     joints = [place for place, name in enumerate(sought) if name in names]
     entries = [names.index(sought[place]) for place in joints]
     return np.array(entries, dtype=np.intp), np.array(joints, dtype=np.intp)
-
-
-def _channel_order(channel: Channel, names: tuple[str, ...]) -> ChannelOrder:
-    entries, joints = _places(channel.names, names)
-    return ChannelOrder(entries, joints, tuple(name for name in channel.names if name not in names))
 
 
 def require_finite(values: Array, names: Sequence[str], quantity: str = 'position') -> None:

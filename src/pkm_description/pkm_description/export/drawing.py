@@ -50,12 +50,9 @@ def drawing_size(machine: Machine) -> float:
     distances = [float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())]
     if min(distances) <= 0.0:
         distances.append(float(np.linalg.norm(machine.home.position)))
-        distances += [float(np.linalg.norm(part)) for leg in machine.legs for part in _links(leg)]
+        parts = [closure.point for closure in machine.closures] + [joint.translation for joint in machine.joints]
+        distances += [float(np.linalg.norm(part)) for part in parts]
     return max(distances) or 1.0
-
-
-def _links(leg: Leg) -> list[Array]:
-    return [*(closure.point for closure in leg.closures), *(joint.translation for joint in leg.joints)]
 
 
 def ring(points: Array, radius: float, color: str) -> list[Bar]:

@@ -144,7 +144,9 @@ def read_hardware_parameters(text: str) -> dict[str, str]:
             raise ConfigurationError(f'hardware_parameters: {text.strip()}: {error}') from None
         if not isinstance(content, dict) or any(isinstance(value, dict | list) for value in content.values()):
             raise ConfigurationError(f'hardware_parameters: {text.strip()}: expected lines of the form name: value')
-        return {str(name): _parameter_text(value) for name, value in content.items()}
+        return {
+            str(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in content.items()
+        }
     words = [word.partition('=') for word in text.split()]
     for name, equals, value in words:
         if not (name and equals and value):
@@ -152,10 +154,6 @@ def read_hardware_parameters(text: str) -> dict[str, str]:
                 f'hardware_parameters: {name + equals + value!r}: expected name=value, or the path of a YAML file'
             )
     return {name: value for name, _, value in words}
-
-
-def _parameter_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def initial_values(machine: Machine) -> dict[str, float]:
@@ -277,7 +275,8 @@ def controllers_text(
         manager[IMU]['node_options_args'] = ['--ros-args', '-r', f'~/imu:={IMU_TOPIC}']
         content[IMU] = _imu(machine, frame_prefix)
     content = {'controller_manager': manager} | content
-    return _yaml(f'ros2_control of {machine.name} ({options.hardware})', content)
+    nodes = {f'/**/{name}': {'ros__parameters': parameters} for name, parameters in content.items()}
+    return f'# ros2_control of {machine.name} ({options.hardware})\n' + _dump(nodes)
 
 
 def mujoco_pids_text(machine: Machine, gains: ServoGains | None = None) -> str:
@@ -335,10 +334,6 @@ def _gains(machine: Machine, gains: ServoGains | None) -> dict[str, dict[str, fl
         limit = joint.limits.effort
         found[joint.name] = pd | ({'u_clamp_max': limit, 'u_clamp_min': -limit} if isfinite(limit) else {})
     return found
-
-
-def _yaml(title: str, nodes: dict[str, Any]) -> str:
-    return f'# {title}\n' + _dump({f'/**/{name}': {'ros__parameters': content} for name, content in nodes.items()})
 
 
 class _Plain(yaml.SafeDumper):

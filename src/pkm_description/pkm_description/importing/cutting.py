@@ -247,7 +247,10 @@ def expanded(link: Link, relative: Placement, towards: Array) -> tuple[list[Part
     """
     axis, turn = link.axis, relative.rotation
     if link.kind == 'revolute':
-        return [Part('', 'revolute', HERE, axis, _nearest(angle_about(axis, turn), link.position))], HERE
+        angle = angle_about(axis, turn)
+        # whole turns added, as in the file
+        angle += 2.0 * np.pi * round((link.position - angle) / (2.0 * np.pi))
+        return [Part('', 'revolute', HERE, axis, angle)], HERE
     if link.kind == 'prismatic':
         return [Part('', 'prismatic', HERE, axis, float(axis @ relative.position))], HERE
     if link.kind == 'cylindrical':
@@ -268,8 +271,3 @@ def expanded(link: Link, relative: Placement, towards: Array) -> tuple[list[Part
             Part('z', 'revolute', HERE, z, 0.0),
         ], along
     raise ImportMachineError(f'joint {link.name!r} of kind {link.kind!r} cannot stand in a leg')
-
-
-def _nearest(angle: float, position: float) -> float:
-    """Return the angle, whole turns added, that is nearest to the file's joint position."""
-    return angle + 2.0 * np.pi * round((position - angle) / (2.0 * np.pi))

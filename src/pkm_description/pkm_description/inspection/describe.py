@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
@@ -25,7 +25,7 @@ from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
 from pkm_description.kinematics.workspace import drive_reaches, free_axes, single_axis_limits
-from pkm_description.machine import Joint, Leg, Machine
+from pkm_description.machine import Leg, Machine
 
 #: kinds of origin in the order in which they are listed
 ORIGINS = ('printed', 'derived', 'assumed', 'overlay', 'other', 'not stated')
@@ -111,7 +111,8 @@ def base_parameter_lines(machine: Machine) -> list[str]:
 def _structure(machine: Machine) -> list[tuple[str, str]]:
     freedoms = int(machine.model.degrees_of_freedom[0])
     redundant = ', redundant' if machine.actuated_count > freedoms else ''
-    freedom = f'{freedoms}, {_plural(machine.actuated_count, "drive")}{redundant}'
+    drives = machine.actuated_count
+    freedom = f'{freedoms}, {drives} drive{"" if drives == 1 else "s"}{redundant}'
     chains = [_chain(leg, machine) for leg in machine.legs]
     counted = [f'{chains.count(chain)} of {chain}' for chain in dict.fromkeys(chains)]
     return [
@@ -192,17 +193,13 @@ def _sensors(machine: Machine) -> list[tuple[str, str]]:
         facts.append(('imu', text))
     if not machine.has_leg_sensors:
         return facts
-    sensors, units = machine.leg_sensors, _drive_units(machine.actuated_joints)
+    sensors = machine.leg_sensors
+    units = ('m', 'm/s', 'N') if machine.actuated_joints[0].kind == 'prismatic' else ('rad', 'rad/s', 'N m')
     text = (
         f'{sensors.rate:g} Hz; noise {_range(sensors.position_noise, units[0])}, '
         f'{_range(sensors.velocity_noise, units[1])}, {_range(sensors.effort_noise, units[2])}'
     )
     return [*facts, ('sensors of drives', text)]
-
-
-def _drive_units(drives: Sequence[Joint]) -> tuple[str, str, str]:
-    sliding = bool(drives) and drives[0].kind == 'prismatic'
-    return ('m', 'm/s', 'N') if sliding else ('rad', 'rad/s', 'N m')
 
 
 def _provenance(content: Mapping[str, Any], machine: Machine) -> str:
@@ -218,10 +215,6 @@ def _range(values: Array, unit: str) -> str:
 
 def _vector(values: Array) -> str:
     return f'[{", ".join(f"{value:.6g}" for value in values)}]'
-
-
-def _plural(count: int, word: str) -> str:
-    return f'{count} {word}' + ('' if count == 1 else 's')
 
 
 def workspace_lines(machine: Machine) -> list[str]:
@@ -304,7 +297,7 @@ def driver_lines(machine: Machine, home: Array) -> list[str]:
     imu = driver.imu
     lines = [
         f'{"driver":<20}{driver.path or "topics given"}',
-        f'{"joint states":<20}{driver.joint_topic}{_ignored(driver.ignore)}',
+        f'{"joint states":<20}{driver.joint_topic}{", without " * bool(driver.ignore)}{", ".join(driver.ignore)}',
         f'{"IMU":<20}{driver.imu_topic}, {imu.acceleration_scale:.6g} m/s^2 and {imu.rate_scale:.6g} rad/s per unit',
         f'{"commands":<20}{driver.command_topic}, {driver.command.quantity if driver.command else "force or torque"}',
         '',
@@ -324,10 +317,6 @@ def driver_lines(machine: Machine, home: Array) -> list[str]:
     return [*lines, *table(rows)]
 
 
-def _ignored(names: tuple[str, ...]) -> str:
-    return f', without {", ".join(names)}' if names else ''
-
-
 def _position(machine: Machine, drive: int) -> str:
     conversion = machine.driver.position
     if conversion is None:
@@ -341,15 +330,10 @@ def _effort(machine: Machine, drive: int) -> str:
     effort = machine.driver.effort
     if effort is None:
         return 'x'
-    terms = [
-        f'{channel.scale[drive]:.6g} {_entry(machine, drive, channel.names[drive])}' for channel in effort.channels
-    ]
-    return ' + '.join(terms).replace('+ -', '- ') + _offset(effort.offset[drive])
-
-
-def _entry(machine: Machine, drive: int, name: str) -> str:
     own = (machine.driver.joint_names or machine.actuated_joint_names)[drive]
-    return 'x' if name == own else name
+    names = ['x' if channel.names[drive] == own else channel.names[drive] for channel in effort.channels]
+    terms = [f'{channel.scale[drive]:.6g} {name}' for channel, name in zip(effort.channels, names, strict=True)]
+    return ' + '.join(terms).replace('+ -', '- ') + _offset(effort.offset[drive])
 
 
 def _offset(value: float) -> str:

@@ -233,12 +233,11 @@ def _tables(machine: Machine) -> list[str]:
         'VISCOUS': by_leg(machine.viscous),
         'COULOMB': by_leg(machine.coulomb),
     }
-    return [_table(name, np.asarray(values, dtype=float)) for name, values in tables.items()]
-
-
-def _table(name: str, values: Array) -> str:
-    sizes = ''.join(f'[{size}]' for size in values.shape)
-    return f'static const double {name}{sizes} = {_braces(values)};'
+    sizes = {name: ''.join(f'[{size}]' for size in np.shape(values)) for name, values in tables.items()}
+    return [
+        f'static const double {name}{sizes[name]} = {_braces(np.asarray(values, dtype=float))};'
+        for name, values in tables.items()
+    ]
 
 
 def _braces(values: Array) -> str:

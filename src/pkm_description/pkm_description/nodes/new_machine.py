@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.output is not None and options.output.exists() and not options.force:
             raise SkeletonError(f'{options.output} exists; give another file, or --force to replace it')
-        text = _solved(options) if options.source else _skeleton(options)
+        sizes = {name: getattr(options, name) for name in _SIZES if getattr(options, name) is not None}
+        text = _solved(options) if options.source else skeleton_text(options.kind, options.name, sizes)
         if options.output is None:
             sys.stdout.write(text)
         else:
@@ -33,11 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'error: {error}', file=sys.stderr)
         return 1
     return 0
-
-
-def _skeleton(options: argparse.Namespace) -> str:
-    given = {name: getattr(options, name) for name in _SIZES if getattr(options, name) is not None}
-    return skeleton_text(options.kind, options.name, given)
 
 
 def _solved(options: argparse.Namespace) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -99,7 +98,11 @@ class StatePublisher(Node):
         self._static = StaticTransformBroadcaster(self)
         self._broadcaster = self.create_publisher(TFMessage, '/tf', 100)
         now = self.get_clock().now().nanoseconds
-        fixed = [self._still(joint, now) for joint in joints if joint.kind == 'fixed']
+        fixed = [
+            transform_stamped(now, self._prefix + joint.parent, self._prefix + joint.child, *joint.transform(0.0))
+            for joint in joints
+            if joint.kind == 'fixed'
+        ]
         if settings.base_pose:
             pose = pose_of_text(settings.base_pose)
             fixed.append(transform_stamped(now, settings.world_frame, self._prefix + BASE_LINK, *pose))
@@ -111,10 +114,6 @@ class StatePublisher(Node):
             JointState, 'joint_states', self._on_joint_states, declare_stream_qos(self), raw=True
         )  # fmt: skip
         self.create_timer(1.0, self._report)
-
-    def _still(self, joint: UrdfJoint, time_ns: int) -> TransformStamped:
-        frames = self._prefix + joint.parent, self._prefix + joint.child
-        return transform_stamped(time_ns, *frames, *joint.transform(0.0))
 
     def _on_joint_states(self, message: bytes) -> None:
         try:

@@ -23,14 +23,6 @@ AXIS_COLOURS = ('#D55E00', '#009E73', '#0072B2')
 STYLE: Any = {'svg.fonttype': 'path', 'svg.hashsalt': 'pkm', 'font.size': 8, 'axes.grid': True, 'grid.alpha': 0.3}
 
 
-def _number(value: float, digits: int = 5) -> str:
-    return f'{value:.{digits}g}'
-
-
-def _percent(value: float) -> str:
-    return f'{100.0 * value:.3g} %' if abs(value) < 1e4 else '-'
-
-
 def render(package: str, template: str, **values: object) -> str:
     """HTML text of a package's template, ``templates/<template>``, which may extend our ``page.html.j2``."""
     # by the programs that write pages alone: figures need none
@@ -42,7 +34,10 @@ def render(package: str, template: str, **values: object) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters.update(number=_number, percent=_percent)
+    environment.filters.update(
+        number=lambda value, digits=5: f'{value:.{digits}g}',
+        percent=lambda value: f'{100.0 * value:.3g} %' if abs(value) < 1e4 else '-',
+    )
     return environment.get_template(template).render(**values)
 
 
