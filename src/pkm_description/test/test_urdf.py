@@ -14,7 +14,8 @@ import pytest
 from exported_machines import KINDS, exported_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_loops import UrdfError, link_poses, moving_joints, urdf_joints
+from pkm_description.export.urdf_loops import link_poses, moving_joints, urdf_joints
+from pkm_description.importing.graph import ImportMachineError
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, write_overlay
@@ -122,14 +123,14 @@ def test_joint_frames_axes_limits_and_friction_are_the_machine_files(machine: Ma
         mount = joints[f'{leg.name}_mount']
         for place, joint in enumerate(leg.joints):
             read = joints[joint.name]
-            translation, rotation = read.translation, read.rotation_parent_joint
+            translation, rotation = read.first_frame.position, read.first_frame.rotation
             if place == 0:
-                translation = mount.translation + mount.rotation_parent_joint @ translation
-                rotation = mount.rotation_parent_joint @ rotation
+                translation = mount.first_frame.point(translation)
+                rotation = mount.first_frame.rotation @ rotation
             assert translation == pytest.approx(joint.translation, abs=1e-15)
             assert rotation == pytest.approx(joint.rotation_parent_joint, abs=1e-15)
             assert read.axis.tolist() == joint.axis.tolist()
-            assert (read.kind, read.child) == (joint.kind, joint.body.name)
+            assert (read.kind, read.second) == (joint.kind, joint.body.name)
             limit, losses = elements[joint.name].find('limit'), elements[joint.name].find('dynamics')
             for key in ('lower', 'upper', 'velocity', 'effort'):
                 if np.isfinite(getattr(joint.limits, key)):
@@ -234,7 +235,7 @@ def test_urdf_with_an_overlay(machine: Machine, tmp_path: Path) -> None:
     ('text', 'words'),
     [
         ('<robot', 'is not XML'),
-        ('<robot><joint name="a" type="fixed"><parent link="b"/></joint></robot>', "'a' has no parent or no child"),
+        ('<robot><joint name="a" type="fixed"><parent link="b"/></joint></robot>', "'a': has no parent or no child"),
         ('<robot><joint name="a" type="fixed"><parent link="b"/><child link="c"/><origin xyz="0 0"/></joint></robot>',
          "xyz = '0 0'"),
         ('<robot><joint name="a" type="fixed"><parent link="b"/><child link="c"/><origin rpy="0 0 x"/></joint></robot>',
@@ -242,5 +243,5 @@ def test_urdf_with_an_overlay(machine: Machine, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_unusable_urdf_text(text: str, words: str) -> None:
-    with pytest.raises(UrdfError, match=words):
+    with pytest.raises(ImportMachineError, match=words):
         urdf_joints(text)

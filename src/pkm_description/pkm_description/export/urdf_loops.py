@@ -11,22 +11,22 @@ a ``<ros2_control>`` block: loops close there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 import yaml
-from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
 from pkm_description.export.texts import numbers
 from pkm_description.export.urdf import add_chain_joint, add_inertial, add_joint, add_origin
+from pkm_description.importing.formats.urdf import joint_of, tree_places
+from pkm_description.importing.formats.xml_values import parsed
+from pkm_description.importing.graph import Link
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.writing import make_folder, write_text
 
@@ -137,44 +137,20 @@ def _text(robot: Element) -> str:
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding='unicode') + '\n'
 
 
-class UrdfError(PkmError):
-    """A URDF text that cannot be used."""
-
-
-@dataclass(frozen=True)
-class UrdfJoint:
-    """One joint of a URDF: its frame in the parent link's frame, and its axis in its own."""
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    translation: Array
-    rotation_parent_joint: Array
-    axis: Array
-
-    def transform(self, position: float) -> tuple[Array, Array]:
-        """Pose of the child link in the parent link: translation (3,) m and rotation (3, 3)."""
-        if self.kind == 'prismatic':
-            return self.translation + self.rotation_parent_joint @ self.axis * position, self.rotation_parent_joint
-        turn = Rotation.from_rotvec(self.axis * position).as_matrix()
-        return self.translation, self.rotation_parent_joint @ turn
-
-
 class JointTransforms:
-    """Transforms of K moving joints at once, see :meth:`UrdfJoint.transform`.
+    """Transforms of K moving joints at once.
 
     Parameters
     ----------
-    joints : revolute, continuous or prismatic
+    joints : revolute or prismatic
     """
 
-    def __init__(self, joints: Sequence[UrdfJoint]) -> None:
-        self._origins = np.reshape([joint.translation for joint in joints], (-1, 3))
-        turns = np.array([quaternion_from_matrix(joint.rotation_parent_joint) for joint in joints]).reshape(-1, 4)
+    def __init__(self, joints: Sequence[Link]) -> None:
+        self._origins = np.reshape([joint.first_frame.position for joint in joints], (-1, 3))
+        turns = np.array([quaternion_from_matrix(joint.first_frame.rotation) for joint in joints]).reshape(-1, 4)
         axes = np.reshape([joint.axis for joint in joints], (-1, 3))
         slides = np.array([joint.kind == 'prismatic' for joint in joints], dtype=bool)[:, None]
-        rotations = np.reshape([joint.rotation_parent_joint for joint in joints], (-1, 3, 3))
+        rotations = np.reshape([joint.first_frame.rotation for joint in joints], (-1, 3, 3))
         self._slides = np.where(slides, np.einsum('kij,kj->ki', rotations, axes), 0.0)
         lengths = np.linalg.norm(axes, axis=1)
         self._half = np.where(slides[:, 0], 0.0, 0.5 * lengths)
@@ -195,67 +171,30 @@ class JointTransforms:
         return result
 
 
-def urdf_joints(text: str) -> list[UrdfJoint]:
-    """Joints of a URDF text, in its order.
+def urdf_joints(text: str) -> list[Link]:
+    """Joints of a URDF text, in its order, planar ones left out.
 
     Raises
     ------
-    UrdfError
+    ImportMachineError
         Not XML, a joint without parent or child, or something else than three numbers for a vector.
     """
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise UrdfError(f'robot_description is not XML: {error}') from None
-    joints = []
-    for element in root.findall('joint'):
-        parent, child = element.find('parent'), element.find('child')
-        if parent is None or child is None:
-            raise UrdfError(f'joint {element.get("name")!r} has no parent or no child')
-        origin, axis = element.find('origin'), element.find('axis')
-        joints.append(
-            UrdfJoint(
-                name=element.get('name', ''),
-                kind=element.get('type', ''),
-                parent=parent.get('link', ''),
-                child=child.get('link', ''),
-                translation=_numbers(origin, 'xyz', '0 0 0'),
-                rotation_parent_joint=rotation_from_rpy(_numbers(origin, 'rpy', '0 0 0')),
-                axis=_numbers(axis, 'xyz', '1 0 0'),
-            )
-        )
-    return joints
+    source = 'robot_description'
+    elements = parsed(text, source).findall('joint')
+    return [joint_of(element, source) for element in elements if element.get('type') != 'planar']
 
 
-def moving_joints(joints: list[UrdfJoint]) -> list[UrdfJoint]:
+def moving_joints(joints: list[Link]) -> list[Link]:
     """Joints whose transform follows from one joint position (a floating joint's does not)."""
-    return [joint for joint in joints if joint.kind in ('revolute', 'continuous', 'prismatic')]
+    return [joint for joint in joints if joint.kind in ('revolute', 'prismatic')]
 
 
-def link_poses(joints: list[UrdfJoint], positions: Mapping[str, float], root: str) -> dict[str, tuple[Array, Array]]:
+def link_poses(joints: list[Link], positions: Mapping[str, float], root: str) -> dict[str, tuple[Array, Array]]:
     """Poses in ``root`` of all links below it: translation (3,) m and rotation (3, 3).
 
     Parameters
     ----------
     positions : joint name -> rad or m, 0 where not given; floating joints stay at their origin
     """
-    poses = {root: (np.zeros(3), np.eye(3))}
-    waiting = list(joints)
-    while ready := [joint for joint in waiting if joint.parent in poses]:
-        for joint in ready:
-            translation, rotation = joint.transform(positions.get(joint.name, 0.0))
-            origin, turn = poses[joint.parent]
-            poses[joint.child] = (origin + turn @ translation, turn @ rotation)
-            waiting.remove(joint)
-    return poses
-
-
-def _numbers(element: ElementTree.Element | None, attribute: str, default: str) -> Array:
-    text = default if element is None else element.get(attribute, default)
-    try:
-        numbers = np.array([float(word) for word in text.split()])
-    except ValueError:
-        numbers = np.empty(0)
-    if len(numbers) != 3 or not np.isfinite(numbers).all():
-        raise UrdfError(f'{attribute} = {text!r} in robot_description: expected three numbers')
-    return numbers
+    places = tree_places([replace(joint, position=positions.get(joint.name, 0.0)) for joint in joints], root)
+    return {link: (place.position, place.rotation) for link, place in places.items()}

@@ -134,6 +134,13 @@ class Link:
     is_loop: bool = False
 
     @property
+    def motion(self) -> Placement:
+        """Motion at the joint's position; balls and the like at zero."""
+        if self.kind == 'revolute':
+            return turned(self.axis, self.position)
+        return moved(self.axis, self.position) if self.kind == 'prismatic' else HERE
+
+    @property
     def as_closure(self) -> tuple[str, Placement]:
         """Kind of closure that the link is, and the closure's frame in both joint frames."""
         if self.kind == 'revolute':

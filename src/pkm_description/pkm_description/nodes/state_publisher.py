@@ -18,7 +18,8 @@ from tf2_msgs.msg import TFMessage
 from pkm_description.arrays import Array
 from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_loops import JointTransforms, UrdfJoint, moving_joints, urdf_joints
+from pkm_description.export.urdf_loops import JointTransforms, moving_joints, urdf_joints
+from pkm_description.importing.graph import Link
 from pkm_description.joint_states import JointStateReader, require_finite
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
@@ -60,9 +61,9 @@ class FramesOfJoints:
     prefix : of all frames
     """
 
-    def __init__(self, joints: Sequence[UrdfJoint], prefix: str) -> None:
+    def __init__(self, joints: Sequence[Link], prefix: str) -> None:
         self._transforms = JointTransforms(joints)
-        self._writer = FramesWriter([(prefix + joint.parent, prefix + joint.child) for joint in joints])
+        self._writer = FramesWriter([(prefix + joint.first, prefix + joint.second) for joint in joints])
 
     def __call__(self, time: int, positions: Array) -> bytes:
         """Return the serialised message of ``time`` [ns], of one position for each joint."""
@@ -99,10 +100,13 @@ class StatePublisher(Node):
         self._broadcaster = self.create_publisher(TFMessage, '/tf', 100)
         now = self.get_clock().now().nanoseconds
         fixed = [
-            transform_stamped(now, self._prefix + joint.parent, self._prefix + joint.child, *joint.transform(0.0))
+            transform_stamped(
+                now, self._prefix + joint.first, self._prefix + joint.second, joint.first_frame.position,
+                joint.first_frame.rotation,
+            )
             for joint in joints
             if joint.kind == 'fixed'
-        ]
+        ]  # fmt: skip
         if settings.base_pose:
             pose = pose_of_text(settings.base_pose)
             fixed.append(transform_stamped(now, settings.world_frame, self._prefix + BASE_LINK, *pose))

@@ -23,8 +23,6 @@ from pkm_description.importing.graph import (
     Link,
     Placement,
     frame_along,
-    moved,
-    turned,
 )
 from pkm_description.machine import RigidBody
 
@@ -58,7 +56,7 @@ def urdf_graph(root: Element, path: Path) -> Graph:
         body = _body(element, path)
         bodies[body.name] = body
     start = _start(root, path)
-    links = [_joint(element, path) for element in root.findall('joint')]
+    links = [joint_of(element, path) for element in root.findall('joint')]
     links = [replace(link, position=start.get(link.name, 0.0)) for link in links]
     _require_known(links, bodies, path)
     base = _root_of(links, bodies, path)
@@ -114,16 +112,9 @@ def tree_places(links: list[Link], base: str) -> dict[str, Placement]:
     waiting = list(links)
     while ready := [link for link in waiting if link.first in places]:
         for link in ready:
-            places[link.second] = places[link.first] @ link.first_frame @ motion(link) @ link.second_frame.inverse
+            places[link.second] = places[link.first] @ link.first_frame @ link.motion @ link.second_frame.inverse
             waiting.remove(link)
     return places
-
-
-def motion(link: Link) -> Placement:
-    """Motion of a joint at its position at the start."""
-    if link.kind == 'revolute':
-        return turned(link.axis, link.position)
-    return moved(link.axis, link.position) if link.kind == 'prismatic' else HERE
 
 
 def _start(root: Element, path: Path) -> dict[str, float]:
@@ -169,7 +160,14 @@ def _origin(element: Element | None, where: str) -> Placement:
     )
 
 
-def _joint(element: Element, path: Path) -> Link:
+def joint_of(element: Element, path: Path | str) -> Link:
+    """Joint of the tree.
+
+    Raises
+    ------
+    ImportMachineError
+        Its type cannot be imported, or a part of it cannot be read.
+    """
     name, kind = element.get('name', ''), element.get('type', '')
     where = f'{path}: joint {name!r}'
     if kind not in _KINDS:

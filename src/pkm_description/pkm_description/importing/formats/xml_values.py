@@ -22,11 +22,17 @@ def xml_root(path: Path) -> Element:
         It is no XML, or cannot be read.
     """
     try:
-        return ElementTree.fromstring(path.read_text(encoding='utf-8-sig'))
-    except ElementTree.ParseError as error:
-        raise ImportMachineError(f'{path}: is not XML: {error}') from None
+        return parsed(path.read_text(encoding='utf-8-sig'), path)
     except (OSError, UnicodeDecodeError) as error:
         raise ImportMachineError(f'{path}: cannot be read: {error}') from None
+
+
+def parsed(text: str, source: Path | str) -> Element:
+    """Root element of a text; ``source`` is what messages name."""
+    try:
+        return ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ImportMachineError(f'{source}: is not XML: {error}') from None
 
 
 def numbers(text: str | None, count: int, where: str, default: Array | None = None) -> Array:
