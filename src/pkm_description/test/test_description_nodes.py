@@ -86,7 +86,7 @@ def test_state_publisher_publishes_the_description_and_its_frames(listener: List
     joints = urdf_joints(text)
     poses = link_poses(joints, dict(zip(MACHINE.joint_names, positions, strict=True)), 'base_link')
     frames = fixed | moving
-    assert set(frames) == {f'left/{joint.child}' for joint in joints if joint.kind != 'floating'}
+    assert set(frames) == {f'left/{joint.second}' for joint in joints if joint.kind != 'free'}
     for leg in MACHINE.legs:
         frame, point = f'left/{leg.name}_tip', np.zeros(3)
         while frame != 'left/base_link':

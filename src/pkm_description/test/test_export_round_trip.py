@@ -97,8 +97,8 @@ def from_urdf(machine: Machine) -> Reading:
         )  # fmt: skip
     for joint in joints:
         if joint.kind in ('prismatic', 'revolute'):
-            parent = 'base_link' if joint.parent.endswith('_base') else joint.parent
-            reading.add_joint(joint.name, joint.kind, parent, poses[joint.child][1] @ joint.axis)
+            parent = 'base_link' if joint.first.endswith('_base') else joint.first
+            reading.add_joint(joint.name, joint.kind, parent, poses[joint.second][1] @ joint.axis)
     return reading
 
 

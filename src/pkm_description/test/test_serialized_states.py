@@ -21,14 +21,14 @@ TIME = 1_795_265_722_279_995_249
 #: texts of every length modulo eight: what follows is aligned
 TEXTS = ['x' * length for length in range(9)]
 
-#: axes that are no unit vectors or zero, too
+#: an axis that is no unit vector, too
 URDF = """<robot name="all"><link name="a"/><link name="b"/><link name="c"/><link name="d"/><link name="e"/>
 <joint name="one" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.1 -0.2 0.3" rpy="0.4 -2 3"/>
 <axis xyz="0.6 0 0.8"/></joint>
 <joint name="two" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="1 2 3" rpy="3 1 -2"/>
 <axis xyz="0 0.6 -0.8"/></joint>
 <joint name="three" type="continuous"><parent link="c"/><child link="d"/><axis xyz="1 2 -1"/></joint>
-<joint name="four" type="revolute"><parent link="d"/><child link="e"/><axis xyz="0 0 0"/></joint></robot>"""
+<joint name="four" type="revolute"><parent link="d"/><child link="e"/><axis xyz="0 0 -1"/></joint></robot>"""
 
 
 @pytest.mark.parametrize('frame', TEXTS)

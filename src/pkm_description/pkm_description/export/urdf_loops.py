@@ -152,13 +152,11 @@ class JointTransforms:
         slides = np.array([joint.kind == 'prismatic' for joint in joints], dtype=bool)[:, None]
         rotations = np.reshape([joint.first_frame.rotation for joint in joints], (-1, 3, 3))
         self._slides = np.where(slides, np.einsum('kij,kj->ki', rotations, axes), 0.0)
-        lengths = np.linalg.norm(axes, axis=1)
-        self._half = np.where(slides[:, 0], 0.0, 0.5 * lengths)
-        units = axes / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        self._half = np.where(slides[:, 0], 0.0, 0.5)
         # product of quaternions: (turn, w) (axis sin, cos) = still cos + turned sin
         self._still, vector, scalar = turns, turns[:, :3], turns[:, 3:]
         self._turned = np.hstack([
-            scalar * units + np.cross(vector, units), -np.einsum('ki,ki->k', vector, units)[:, None],
+            scalar * axes + np.cross(vector, axes), -np.einsum('ki,ki->k', vector, axes)[:, None],
         ])  # fmt: skip
 
     def __call__(self, positions: Array) -> Array:
