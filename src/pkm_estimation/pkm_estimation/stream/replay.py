@@ -162,7 +162,7 @@ def _replayed(tracker: Tracker, window: Window, response: LegResponse | None) ->
             followed = tracker.follow(
                 window.imu_stamps[imu:], window.imu[imu:], window.leg_stamps[portion], window.positions[portion]
             )
-            if len(followed):
+            if followed:
                 rows = slice(leg, leg + len(followed))
                 white[rows] = followed.data.white
                 logarithms[rows] = np.log(followed.data.variances).sum(axis=1)

@@ -35,6 +35,7 @@ class Tracker(ImuGapTracker):
         self.baseline.reset()
         self.leg_gate.reset()
         self.continuity.reset()
+        self.stale.reset()
         self.imu_fault.reset()
 
     # -- measurements --------------------------------------------------------------------------------------------------
@@ -57,7 +58,9 @@ class Tracker(ImuGapTracker):
         if path is None:
             return None
         output = self._process_along(measurement, path)
-        self.continuity.add(np.array([stamp]), sample.positions[None])
+        if self.stale.stamp != stamp:  # not all of its legs are stale
+            self.continuity.add(np.array([stamp]), sample.positions[None])
+            self.stale.add(np.array([stamp]), sample.positions[None])
         return output
 
     def _process_along(self, measurement: LegMeasurement, path: InputPath) -> EstimatorOutput | None:
@@ -85,6 +88,10 @@ class Tracker(ImuGapTracker):
             if self._begins_doubt(stamp, self.doubt, self.filter):
                 output = self._process_in_doubt(measurement, path, predict=False)
                 return output or self._start_again(measurement, path.end)
+            sample = self._read_anew(stamp, sample, path.end.value)
+            if not len(sample.used):
+                self.now = path.end
+                return self._output(measurement, path.end.value, None, started=False)
             if gate.faults:
                 innovation = self._correct_with_believed(stamp, sample)
             else:
@@ -177,19 +184,26 @@ class Tracker(ImuGapTracker):
             return False
         return not self.imu_fault.is_on and not self.doubt.is_open and self._follower.can_follow(self.now)
 
-    def follow(self, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array) -> Followed:
-        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`."""
+    def follow(self, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array) -> Followed | None:
+        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`.
+
+        ``None`` where already the first one does: it repeats a position.
+        """
+        count = self.stale.fresh(positions)
+        if not count:
+            return None
         assert self._follower is not None
         assert self.now is not None
         assert self.since is not None
         followed = self._follower.follow(
-            self.now, self.since.stamp, imu_stamps, samples, stamps, positions, self.delay.nanoseconds
+            self.now, self.since.stamp, imu_stamps, samples, stamps[:count], positions[:count], self.delay.nanoseconds
         )
         self.now = followed.now
         if len(followed):
             self.lost_samples = 0
             self.health.left_out = {}
             self.continuity.add(followed.stamps, followed.positions)
+            self.stale.add(followed.stamps, followed.positions)
             self._look_at_pose(int(followed.stamps[-1]))
         return followed
 
@@ -207,7 +221,7 @@ class Tracker(ImuGapTracker):
         if needed is None:
             return None
         followed = self.follow(*needed, np.array([measurement.instant.stamp]), sample.positions[None])
-        if not len(followed):
+        if not followed:
             return None
         for _ in range(followed.place):
             queue.popleft()
@@ -215,6 +229,31 @@ class Tracker(ImuGapTracker):
         return followed.output(0, sample.efforts, baseline)
 
     # -- prediction and correction -------------------------------------------------------------------------------------
+
+    def _read_anew(self, stamp: int, sample: LegSample, imu: Array) -> LegSample:
+        """The sample without legs that are stale; the filter is predicted to its stamp [ns], with the input (6,)."""
+        stale, before = self.stale, set(self.stale.legs.tolist())
+        repeated = stale.repeated(sample.positions)
+        if not len(repeated):
+            return sample
+        innovation = self.filter.predicted_innovation(sample.positions, self.leg_gate.noise_scale)
+        assert self.now is not None
+        change = imu - self.now.value
+        turned = float(change @ np.linalg.solve(2.0 * self.filter.imu_covariance, change))
+        if not stale.judge(stamp, repeated, *innovation, turned):
+            return sample
+        names, fresh = [self.machine.drive_labels[leg] for leg in repeated], np.setdiff1d(sample.used, repeated)
+        if not before.issuperset(repeated.tolist()):
+            self.health.event(
+                stamp, 'leg_stuck' if len(fresh) else 'encoders_stale', f'{", ".join(names)}: stuck, the last position '
+                'again while the platform moves: not read anew, not used until it changes. Check driver and bus',
+            )  # fmt: skip
+        for name in names:
+            self.health.count(f'{name}_left_out')
+        if not len(fresh):
+            self.health.left_out = dict.fromkeys(names, 'stuck, not read anew')
+            stale.skip(stamp)
+        return sample._replace(used=fresh)
 
     def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
         """Correct with a measurement that does not fit the prediction; ``None`` if the filter was stopped."""

@@ -17,6 +17,7 @@ from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, Sin
 from pkm_estimation.filters import Innovation, KalmanFilter
 from pkm_estimation.legs.fault import LegContinuity
 from pkm_estimation.legs.gate import LegGate
+from pkm_estimation.legs.stale import StaleEncoders
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream.baseline import BaselineStream
@@ -85,6 +86,7 @@ class TrackerParts:
     may_leave_out_imu : whether an IMU that fails may be left out
     alone, imu_watch, imu_fault, imu_causes, continuity : for that: the filter without it, its samples, its state, why,
         the legs' past
+    stale : judges legs that may not have been read anew
     judges_imu : whether innovations that are too large may be a reason
     largest_biases : (6,) m/s^2, rad/s, beyond which they are those of no sensor
     largest_constraint_nis : normalised innovation squared of constraints beyond which the prediction is wrong
@@ -124,6 +126,7 @@ class TrackerParts:
         self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
         self.imu_fault, self.imu_causes = FaultTracker(), ImuCauses()
         self.continuity = LegContinuity(np.sqrt(leg_noise.diagonal()))
+        self.stale = StaleEncoders(np.sqrt(leg_noise.diagonal()))
         priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
         largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
         self.largest_biases = largest if self.may_leave_out_imu else np.full(6, inf)
@@ -149,6 +152,7 @@ class TrackerParts:
             self.imu_fault,
             self.imu_causes,
             self.continuity,
+            self.stale,
             self.doubt,
             self.alone_doubt,
             *self.baseline.remembering,
