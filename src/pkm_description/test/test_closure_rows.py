@@ -41,9 +41,9 @@ def test_anchors_of_the_platform_have_the_numbers_of_the_legs() -> None:
 def test_bodies_are_counted_leg_by_leg_then_platform_and_base() -> None:
     joints = sum(len(leg.joints) for leg in SRS.legs)
     rows = closure_rows(with_closure(other='base_link'), PLATFORM, planar=False)
-    assert rows.closure_other.tolist() == [joints, joints + 1, *[joints] * 4]
+    assert rows['closure_other'].tolist() == [joints, joints + 1, *[joints] * 4]
     ends = [SRS.joints.index(leg.joints[-1]) for leg in SRS.legs]
-    assert rows.closure_body.tolist() == ends
+    assert rows['closure_body'].tolist() == ends
 
 
 def test_a_body_is_not_joined_to_itself_or_to_a_stranger() -> None:

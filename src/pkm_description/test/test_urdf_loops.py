@@ -62,7 +62,7 @@ def test_round_trip_agrees_with_pinocchio(form, tmp_path):
     result = imported(export(load_machine('srs'), form, tmp_path))
     path = tmp_path / 'machine.yaml'
     path.write_text(result.text)
-    figures = compared(result, path, samples=4)
+    figures = compared(result, samples=4)
     assert figures.source_gap < 1e-12
     assert figures.machine_gap < 1e-11
     assert max(figures.position, figures.rotation, figures.joints) < 1e-10

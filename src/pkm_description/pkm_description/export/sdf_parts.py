@@ -18,7 +18,7 @@ from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.loading.checks import exported_names
 from pkm_description.machine import ImuSensor, Joint, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, with_joints
-from pkm_description.machine.parts import unit_inertia
+from pkm_description.machine.parts import INERTIA_ENTRIES, unit_inertia
 
 #: share of a body's mass that each link gets first: much lighter ones make the equations of motion worse conditioned
 _FIRST_SHARE = 1e-3
@@ -61,8 +61,8 @@ def add_inertial(link: Element, body: RigidBody) -> None:
     add_pose(inertial, body.center_of_mass)
     SubElement(inertial, 'mass').text = numbers([body.mass])
     inertia = SubElement(inertial, 'inertia')
-    for row, column, key in ((0, 0, 'xx'), (0, 1, 'xy'), (0, 2, 'xz'), (1, 1, 'yy'), (1, 2, 'yz'), (2, 2, 'zz')):
-        SubElement(inertia, f'i{key}').text = numbers([body.inertia[row, column]])
+    for key, place in INERTIA_ENTRIES.items():
+        SubElement(inertia, key).text = numbers([body.inertia[place]])
 
 
 def add_joint(model: Element, name: str, kind: str, parent: str, child: str) -> Element:

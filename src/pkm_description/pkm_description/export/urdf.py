@@ -25,6 +25,7 @@ from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
+from pkm_description.machine.parts import INERTIA_ENTRIES
 
 #: what a URDF says where the machine file gives no limit: position, velocity, effort
 NO_LIMIT, NO_EFFORT_LIMIT = 1e3, 1e6
@@ -189,8 +190,8 @@ def add_inertial(link: Element, body: RigidBody) -> None:
     inertial = SubElement(link, 'inertial')
     add_origin(inertial, body.center_of_mass)
     SubElement(inertial, 'mass', value=numbers([body.mass]))
-    places = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
-    SubElement(inertial, 'inertia', {key: numbers([body.inertia[place]]) for key, place in places.items()})
+    entries = {key: numbers([body.inertia[place]]) for key, place in INERTIA_ENTRIES.items()}
+    SubElement(inertial, 'inertia', entries)
 
 
 def add_joint(

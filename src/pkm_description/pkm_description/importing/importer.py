@@ -12,7 +12,7 @@ import yaml
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.bounded_yaml import bounded_file
+from pkm_description.bounded_yaml import bounded_file, bounded_yaml
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError
 from pkm_description.importing.closing import Configuration, Loops
@@ -29,7 +29,7 @@ from pkm_description.importing.mechanism import Mechanism
 from pkm_description.importing.rigid import with_masses
 from pkm_description.importing.selection import Choice, Selection, selected
 from pkm_description.kinematics import forward_kinematics_sequence, motion_from_drives
-from pkm_description.loading import load_machine
+from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Machine
 
 #: change of the drives from home, rad or shares of the machine's size
@@ -130,8 +130,8 @@ def _require_uncoupled(graph: Graph) -> None:
             )
 
 
-def compared(result: Imported, machine_file: Path, samples: int = 20) -> Figures | str:
-    """Compare the written machine file with its source in the source's own engine.
+def compared(result: Imported, samples: int = 20) -> Figures | str:
+    """Compare the machine file with its source in the source's own engine.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def compared(result: Imported, machine_file: Path, samples: int = 20) -> Figures
     if importlib.util.find_spec(package) is None:
         wheel = 'mujoco' if package == 'mujoco' else 'pin'
         return f'not compared with the source: {package} is not installed (pip install {wheel})'
-    machine = load_machine(machine_file)
+    machine = machine_of_content(result.path.with_suffix('.yaml'), bounded_yaml(result.text))
     if result.kind == 'MJCF':
         from pkm_description.importing.engine import MujocoEngine
 

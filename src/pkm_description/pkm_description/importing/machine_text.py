@@ -16,6 +16,7 @@ from pkm_description.importing.graph import JointValues, Placement
 from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
 from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import RigidBody
+from pkm_description.machine.parts import INERTIA_ENTRIES
 
 #: a drive gives at least this times what holds the machine at home
 _RESERVE = 1.1
@@ -177,11 +178,10 @@ def _closure(closure: CutClosure, bodies: dict[str, str], mechanism: Mechanism) 
 
 
 def _body(body: RigidBody) -> dict[str, Any]:
-    names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
     return {
         'mass': float(body.mass),
         'center_of_mass': _list(body.center_of_mass),
-        'inertia': {key: float(body.inertia[place]) for key, place in names.items()},
+        'inertia': {key: float(body.inertia[place]) for key, place in INERTIA_ENTRIES.items()},
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
 from pkm_description.importing.mechanism import BASE, CutJoint, CutLeg, Mechanism
+from pkm_description.loading.checks import densest_ball
 from pkm_description.machine import RigidBody
 from pkm_description.machine.machine import joined
 
@@ -19,8 +20,8 @@ _LIGHTEST = 1.001e-3
 #: kg m^2 of such a body: a ball of heavy metal
 _BALL = 2e-11
 
-#: kg/m^3, osmium; the share of such a ball's inertia that every body has
-_DENSEST, _POINT_LIKE = 22600.0, 0.0101
+#: share of the inertia of a ball of osmium that every body has
+_POINT_LIKE = 0.0101
 #: m and rad; rigid connections that close a ring must agree to this
 _AGREE = 1e-5
 
@@ -232,8 +233,7 @@ def _checked(joint: CutJoint, mechanism: Mechanism, raised: list[str]) -> CutJoi
 
 def _with_inertia(body: RigidBody) -> RigidBody:
     """Return the body with at least the inertia of a heavy ball of a gram, or of a point of its mass."""
-    radius = (3.0 * body.mass / (4.0 * np.pi * _DENSEST)) ** (1.0 / 3.0)
-    least = max(_POINT_LIKE * 0.4 * body.mass * radius**2, _BALL)
+    least = max(_POINT_LIKE * densest_ball(body.mass), _BALL)
     moments = np.linalg.eigvalsh(body.inertia)
     if moments[-1] > least and moments[0] > 0.0 and moments[0] + moments[1] >= moments[2] * (1.0 - 1e-9):
         return body

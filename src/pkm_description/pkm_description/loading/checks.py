@@ -15,6 +15,7 @@ from pkm_description.loading.yaml_reader import (
     Section,
     bodies_with_keys,
     closure_key,
+    dotted_keys,
     joint_key,
     machine_error,
     nearest_of,
@@ -28,12 +29,18 @@ _FASTEST = {'prismatic': 100.0, 'revolute': 1000.0}
 #: s to cross the stroke at full speed; the fastest linear motors need ten times as long, mm/s in place of m/s a
 #: thousandth of what a usual drive needs
 _QUICKEST_STROKE = 5e-3
-#: kg/m^3, osmium; and the share of such a ball's inertia below which no body with a size has that inertia. Identified
-#: bodies may come out denser than any material, wrong units are off by a million
-_DENSEST, _POINT_LIKE = 22600.0, 0.01
+#: share of the inertia of such a ball of osmium below which no body with a size has that inertia. Identified bodies may
+#: come out denser than any material, wrong units are off by a million
+_POINT_LIKE = 0.01
 
 #: larger than any motion base: m and kg of one body
 _LARGEST_MACHINE, _HEAVIEST_BODY = 100.0, 1e6
+
+
+def densest_ball(mass: float) -> float:
+    """Inertia [kg m^2] of a ball of a mass [kg] of osmium, 22600 kg/m^3."""
+    radius = (3.0 * mass / (4.0 * np.pi * 22600.0)) ** (1.0 / 3.0)
+    return float(0.4 * mass * radius**2)
 
 
 def check_inertia(section: Section, inertia: Array) -> None:
@@ -68,21 +75,12 @@ def check_provenance(path: Path, content: dict[str, Any]) -> None:
     if 'provenance' not in content:
         return
     section = Section(path, 'provenance', content['provenance'])
-    known = _dotted_keys(content, '')
+    known = [key for key in dotted_keys(content, '', all_levels=True) if not key.startswith('provenance.')]
     for key, value in section.content.items():
         if key not in known:
             hint = nearest_of(key, known, 'give the dotted key of a value of this file')
             raise section.error(str(key), value, f'names nothing in this file; {hint}')
         section.text(key)
-
-
-def _dotted_keys(content: dict[str, Any], place: str) -> list[str]:
-    keys = []
-    for key, value in content.items():
-        keys.append(f'{place}{key}')
-        if isinstance(value, dict) and key != 'provenance':
-            keys += _dotted_keys(value, f'{place}{key}.')
-    return keys
 
 
 def check_machine(machine: Machine) -> None:
@@ -104,8 +102,7 @@ def check_machine(machine: Machine) -> None:
 def _check_inertias(machine: Machine) -> None:
     """No body may be as if it were a point: its inertia would be in another unit."""
     for key, body in bodies_with_keys(machine):
-        radius = (3.0 * body.mass / (4.0 * np.pi * _DENSEST)) ** (1.0 / 3.0)
-        ball = 0.4 * body.mass * radius**2
+        ball = densest_ball(body.mass)
         largest = float(np.linalg.eigvalsh(body.inertia)[-1])
         if largest < _POINT_LIKE * ball:  # also a body without mass, as between the axes of a universal joint
             raise machine_error(

@@ -20,7 +20,7 @@ from pkm_description.loading.yaml_reader import (
     joint_key,
     machine_error,
 )
-from pkm_description.machine import Joint, Leg, Machine
+from pkm_description.machine import Leg, Machine
 from pkm_description.machine.idle_freedoms import AtHome
 
 #: condition number of the drives' Jacobian (rotations scaled by the platform's radius) at home that is refused
@@ -223,18 +223,14 @@ def _check_forces(machine: Machine) -> None:
 
 def _check_positions(machine: Machine, positions: Array) -> None:
     """Joint positions (J,) at home must lie within the limits."""
-    for joint, position in zip(machine.joints, positions, strict=True):
-        _check_position(machine, joint, float(position))
-
-
-def _check_position(machine: Machine, joint: Joint, position: float) -> None:
-    lower, upper = joint.limits.lower, joint.limits.upper
-    if not lower <= position <= upper:
-        raise machine_error(
-            machine, f'{joint_key(machine, joint)}.limits', [lower, upper],
-            f'at home {joint.name} would be at {position:.4f}, its limits are {lower:.4f} and {upper:.4f}; change the '
-            'limits (rad), base_rpy or platform.home',
-        )  # fmt: skip
+    for joint, position in zip(machine.joints, positions.tolist(), strict=True):
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if not lower <= position <= upper:
+            raise machine_error(
+                machine, f'{joint_key(machine, joint)}.limits', [lower, upper],
+                f'at home {joint.name} would be at {position:.4f}, its limits are {lower:.4f} and {upper:.4f}; change '
+                'the limits (rad), base_rpy or platform.home',
+            )  # fmt: skip
 
 
 def check_plane(machine: Machine) -> None:

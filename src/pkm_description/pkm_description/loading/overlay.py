@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from pkm_description.errors import MachineFileError
-from pkm_description.loading.yaml_reader import Section, read_yaml
+from pkm_description.loading.yaml_reader import Section, dotted_keys, read_yaml
 from pkm_description.writing import write_text
 
 #: keys of an overlay that are not machine data
@@ -65,7 +65,7 @@ def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> tup
     _check_std(overlay.get('standard_deviations', {}), merged, overlay_path)
     origin = ', '.join(str(header.content[key]) for key in ('method', 'data', 'date') if key in header.content)
     # another friction law takes the parameters of the old one away, and with them what was said of their origin
-    gone = set(_leaves(content, '')) - set(_leaves(merged, ''))
+    gone = set(dotted_keys(content, '')) - set(dotted_keys(merged, ''))
     merged['provenance'] = {
         **{key: text for key, text in (content.get('provenance') or {}).items() if key not in gone},
         **dict.fromkeys(keys, f'overlay: {overlay_path.name}' + (f' ({origin})' if origin else '')),
@@ -88,7 +88,7 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
         where = f'{place}.{key}' if place else str(key)
         if key not in target and _may_be_added(where, value):
             target[key] = copy.deepcopy(value)
-            yield from _leaves(value, where) if isinstance(value, dict) else [where]
+            yield from dotted_keys(value, where) if isinstance(value, dict) else [where]
             continue
         if key not in target:
             known = ', '.join(map(str, target))
@@ -97,7 +97,7 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
             if _is_friction(key) and isinstance(value, dict) and 'law' in value:
                 # another law has other parameters: it replaces the whole
                 target[key] = copy.deepcopy(value)
-                yield from _leaves(value, where)
+                yield from dotted_keys(value, where)
                 continue
             if not isinstance(value, dict):
                 raise MachineFileError(path, where, value, 'must be a mapping, as in the machine file')
@@ -120,16 +120,6 @@ def _may_be_added(where: str, value: object) -> bool:
 def _is_friction(key: object) -> bool:
     """Whether a key of a joint is its friction, or that of one of its axes (``friction_1``)."""
     return str(key).partition('_')[0] == 'friction'
-
-
-def _leaves(values: dict[str, Any], place: str) -> Iterator[str]:
-    """Dotted keys of all values below a place."""
-    for key, value in values.items():
-        where = f'{place}.{key}' if place else str(key)
-        if isinstance(value, dict):
-            yield from _leaves(value, where)
-        else:
-            yield where
 
 
 def _check_std(deviations: object, content: dict[str, Any], path: Path) -> None:

@@ -17,10 +17,9 @@ from pkm_description.friction_laws.registry import friction_law, friction_law_cl
 from pkm_description.loading.checks import check_inertia
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Freedom, Joint, JointFriction, JointLimits, Pose, RigidBody
-from pkm_description.machine.parts import Placement
+from pkm_description.machine.parts import INERTIA_ENTRIES, Placement, inertia_tensor
 
 BODY_KEYS = ('mass', 'center_of_mass', 'inertia')
-_INERTIA_KEYS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 #: rad; what is larger was meant in degrees
 LARGEST_ANGLE = 2.0 * np.pi
@@ -309,9 +308,8 @@ def read_platform(top: Section) -> tuple[Freedom, Pose, RigidBody]:
 def read_body(section: Section, name: str, index: int, count: int) -> RigidBody:
     """Body of one leg (or the platform: index 0 of 1); a number may be a list with one entry per leg."""
     inertia = section.section('inertia')
-    inertia.expect_keys(_INERTIA_KEYS)
-    xx, xy, xz, yy, yz, zz = (float(inertia.per_leg(key, count)[index]) for key in _INERTIA_KEYS)
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    inertia.expect_keys(INERTIA_ENTRIES)
+    tensor = inertia_tensor(float(inertia.per_leg(key, count)[index]) for key in INERTIA_ENTRIES)
     check_inertia(section, tensor)
     # lighter bodies are dropped or refused by simulators that read the exports
     mass = float(section.per_leg('mass', count, least=1e-3)[index])

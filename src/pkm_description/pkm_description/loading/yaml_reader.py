@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -153,6 +153,16 @@ def _named(path: Path, place: str, value: object) -> Named:
             raise MachineFileError(path, f'{place}[{index}].name', name, 'stands here twice; names must differ')
         named[name] = {key: item for key, item in entry.items() if key != 'name'}
     return named
+
+
+def dotted_keys(values: dict[str, Any], place: str, all_levels: bool = False) -> Iterator[str]:
+    """Dotted keys of all values below a place; those of mappings, too, if ``all_levels``."""
+    for key, value in values.items():
+        where = f'{place}.{key}' if place else str(key)
+        if all_levels or not isinstance(value, dict):
+            yield where
+        if isinstance(value, dict):
+            yield from dotted_keys(value, where, all_levels)
 
 
 class Section:

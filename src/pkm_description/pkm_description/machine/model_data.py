@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -116,7 +115,7 @@ def _tables(machine: JointArrays) -> ModelData:
         column_start=np.zeros(len(legs) + 1, dtype=np.int64),
         column_joint=np.zeros(0, dtype=np.int64),
         passive_count=np.zeros(len(legs), dtype=np.int64),
-        **(vars(rows) | {'orientation_axis': radius * rows.orientation_axis}),
+        **rows | {'orientation_axis': radius * rows['orientation_axis']},
         freedom=np.array(_FREEDOM[machine.freedom], dtype=np.int64),
         degrees_of_freedom=np.array([0]),
         gravity=np.array(machine.gravity, dtype=float),
@@ -130,7 +129,7 @@ def _tables(machine: JointArrays) -> ModelData:
         strut_length=np.array(
             [0.0 if strut is None else leg.length_at_zero for leg, strut in zip(legs, struts, strict=True)]
         ),
-        **no_rods(len(legs), len(rows.closure_body)),
+        **no_rods(len(legs), len(rows['closure_body'])),
         branch_normal=np.zeros((len(legs), 3)),
         home_joints=machine.home_positions.copy(),
         home_position=np.array(machine.home.position, dtype=float),
@@ -275,24 +274,8 @@ def friction_table(joints: Sequence[Joint]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class ClosureRows:
-    """Closures of all legs as :class:`pkm_description.kernels.model.ModelData` has them, which see."""
-
-    closure_start: NDArray[np.int64]
-    row_start: NDArray[np.int64]
-    closure_body: NDArray[np.int64]
-    closure_other: NDArray[np.int64]
-    closure_point: Array
-    closure_other_point: Array
-    position_rows: NDArray[np.int64]
-    orientation_start: NDArray[np.int64]
-    orientation_axis: Array
-    orientation_other_axis: Array
-
-
-def closure_rows(legs: Sequence[Leg], platform: str, planar: bool) -> ClosureRows:
-    """Rows of the closures of all legs.
+def closure_rows(legs: Sequence[Leg], platform: str, planar: bool) -> dict[str, Any]:
+    """Fields of :class:`pkm_description.kernels.model.ModelData` on the closures of all legs.
 
     Parameters
     ----------
@@ -324,7 +307,7 @@ def closure_rows(legs: Sequence[Leg], platform: str, planar: bool) -> ClosureRow
         closure_start.append(len(bodies))
         first += len(leg.joints)
     closures = [closure for leg in legs for closure in leg.closures]
-    return ClosureRows(
+    return dict(  # noqa: C408
         closure_start=np.array(closure_start),
         row_start=np.array(row_start),
         closure_body=np.array(bodies, dtype=np.int64),

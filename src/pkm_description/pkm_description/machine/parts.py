@@ -5,7 +5,7 @@ All quantities in SI units; vectors in the frame that the attribute names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,8 @@ from pkm_description.friction_laws.law import EXACT_SIGN, FrictionLaw
 
 #: speeds compared, from a tenth of a percent of the largest one, evenly spaced in their logarithm and linearly
 _SPEEDS = np.concatenate([np.geomspace(1e-3, 1.0, 60), np.linspace(0.0, 1.0, 61)[1:]])
+#: entries of an inertia tensor in files, and their places
+INERTIA_ENTRIES = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
 #: order of the ten inertial parameters of a body, inertia about the body frame's origin
 INERTIAL_PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
 
@@ -86,6 +88,12 @@ class RigidBody:
         """Return the same body in a frame in which its own has the pose ``place``."""
         turned = place.rotation @ self.inertia @ place.rotation.T
         return replace(self, center_of_mass=place.point(self.center_of_mass), inertia=turned)
+
+
+def inertia_tensor(entries: Iterable[float]) -> Array:
+    """Tensor (3, 3) of the six numbers of :data:`INERTIA_ENTRIES`."""
+    xx, xy, xz, yy, yz, zz = entries
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def unit_inertia(point: Array) -> Array:

@@ -30,19 +30,6 @@ _EXACT = 1e-13
 _LEAST = 1e-3
 
 
-@dataclass(frozen=True)
-class Rod:
-    """Constants of a rod; see :class:`~pkm_description.kernels.model.ModelData`."""
-
-    rows: int
-    joints: tuple[int, int]
-    center: Array
-    basis: Array
-    end: Array
-    slide: Array
-    side: float
-
-
 def no_rods(legs: int, closures: int) -> dict[str, Any]:
     """Fields of a model none of whose legs are rods."""
     return {
@@ -73,12 +60,12 @@ def rod_constants(model: ModelData) -> dict[str, Any]:
         leg_poses(compiled, scratch, leg)
         closures = range(model.closure_start[leg], model.closure_start[leg + 1])
         rods = [_rod(model, memory, carrier, _passive(model, leg, closure), closure) for closure in closures]
-        if any(rod is None for rod in rods):
+        if not all(rods):
             continue
         fields['rod_carrier'][leg] = carrier
         for closure, rod in zip(closures, rods, strict=True):
-            for name, value in vars(rod).items():
-                fields[f'rod_{name}'][closure] = value
+            for name, value in rod.items():
+                fields[name][closure] = value
     return fields
 
 
@@ -125,12 +112,13 @@ def _carrier(model: ModelData, leg: int) -> int | None:
     return None
 
 
-def _rod(model: ModelData, memory: ScratchData, carrier: int, passive: list[int], closure: int) -> Rod | None:
-    """Constants of a rod whose joints are at zero; None if it is none by its geometry."""
+def _rod(model: ModelData, memory: ScratchData, carrier: int, passive: list[int], closure: int) -> dict[str, Any]:
+    """Fields of a model on a rod whose joints are at zero; none if it is no rod by its geometry."""
     planar, radius = bool(model.position_rows[closure] == 2), float(model.radius[0])
     body = int(model.closure_body[closure])
     end = memory.origin[body] + memory.rotation[body] @ model.closure_point[closure]
-    drive = _drive_behind(model, carrier, closure)
+    # that makes the rod longer
+    drive = next((joint for joint in _chain(model, closure) if model.is_driven[joint] and joint != carrier), None)
     slide = np.zeros(3) if drive is None else memory.axis[drive]
     first = memory.axis[passive[0]] if passive else np.zeros(3)
     if len(passive) == 1:
@@ -140,7 +128,7 @@ def _rod(model: ModelData, memory: ScratchData, carrier: int, passive: list[int]
         second, rows = memory.axis[passive[1]], 1
         center = _intersection(memory, passive)
     else:
-        return None
+        return {}
     basis = np.stack([first, second, np.cross(first, second)], axis=-1)
     along, slide = basis.T @ (end - center), basis.T @ slide
     side, joints = 0.0, (passive[0], -1)
@@ -153,18 +141,15 @@ def _rod(model: ModelData, memory: ScratchData, carrier: int, passive: list[int]
         height = np.cos(np.arctan2(at_home[0], at_home[2]) + model.home_joints[passive[1]])
         side = float(np.sign(height))
         if max(misses) > _EXACT * radius or not abs(height) >= _LEAST:
-            return None
+            return {}
     elif not np.linalg.norm(along[1:]) >= _LEAST * radius and drive is None:
-        return None
+        return {}
     turned = memory.rotation[carrier]
     center, basis = turned.T @ (center - memory.origin[carrier]), turned.T @ basis
-    return Rod(rows, joints, center, basis, along, slide, side)
-
-
-def _drive_behind(model: ModelData, carrier: int, closure: int) -> int | None:
-    """Drive that makes the rod longer, if it is not the one that carries it."""
-    drives = [joint for joint in _chain(model, closure) if model.is_driven[joint] and joint != carrier]
-    return drives[0] if drives else None
+    return {
+        'rod_rows': rows, 'rod_joints': joints, 'rod_center': center, 'rod_basis': basis, 'rod_end': along,
+        'rod_slide': slide, 'rod_side': side,
+    }  # fmt: skip
 
 
 def _intersection(memory: ScratchData, joints: list[int]) -> Array:

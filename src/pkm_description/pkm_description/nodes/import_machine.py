@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from pkm_description.errors import PkmError
-from pkm_description.importing.importer import Imported, compared, imported
+from pkm_description.importing.importer import compared, imported
 from pkm_description.importing.selection import Choice
 from pkm_description.writing import write_text
 
@@ -33,23 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             write_text(options.output, result.text)
         if options.samples > 0:
-            _compare(result, options.output, options.samples)
+            figures = compared(result, options.samples)
+            print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
         if options.output is not None:
             print(f'{options.output} written; look at it with inspect_machine {options.output}', file=sys.stderr)
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
     return 0
-
-
-def _compare(result: Imported, output: Path | None, samples: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = output
-        if path is None:
-            path = Path(folder) / 'machine.yaml'
-            path.write_text(result.text, encoding='utf-8')
-        figures = compared(result, path, samples)
-    print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -15,7 +15,7 @@ from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import joint_key, read_yaml
 from pkm_description.machine import Machine, Pose
-from pkm_description.machine.parts import unit_inertia
+from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor, unit_inertia
 from pkm_description.skeleton.text import home_text, vector
 
 
@@ -167,9 +167,8 @@ def inertia_from_cad(
         if values.shape != (3,):
             raise ValueError(f'{name} has shape {values.shape}, expected (3,)')
     xy, xz, yz = -products if positive_products else products
-    tensor = np.array([[moments[0], xy, xz], [xy, moments[1], yz], [xz, yz, moments[2]]])
+    tensor = inertia_tensor([moments[0], xy, xz, moments[1], yz, moments[2]])
     # Steiner's theorem, backwards
     tensor -= mass * unit_inertia(arm)
     tensor /= kilogram * metre**2
-    keys, places = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), zip(*np.triu_indices(3), strict=True)
-    return {key: float(tensor[place]) for key, place in zip(keys, places, strict=True)}
+    return {key: float(tensor[place]) for key, place in INERTIA_ENTRIES.items()}

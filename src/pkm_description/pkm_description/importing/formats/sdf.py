@@ -10,9 +10,10 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.importing.formats.urdf import EARTH, driven_joints
-from pkm_description.importing.formats.xml_values import inertia_tensor, number, numbers, rpy_placement, unit
+from pkm_description.importing.formats.xml_values import number, numbers, rpy_placement, unit
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, JointValues, Link, Placement
 from pkm_description.machine import RigidBody
+from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
 
 _MODEL = '__model__'
 _KINDS = {
@@ -24,7 +25,6 @@ _KINDS = {
     'universal': 'universal',
     'revolute2': 'universal',
 }
-_MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 #: what stands for no limit in SDF
 _NO_LIMIT = 1e15
@@ -77,18 +77,16 @@ def sdf_graph(root: Element, path: Path) -> Graph:
 def _body(element: Element, path: Path) -> RigidBody:
     name, inertial = element.get('name', ''), element.find('inertial')
     where = f'{path}: link {name!r}'
-    mass, moments = 1.0, np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])  # what SDF has where the file is silent
+    mass, moments = 1.0, [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]  # what SDF has where the file is silent
     place = HERE
     if inertial is not None:
         mass = number(text_of(inertial, 'mass'), f'{where}: mass', 1.0)
         tensor = inertial.find('inertia')
         if tensor is not None:
-            moments = np.array(
-                [
-                    number(text_of(tensor, key), f'{where}: {key}', value)
-                    for key, value in zip(_MOMENTS, moments, strict=True)
-                ]
-            )
+            moments = [
+                number(text_of(tensor, key), f'{where}: {key}', value)
+                for key, value in zip(INERTIA_ENTRIES, moments, strict=True)
+            ]
         place = pose_of(inertial, where)
     return RigidBody(name, mass, np.zeros(3), inertia_tensor(moments)).moved(place)
 

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.formats.xml_values import attribute, inertia_tensor, number, numbers, rpy_placement, unit
+from pkm_description.importing.formats.xml_values import attribute, number, numbers, rpy_placement, unit
 from pkm_description.importing.graph import (
     HERE,
     Graph,
@@ -25,6 +25,7 @@ from pkm_description.importing.graph import (
     frame_along,
 )
 from pkm_description.machine import RigidBody
+from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
 
 _KINDS = {
     'revolute': 'revolute',
@@ -37,7 +38,6 @@ _KINDS = {
 }
 _LOOP_KINDS = {'link': 'fixed', 'fixed': 'fixed', 'revolute': 'revolute', 'spherical': 'ball', 'universal': 'universal'}
 _DRAKE = 'https://drake.mit.edu'
-_MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 #: m/s^2; a URDF says nothing of gravity
 EARTH = np.array([0.0, 0.0, -9.81])
@@ -148,7 +148,7 @@ def _body(element: Element, path: Path) -> RigidBody:
     where = f'{path}: link {name!r}'
     mass = number(attribute(inertial.find('mass'), 'value'), f'{where}: mass')
     moments = inertial.find('inertia')
-    tensor = inertia_tensor(np.array([number(attribute(moments, key), f'{where}: {key}') for key in _MOMENTS]))
+    tensor = inertia_tensor(number(attribute(moments, key), f'{where}: {key}') for key in INERTIA_ENTRIES)
     return RigidBody(name, mass, np.zeros(3), tensor).moved(_origin(inertial.find('origin'), where))
 
 

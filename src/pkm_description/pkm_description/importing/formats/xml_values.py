@@ -90,9 +90,3 @@ def unit(axis: Array, where: str) -> Array:
         raise ImportMachineError(f'{where} = {axis.tolist()}: an axis needs a direction')
     direction: Array = axis / length
     return direction
-
-
-def inertia_tensor(moments: Array) -> Array:
-    """Tensor (3, 3) of xx, xy, xz, yy, yz, zz."""
-    xx, xy, xz, yy, yz, zz = moments
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
