@@ -15,7 +15,6 @@ from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage, param
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine.machine import closure_ends
-from pkm_description.viewing.rviz_view import home_positions
 
 MACHINE = load_machine('srs')
 HOME = BodyPose(MACHINE.home.position, MACHINE.home.rotation_base_platform, np.zeros(3), np.diag([1e-12, 4e-12, 9e-12]))
@@ -47,7 +46,7 @@ def test_every_machine_is_drawn(server: Any, name: str) -> None:
     machine = load_machine(name)
     scene = scene_of(server, name)
     if not machine.has_platform:
-        positions = home_positions(machine)
+        positions = machine.model.home_joints
         scene.show(Moment(1.0, joint_positions=positions))
         return
     home = machine.home

@@ -26,7 +26,7 @@ def read(format_name, tmp_path) -> Imported:
 def test_five_bar_is_the_same_in_every_format(format_name, tmp_path):
     result = read(format_name, tmp_path)
     mechanism = result.mechanism
-    assert sorted(joint.name for joint in mechanism.joints if joint.driven) == ['motor_1', 'motor_2']
+    assert sorted(joint.name for joint in mechanism.joints if joint.actuated) == ['motor_1', 'motor_2']
     np.testing.assert_allclose(mechanism.home.position, TIP, atol=1e-9)
     loops = Loops(mechanism)
     assert np.abs(loops.gaps(loops.home)).max() < 1e-11
@@ -58,7 +58,7 @@ def test_likely_platform_is_the_tool_and_is_said(tmp_path):
 
 def test_another_base_and_held_joints(tmp_path):
     held = imported(write_urdf_with_loops(tmp_path), choice=Choice('tool', '', (), ('motor_2',)))
-    assert [joint.name for joint in held.mechanism.joints if joint.driven] == ['motor_1']
+    assert [joint.name for joint in held.mechanism.joints if joint.actuated] == ['motor_1']
     assert any('motor_2' in note for note in held.mechanism.notes)
 
 

@@ -17,7 +17,7 @@ from pkm_description.loading.load import config_directory
 from pkm_description.machine import JointLimits, Machine, Pose
 from pkm_description.viewing.coupled_pose import COORDINATES, coordinates_of_pose, pose_of_coordinates
 from pkm_description.viewing.posing import Poser
-from pkm_description.viewing.rviz_view import ShownRobot, home_positions, machine_extent, rviz_config
+from pkm_description.viewing.rviz_view import ShownRobot, machine_extent, rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
 from scipy.spatial.transform import Rotation
 
@@ -203,7 +203,7 @@ def test_rviz_looks_at_the_whole_machine(name: str) -> None:
     fitted, plain = yaml.safe_load(rviz_config(text, ShownRobot(machine))), yaml.safe_load(text)
     view = fitted['Visualization Manager']['Views']['Current']
     # every joint lies in a cone of 45 degrees, the field of view, around the line of sight from the camera
-    points = body_poses(machine, home_positions(machine)[None])[1][0]
+    points = body_poses(machine, machine.model.home_joints[None])[1][0]
     focus = np.array([view['Focal Point'][axis] for axis in 'XYZ'])
     pitch, yaw = view['Pitch'], view['Yaw']
     outward = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])

@@ -16,7 +16,6 @@ from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Machine
-from pkm_description.viewing.rviz_view import home_positions
 
 #: least radius of bars and balls, as a part of the machine's size: thinner ones are hard to see
 _LEAST_RADIUS = 0.006
@@ -107,7 +106,7 @@ class MachineShapes:
         """Poses of all links at home."""
         home = self.machine.home
         if not self.machine.has_platform:
-            return self.at(home_positions(self.machine), None, None)
+            return self.at(self.machine.home_positions, None, None)
         return self.at_pose(home.position, home.rotation_base_platform)
 
     def at_pose(self, position: Array, rotation: Array) -> LinkPoses:

@@ -9,8 +9,9 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import HERE, Placement, moved, turned
-from pkm_description.importing.mechanism import BASE, CutClosure, Mechanism
+from pkm_description.importing.mechanism import BASE, Mechanism
 from pkm_description.kinematics.rotation import skew
+from pkm_description.machine import Closure
 
 #: rows of each kind of closure: three of points, the others of axes
 ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
@@ -78,7 +79,7 @@ class Loops:
         places = self.places(configuration)
         return np.vstack([self._rows(places, closure) for closure in self.mechanism.closures])
 
-    def _rows(self, places: dict[str, Placement], closure: CutClosure) -> Array:
+    def _rows(self, places: dict[str, Placement], closure: Closure) -> Array:
         here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
         moments = turn_moments(closure.kind, here.rotation, there.rotation)
         twist = self.twist_map(places, closure.body, here.position)

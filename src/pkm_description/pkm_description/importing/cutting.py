@@ -17,10 +17,10 @@ from pkm_description.importing.graph import (
     frame_along,
     universal_angles,
 )
-from pkm_description.importing.mechanism import BASE, BallFrames, CutClosure, CutJoint, CutLeg, Mechanism
+from pkm_description.importing.mechanism import BASE, BallFrames, Mechanism
 from pkm_description.importing.rigid import reachable
 from pkm_description.importing.selection import Selection
-from pkm_description.machine import RigidBody
+from pkm_description.machine import Closure, Joint, JointFriction, JointLimits, Leg, RigidBody
 
 #: joints that no closure can stand for
 _IN_TREE = ('prismatic', 'cylindrical')
@@ -36,15 +36,16 @@ def cut(selection: Selection) -> Mechanism:
     """Legs and closures of a mechanism; the joints where they are at the start, loops not yet closed."""
     graph, platform = _with_parts(selection.graph, selection.platform), selection.platform
     ends = frozenset({graph.base, platform})
-    legs: list[CutLeg] = []
+    legs: list[Leg] = []
     balls: dict[str, BallFrames] = {}
+    springs: dict[str, float] = {}
     bodies: dict[str, tuple[str, Placement]] = {}
     seen: set[str] = set()
     for body in graph.bodies:
         if body not in ends and body not in seen:
             group = reachable(graph, body, list(graph.links), ends)
             seen |= group
-            leg = _Leg(graph, selection, group, balls)
+            leg = _Leg(graph, selection, group, balls, springs)
             legs.append(leg.cut(f'leg{len(legs) + 1}'))
             bodies.update(leg.bodies)
     return Mechanism(
@@ -56,6 +57,7 @@ def cut(selection: Selection) -> Mechanism:
         legs=tuple(legs),
         bodies=bodies,
         balls=balls,
+        springs=springs,
         notes=graph.notes,
     )
 
@@ -97,8 +99,12 @@ def _parted(graph: Graph, link: Link, body: str) -> Graph:
 class _Leg:
     """Cut one leg: bodies of ``group`` between base and platform."""
 
-    def __init__(self, graph: Graph, selection: Selection, group: set[str], balls: dict[str, BallFrames]) -> None:
-        self._graph, self._selection, self._group, self._balls = graph, selection, group, balls
+    def __init__(
+        self, graph: Graph, selection: Selection, group: set[str], balls: dict[str, BallFrames],
+        springs: dict[str, float],
+    ) -> None:  # fmt: skip
+        self._graph, self._selection, self._group = graph, selection, group
+        self._balls, self._springs = balls, springs
         # the frame of a body of a machine is its joint's: its pose in the body of the file
         self._frames = {graph.base: HERE, selection.platform: selection.frame}
         self._names = {graph.base: BASE, selection.platform: selection.link}
@@ -108,13 +114,13 @@ class _Leg:
         """Bodies of the file -> bodies of the leg, and their frames there."""
         return {body: (self._names[body], frame.inverse) for body, frame in self._frames.items()}
 
-    def cut(self, name: str) -> CutLeg:
+    def cut(self, name: str) -> Leg:
         """Joints and closures of the leg."""
         tree, loops = self._tree()
-        joints: list[CutJoint] = []
+        joints: list[Joint] = []
         for link in _from_base(tree, self._graph.base):
             joints += self._joints(link)
-        return CutLeg(name, tuple(joints), tuple(self._closure(link) for link in loops))
+        return Leg(name, tuple(joints), tuple(self._closure(link) for link in loops))
 
     def _tree(self) -> tuple[list[Link], list[Link]]:
         """Links that make a tree over base and bodies, and those that close it."""
@@ -138,7 +144,7 @@ class _Leg:
                 loops.append(link)
         return tree, loops
 
-    def _joints(self, link: Link) -> list[CutJoint]:
+    def _joints(self, link: Link) -> list[Joint]:
         """Joints of one degree of freedom in the place of a link of the tree."""
         graph, first, second = self._graph, link.first, link.second
         relative = (graph.places[second] @ link.second_frame).seen_from(graph.places[first] @ link.first_frame)
@@ -155,19 +161,17 @@ class _Leg:
             last = place == len(parts) - 1
             name = f'{link.name}_{part.suffix}' if part.suffix else link.name
             body = graph.bodies[second].moved(self._frames[second].inverse) if last else RigidBody(f'{name}_cross')
+            frame, values = before @ part.place, link.values
             joints.append(
-                CutJoint(
-                    name,
-                    part.kind,
-                    parent,
-                    before @ part.place,
-                    part.axis,
-                    body,
-                    link.driven and not part.suffix,
-                    link.values,
-                    part.home,
+                Joint(
+                    name, part.kind, part.axis, frame.position, frame.rotation, link.driven and not part.suffix,
+                    JointLimits(values.lower, values.upper, values.velocity, values.effort),
+                    JointFriction.viscous_coulomb(values.viscous, values.coulomb), body, part.home,
+                    values.rotor_inertia, parent,
                 )
-            )
+            )  # fmt: skip
+            if values.stiffness > 0.0:
+                self._springs[name] = values.stiffness
             parent, before = body.name, HERE
         return joints
 
@@ -179,16 +183,18 @@ class _Leg:
         far: Array = max(ends, key=lambda point: float(np.linalg.norm(point - here)))
         return far
 
-    def _closure(self, link: Link) -> CutClosure:
+    def _closure(self, link: Link) -> Closure:
         """Closure in the place of a link, from a body of the leg to the other one."""
         if link.first not in self._names or link.first in (self._selection.platform, self._graph.base):
             link = link.from_side(link.second)
         first = self._frames[link.first].inverse @ link.first_frame
         second = self._frames[link.second].inverse @ link.second_frame
         kind, turn = link.as_closure
-        return CutClosure(
-            link.name, kind, self._names[link.first], first @ turn, self._names[link.second], second @ turn
-        )
+        first, second = first @ turn, second @ turn
+        return Closure(
+            link.name, kind, self._names[link.first], first.position, self._names[link.second], second.position,
+            first.rotation, second.rotation,
+        )  # fmt: skip
 
 
 def _rank(link: Link) -> tuple[int, bool]:

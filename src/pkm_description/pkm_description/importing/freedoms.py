@@ -10,7 +10,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import CLOSED, ROWS, Configuration, Loops
 from pkm_description.importing.graph import ImportMachineError, Placement, moved, turned
-from pkm_description.importing.mechanism import CutJoint, CutLeg, Mechanism
+from pkm_description.importing.mechanism import Mechanism
+from pkm_description.machine import Joint, Leg
 from pkm_description.machine.machine import joined
 
 #: singular values below this share of the largest one are none
@@ -44,9 +45,9 @@ def settled(mechanism: Mechanism) -> Mechanism:
     loops = Loops(mechanism)
     rank = _rank(loops.jacobian(loops.home))
     freedoms = len(mechanism.joints) + 6 - rank
-    if len(mechanism.drives) > freedoms:
+    if mechanism.actuated_count > freedoms:
         mechanism = mechanism.noting(
-            f'{len(mechanism.drives)} drives move {freedoms} degrees of freedom: the machine is redundantly actuated'
+            f'{mechanism.actuated_count} drives move {freedoms} degrees of freedom: the machine is redundantly actuated'
         )
     return mechanism
 
@@ -92,7 +93,7 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
             for drive, share in zip(drives, change, strict=True):
                 joint = mechanism.joints[drive]
                 wish = joint.home + part * share * size * (1.0 if joint.kind == 'revolute' else reach)
-                positions[drive] = np.clip(wish, joint.values.lower, joint.values.upper)
+                positions[drive] = np.clip(wish, joint.limits.lower, joint.limits.upper)
             configuration, gap = loops.closed(replace(configuration, positions=positions), tuple(drives))
             if gap > CLOSED:
                 break
@@ -103,7 +104,7 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
 
 def independent_drives(loops: Loops) -> list[int]:
     """Places of driven joints that can be moved freely: all of them, or as many as there are freedoms."""
-    drives = list(loops.mechanism.drives)
+    drives = list(loops.mechanism.drive_columns)
     motions = _null_space(loops.jacobian(loops.home))[drives]
     rank = int(np.linalg.matrix_rank(motions, 1e-6)) if motions.size else 0
     return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
@@ -131,11 +132,11 @@ def _trials(loops: Loops) -> list[Configuration]:
     return [loops.home, *random_configurations(loops, 3, 1)]
 
 
-def _loose(mechanism: Mechanism) -> list[tuple[CutJoint, str]]:
+def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
     """Return joints to hold, and why; none where the drives determine all that moves."""
     loops = Loops(mechanism)
     joints = mechanism.joints
-    free = [column for column in range(len(joints) + 6) if column not in mechanism.drives]
+    free = [column for column in range(len(joints) + 6) if column not in mechanism.drive_columns]
     spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in _trials(loops)]
     space = min(spaces, key=lambda columns: columns.shape[1])
     if space.shape[1] == 0:
@@ -146,9 +147,9 @@ def _loose(mechanism: Mechanism) -> list[tuple[CutJoint, str]]:
         places = _pivots(idle[:-6])
         return [(joints[passive[place]], 'held, for it turns without moving anything else') for place in places]
     moving = [place for place, share in enumerate(np.linalg.norm(space[:-6], axis=1)) if share > 1e-6]
-    springs = [joints[passive[place]] for place in moving if joints[passive[place]].values.stiffness > 0.0]
+    springs = [joints[passive[place]] for place in moving if joints[passive[place]].name in mechanism.springs]
     if springs:
-        stiffest = max(springs, key=lambda joint: joint.values.stiffness)
+        stiffest = max(springs, key=lambda joint: mechanism.springs[joint.name])
         return [(stiffest, 'held, for no drive moves it: its spring is taken to be stiff')]
     names = ', '.join(joints[passive[place]].name for place in moving)
     raise ImportMachineError(
@@ -179,7 +180,7 @@ def _require_legs_determined(mechanism: Mechanism) -> None:
         height, width = sum(ROWS[closure.kind] for closure in leg.closures), len(leg.joints)
         ranks = [_rank(loops.jacobian(trial)[row : row + height, column : column + width]) for trial in trials if width]
         if width and max(ranks) < width:
-            driven = [joint.name for joint in leg.joints if joint.driven]
+            driven = [joint.name for joint in leg.joints if joint.actuated]
             raise ImportMachineError(
                 f'{mechanism.source}: {leg.name} has {width - max(ranks)} freedoms more than the pose of '
                 f'{mechanism.platform.name!r} determines (its drives: {", ".join(driven)}); machine files take legs '
@@ -194,7 +195,7 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
 
     def regularity(configuration: Configuration) -> float:
         matrix = loops.jacobian(configuration)
-        free = [column for column in range(matrix.shape[1]) if column not in mechanism.drives]
+        free = [column for column in range(matrix.shape[1]) if column not in mechanism.drive_columns]
         values = np.linalg.svd(matrix[:, free], compute_uv=False)
         legs, row, column = [], 0, 0
         for leg in mechanism.legs:
@@ -231,7 +232,7 @@ def _without(mechanism: Mechanism, name: str, why: str) -> Mechanism:
     return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')
 
 
-def _leg_without(leg: CutLeg, gone: CutJoint, at: Placement) -> CutLeg:
+def _leg_without(leg: Leg, gone: Joint, at: Placement) -> Leg:
     """Leg without a joint, whose frame is at ``at`` in the body that carries it."""
     joints = []
     for joint in leg.joints:
@@ -241,7 +242,10 @@ def _leg_without(leg: CutLeg, gone: CutJoint, at: Placement) -> CutLeg:
             # the body keeps the name of the heavier part: crosses have none of their own
             joint = replace(joint, body=joined(joint.body, gone.body.moved(at)))
         if joint.parent == gone.body.name:
-            joint = replace(joint, parent=gone.parent, place=at @ joint.place)
+            place = at @ joint.place
+            joint = replace(
+                joint, parent=gone.parent, translation=place.position, rotation_parent_joint=place.rotation
+            )
         joints.append(joint)
 
     def seen(body: str, frame: Placement) -> tuple[str, Placement]:
@@ -249,9 +253,8 @@ def _leg_without(leg: CutLeg, gone: CutJoint, at: Placement) -> CutLeg:
 
     closures = []
     for closure in leg.closures:
-        (body, frame), (other, other_frame) = (
-            seen(closure.body, closure.frame),
-            seen(closure.other, closure.other_frame),
-        )
-        closures.append(replace(closure, body=body, frame=frame, other=other, other_frame=other_frame))
-    return CutLeg(leg.name, tuple(joints), tuple(closures))
+        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
+        points = {'point': frame.position, 'other_point': there.position}
+        turns = {'rotation_body': frame.rotation, 'rotation_other': there.rotation}
+        closures.append(replace(closure, body=body, other=other, **points, **turns))
+    return Leg(leg.name, tuple(joints), tuple(closures))

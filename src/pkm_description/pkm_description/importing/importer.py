@@ -298,7 +298,7 @@ class Comparison:
 
     def figures(self, samples: int = 20, seed: int = 0) -> Figures:
         """Compare at home and at random configurations, for random rates and accelerations of the drives."""
-        random, drives = np.random.default_rng(seed), list(self._mechanism.drives)
+        random, drives = np.random.default_rng(seed), list(self._mechanism.drive_columns)
         configurations = [self._loops.home, *random_configurations(self._loops, samples - 1, seed + 10, _SIZE)]
         own_gap, gap, position, rotation, joints = 0.0, 0.0, 0.0, 0.0, 0.0
         needed, wanted = [], []
@@ -357,7 +357,7 @@ class Comparison:
 
     def _own_forces(self, source: SourceMotion, positions: Array, rates: Array, accelerations: Array) -> Array:
         """Forces of the machine's drives for rates and accelerations of the independent ones, on these."""
-        columns = [self._column(self._mechanism.joints[drive].name) for drive in self._mechanism.drives]
+        columns = [self._column(name) for name in self._mechanism.actuated_joint_names]
         share = source.per_drive[columns]
         if len(columns) > len(self._independent):
             raise PkmError('forces of redundant drives are compared elsewhere')

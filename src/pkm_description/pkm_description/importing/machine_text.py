@@ -12,10 +12,10 @@ import yaml
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
-from pkm_description.importing.graph import JointValues, Placement
-from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
+from pkm_description.importing.graph import Placement
+from pkm_description.importing.mechanism import BASE, Mechanism
 from pkm_description.loading.yaml_reader import as_lists
-from pkm_description.machine import RigidBody
+from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES
 
 #: a drive gives at least this times what holds the machine at home
@@ -36,8 +36,8 @@ class _Provenance:
 
 def machine_text(mechanism: Mechanism) -> str:
     """Text of a machine file (YAML), with provenance; what was assumed or lost stands at its head as comments."""
-    drives = [mechanism.joints[place].name for place in mechanism.drives]
-    told = _Provenance(dict(zip(drives, np.abs(holding_forces(mechanism)).tolist(), strict=True)))
+    holding = np.abs(holding_forces(mechanism)).tolist()
+    told = _Provenance(dict(zip(mechanism.actuated_joint_names, holding, strict=True)))
     name = plain(mechanism.name).lower()
     content: dict[str, Any] = {
         'schema': 1,
@@ -85,7 +85,7 @@ def joint_names(mechanism: Mechanism) -> dict[str, str]:
     }
 
 
-def _chain(leg: CutLeg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
+def _chain(leg: Leg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
     joints = plain_names(joint.name for joint in leg.joints)
     # names of links and closures of the exported models, less the leg's name
     bodies = plain_names((joint.body.name for joint in leg.joints), ('base', 'tip', 'ball', 'closure', 'platform'))
@@ -105,28 +105,28 @@ def _chain(leg: CutLeg, mechanism: Mechanism, told: _Provenance) -> dict[str, An
     return content
 
 
-def _joint(joint: CutJoint, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
+def _joint(joint: Joint, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
     home = joint.home
     if joint.kind == 'revolute':
         home = (home + np.pi) % (2.0 * np.pi) - np.pi
     entry: dict[str, Any] = {'type': joint.kind, 'axis': _list(joint.axis), 'origin': _pose(joint.place)}
-    values = joint.values
-    if joint.driven:
+    if joint.actuated:
         entry['actuated'] = True
     limits = _limits(joint, home, key, mechanism, told)
     if limits:
         entry['limits'] = limits
-    if values.viscous or values.coulomb:
-        entry['friction'] = {'viscous': values.viscous, 'coulomb': values.coulomb}
+    friction = joint.friction
+    if friction.viscous or friction.coulomb:
+        entry['friction'] = {'viscous': friction.viscous, 'coulomb': friction.coulomb}
     entry['home'] = float(home)
-    if values.rotor_inertia:
-        entry['rotor_inertia'] = values.rotor_inertia
+    if joint.rotor_inertia:
+        entry['rotor_inertia'] = joint.rotor_inertia
     return entry
 
 
-def _limits(joint: CutJoint, home: float, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, float]:
+def _limits(joint: Joint, home: float, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, float]:
     """Limits of a joint; a driven one needs all four."""
-    values: JointValues = joint.values
+    values = joint.limits
     revolute = joint.kind == 'revolute'
     lower, upper = values.lower, values.upper
     widest = 2.0 * np.pi if revolute else np.inf
@@ -138,7 +138,7 @@ def _limits(joint: CutJoint, home: float, key: str, mechanism: Mechanism, told: 
         )
         lower, upper = -np.inf, np.inf
     found = {'lower': lower, 'upper': upper, 'velocity': values.velocity, 'effort': values.effort}
-    if joint.driven:
+    if joint.actuated:
         needed = told.holding[joint.name]
         if values.effort < _RESERVE * needed:
             unit = 'N m' if revolute else 'N'
@@ -167,7 +167,7 @@ def mechanism_size(mechanism: Mechanism) -> float:
     return float(max(np.linalg.norm(place) for place in places)) or 1.0
 
 
-def _closure(closure: CutClosure, bodies: dict[str, str], mechanism: Mechanism) -> dict[str, Any]:
+def _closure(closure: Closure, bodies: dict[str, str], mechanism: Mechanism) -> dict[str, Any]:
     here, there = _pose(closure.frame), _pose(closure.other_frame)
     others = {BASE: 'base', mechanism.platform.name: 'platform'}
     other = bodies[closure.other] if closure.other in bodies else others[closure.other]
@@ -213,7 +213,7 @@ def holding_forces(mechanism: Mechanism) -> Array:
     matrix = loops.jacobian(loops.home)
     _, values, rows = np.linalg.svd(matrix)
     motions = rows[int((values > 1e-7 * values[0]).sum()) :].T
-    forces: Array = -np.linalg.lstsq(motions[list(mechanism.drives)].T, motions.T @ weight, rcond=1e-9)[0]
+    forces: Array = -np.linalg.lstsq(motions[list(mechanism.drive_columns)].T, motions.T @ weight, rcond=1e-9)[0]
     return forces
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
-from pkm_description.importing.mechanism import BASE, CutJoint, CutLeg, Mechanism
+from pkm_description.importing.mechanism import BASE, Mechanism
 from pkm_description.loading.checks import densest_ball
-from pkm_description.machine import RigidBody
+from pkm_description.machine import Joint, Leg, RigidBody
 from pkm_description.machine.machine import joined
 
 #: kg, the lightest body of a machine file, with some room
@@ -161,7 +161,7 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, legs=legs, platform=_with_inertia(platform)).noting(*notes)
 
 
-def _leg(leg: CutLeg, mechanism: Mechanism, lent: list[str], raised: list[str]) -> CutLeg:
+def _leg(leg: Leg, mechanism: Mechanism, lent: list[str], raised: list[str]) -> Leg:
     joints = list(leg.joints)
     # towards the base first, and what is left to lend by the bodies behind, from there on
     behind = {place: child for place, child in _children(leg).items() if _heavier_behind(leg, place)}
@@ -188,12 +188,12 @@ def _leg(leg: CutLeg, mechanism: Mechanism, lent: list[str], raised: list[str]) 
     return replace(leg, joints=tuple(_checked(joint, mechanism, raised) for joint in joints))
 
 
-def _with_point(joint: CutJoint, mass: float, point: Array) -> CutJoint:
+def _with_point(joint: Joint, mass: float, point: Array) -> Joint:
     """Return the joint with a point mass added to its body, at a point (3,) m of it."""
     return replace(joint, body=joined(joint.body, RigidBody('', mass, point)))
 
 
-def _children(leg: CutLeg) -> dict[int, int]:
+def _children(leg: Leg) -> dict[int, int]:
     """Joint -> the only joint that its body carries, where that turns."""
     children: dict[int, int] = {}
     for place, joint in enumerate(leg.joints):
@@ -203,7 +203,7 @@ def _children(leg: CutLeg) -> dict[int, int]:
     return children
 
 
-def _heavier_behind(leg: CutLeg, place: int) -> bool:
+def _heavier_behind(leg: Leg, place: int) -> bool:
     """Whether the first body with mass behind a light one is heavier than the first before it."""
     children, bodies = _children(leg), {joint.body.name: joint for joint in leg.joints}
     behind, before = place, leg.joints[place].parent
@@ -217,7 +217,7 @@ def _heavier_behind(leg: CutLeg, place: int) -> bool:
     return before != BASE and lender >= _LIGHTEST and lender > bodies[before].body.mass
 
 
-def _checked(joint: CutJoint, mechanism: Mechanism, raised: list[str]) -> CutJoint:
+def _checked(joint: Joint, mechanism: Mechanism, raised: list[str]) -> Joint:
     body = _with_inertia(joint.body)
     if float(np.abs(body.inertia - joint.body.inertia).max()) > 2.0 * _BALL:
         raised.append(body.name)

@@ -12,6 +12,16 @@ from pkm_description.arrays import Array
 from pkm_description.machine.parts import Closure, Joint, Leg, Pose, RigidBody
 
 
+def _column(meaning: str, value: Callable[[Joint], float]) -> cached_property[Array]:
+    """Property of a row of joints: one number of each (J,)."""
+
+    def numbers(row: JointArrays) -> Array:
+        return np.array([value(joint) for joint in row.joints], dtype=float)
+
+    numbers.__doc__ = meaning
+    return cached_property(numbers)
+
+
 class JointArrays:
     """J joints, leg by leg, base to platform, of which A are driven; worked out when first asked for, and kept.
 
@@ -132,40 +142,20 @@ class JointArrays:
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def home_positions(self) -> Array:
-        """Joint positions (J,) rad, m, from which the loops are closed, as the file has them."""
-        return self._of_joints(lambda joint: joint.home)
-
-    @cached_property
-    def position_lower(self) -> Array:
-        """Lower joint limits (J,) rad, m."""
-        return self._of_joints(lambda joint: joint.limits.lower)
-
-    @cached_property
-    def position_upper(self) -> Array:
-        """Upper joint limits (J,) rad, m."""
-        return self._of_joints(lambda joint: joint.limits.upper)
-
-    @cached_property
-    def rotor_inertia(self) -> Array:
-        """Inertia (J,) kg or kg m^2 of rotors and screws, reflected to the joints."""
-        return self._of_joints(lambda joint: joint.rotor_inertia)
-
-    @cached_property
-    def viscous(self) -> Array:
-        """Viscous friction (J,) of the joints, N s/m or N m s/rad."""
-        return self._of_joints(lambda joint: joint.friction.viscous)
-
-    @cached_property
-    def coulomb(self) -> Array:
-        """Coulomb friction (J,) of the joints, N or N m."""
-        return self._of_joints(lambda joint: joint.friction.coulomb)
+    home_positions = _column(
+        'Joint positions (J,) rad, m, from which the loops are closed, as the file has them.', lambda joint: joint.home
+    )
+    position_lower = _column('Lower joint limits (J,) rad, m.', lambda joint: joint.limits.lower)
+    position_upper = _column('Upper joint limits (J,) rad, m.', lambda joint: joint.limits.upper)
+    rotor_inertia = _column(
+        'Inertia (J,) kg or kg m^2 of rotors and screws, reflected to the joints.', lambda joint: joint.rotor_inertia
+    )
+    viscous = _column(
+        'Viscous friction (J,) of the joints, N s/m or N m s/rad.', lambda joint: joint.friction.viscous
+    )
+    coulomb = _column('Coulomb friction (J,) of the joints, N or N m.', lambda joint: joint.friction.coulomb)
 
     @cached_property
     def parameters(self) -> Array:
         """Inertial parameters (J + 1, 10) of all bodies, the platform last."""
         return np.array([*(joint.body.parameters for joint in self.joints), self.platform.parameters])
-
-    def _of_joints(self, value: Callable[[Joint], float]) -> Array:
-        return np.array([value(joint) for joint in self.joints], dtype=float)

@@ -199,6 +199,11 @@ class Joint:
     parent: str = ''
     part_of: str = ''
 
+    @property
+    def place(self) -> Placement:
+        """Pose of the joint frame at zero position in the parent body's frame."""
+        return Placement(self.translation, self.rotation_parent_joint)
+
 
 @dataclass(frozen=True)
 class Closure:
@@ -227,6 +232,16 @@ class Closure:
     rotation_body: Array = field(default_factory=lambda: np.eye(3))
     rotation_other: Array = field(default_factory=lambda: np.eye(3))
     cone: float = np.inf
+
+    @property
+    def frame(self) -> Placement:
+        """The closure frame in ``body``."""
+        return Placement(self.point, self.rotation_body)
+
+    @property
+    def other_frame(self) -> Placement:
+        """The closure frame in ``other``."""
+        return Placement(self.other_point, self.rotation_other)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Joint, Leg, Machine
 from pkm_description.machine.machine import closure_points
-from pkm_description.viewing.rviz_view import home_positions, machine_extent
+from pkm_description.viewing.rviz_view import machine_extent
 
 #: length of the longest arrow at home, as a part of the machine's size
 _LONGEST = 0.35
@@ -134,7 +134,7 @@ class ForceArrows:
         machine = self._machine
         home = machine.home
         pose = (home.position, home.rotation_base_platform) if machine.has_platform else (None, None)
-        held = np.abs(self.static_forces(home_positions(machine), *pose))
+        held = np.abs(self.static_forces(machine.model.home_joints, *pose))
         limits = np.array([one.joint.limits.effort for one in self._drives])
         strongest = np.where(np.isfinite(limits), limits, 1.0)
         scales = np.empty(len(self._drives))

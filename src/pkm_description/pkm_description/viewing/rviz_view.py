@@ -10,7 +10,6 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics import joint_positions
 from pkm_description.kinematics.closed_legs import body_poses, platform_joints
 from pkm_description.machine import Machine
 
@@ -104,17 +103,9 @@ def _kind(display: dict[str, Any]) -> str:
     return str(display['Class'].rpartition('/')[2])
 
 
-def home_positions(machine: Machine) -> Array:
-    """Joint positions (J,) at home, loops closed."""
-    home = machine.home
-    if not machine.has_platform:
-        return machine.home_positions
-    return joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-
-
 def machine_extent(machine: Machine) -> tuple[Array, float]:
     """Middle (3,) m in ``base_link`` and diagonal [m] of the box around all joints at home."""
-    points = body_poses(machine, home_positions(machine)[None])[1][0]
+    points = body_poses(machine, machine.model.home_joints[None])[1][0]
     if machine.has_platform:
         home = machine.home
         points = np.concatenate([points, platform_joints(machine, home.position, home.rotation_base_platform)])
