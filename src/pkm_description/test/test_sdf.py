@@ -85,18 +85,6 @@ def test_loops(machine: Machine, loop: str, sdf: SdfModel) -> None:
     assert len({weld.findtext('detach_topic') for weld in welds}) == len(welds)
 
 
-def test_loops_are_closed_where_the_links_stand(machine: Machine, sdf: SdfModel) -> None:
-    for end in closure_ends(machine):
-        closure = end.closure
-        tip = compose(sdf.pose(closure.body), (closure.point, np.eye(3)))[0]
-        other = (np.zeros(3), np.eye(3)) if closure.other == 'base_link' else sdf.pose(closure.other)
-        anchor = compose(other, (closure.other_point, np.eye(3)))[0]
-        assert sdf.pose(end.tip)[0] == pytest.approx(tip, abs=1e-15)
-        assert sdf.pose(end.anchor)[0] == pytest.approx(anchor, abs=1e-15)
-        assert np.abs(tip - anchor).max() < 1e-9
-        assert np.abs(sdf.pose(closure.name)[0] - tip).max() < 1e-9
-
-
 def as_written(machine: Machine) -> Machine:
     """With names that all differ, and no body without mass."""
     return with_least_masses(with_unique_links(machine))

@@ -29,7 +29,7 @@ def _drives_and_rest(name: str) -> tuple[Machine, np.ndarray, np.ndarray]:
     return machine, home.position, home.rotation_base_platform
 
 
-@pytest.mark.campaign  # palida: test_view_launch; frames of other machines without nodes: test_urdf, test_tips_meet
+@pytest.mark.campaign  # palida: test_view_launch; frames of other machines without nodes: test_export_round_trip
 @pytest.mark.parametrize(
     ('name', 'sliders'),
     [

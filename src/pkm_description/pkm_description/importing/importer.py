@@ -17,7 +17,7 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError
 from pkm_description.importing.closing import Configuration, Loops
 from pkm_description.importing.cutting import cut
-from pkm_description.importing.engine import SourceEngine, SourceMotion, TurnRow, closed, drive_forces
+from pkm_description.importing.engine import MujocoEngine, SourceEngine, SourceMotion, TurnRow, closed, drive_forces
 from pkm_description.importing.formats.mjcf import compiled, mjcf_graph, start
 from pkm_description.importing.formats.sdf import sdf_graph
 from pkm_description.importing.formats.urdf import urdf_graph
@@ -26,6 +26,7 @@ from pkm_description.importing.freedoms import independent_drives, random_config
 from pkm_description.importing.graph import Graph, ImportMachineError, Link, Placement
 from pkm_description.importing.machine_text import machine_text
 from pkm_description.importing.mechanism import Mechanism
+from pkm_description.importing.pinocchio_engine import PinocchioEngine
 from pkm_description.importing.rigid import with_masses
 from pkm_description.importing.selection import Choice, Selection, selected
 from pkm_description.kinematics import forward_kinematics_sequence, motion_from_drives
@@ -142,15 +143,12 @@ def compared(result: Imported, samples: int = 20) -> Figures | str:
         wheel = 'mujoco' if package == 'mujoco' else 'pin'
         return f'not compared with the source: {package} is not installed (pip install {wheel})'
     machine = machine_of_content(result.path.with_suffix('.yaml'), bounded_yaml(result.text))
+    engine: SourceEngine
     if result.kind == 'MJCF':
-        from pkm_description.importing.engine import MujocoEngine
-
         configuration, _ = start(compiled(result.path), result.path, result.keyframe)
-        mujoco = MujocoEngine(result.path, configuration)
-        return Comparison(machine, result.mechanism, result.selection, mujoco).figures(samples)
-    from pkm_description.importing.pinocchio_engine import PinocchioEngine
-
-    engine = PinocchioEngine(result.graph, result.path if result.kind == 'URDF' else None)
+        engine = MujocoEngine(result.path, configuration)
+    else:
+        engine = PinocchioEngine(result.graph, result.path if result.kind == 'URDF' else None)
     return Comparison(machine, result.mechanism, result.selection, engine).figures(samples)
 
 
@@ -300,7 +298,7 @@ class Comparison:
         """Compare at home and at random configurations, for random rates and accelerations of the drives."""
         random, drives = np.random.default_rng(seed), list(self._mechanism.drive_columns)
         configurations = [self._loops.home, *random_configurations(self._loops, samples - 1, seed + 10, _SIZE)]
-        own_gap, gap, position, rotation, joints = 0.0, 0.0, 0.0, 0.0, 0.0
+        worst = np.zeros(5)
         needed, wanted = [], []
         for configuration in configurations:
             # from home by small steps, as the machine would go
@@ -310,18 +308,16 @@ class Comparison:
             found = np.ravel(result.joint_positions[-1])
             pose = result.position[-1], result.rotation_base_platform[-1]
             source = closed(self._engine, self._start(configuration), self._moving, self._drives)
-            gap = max(gap, source.gap)
-            own_gap = max(own_gap, float(np.abs(self._loops.gaps(Configuration(found, Placement(*pose)))).max()))
+            own_gap = np.abs(self._loops.gaps(Configuration(found, Placement(*pose)))).max()
             place = self._platform(source)
-            position = max(position, float(np.linalg.norm(place.position - pose[0])))
-            turn = Rotation.from_matrix(place.rotation.T @ pose[1]).as_rotvec()
-            rotation = max(rotation, float(np.linalg.norm(turn)))
-            joints = max(joints, self._joint_difference(source, found))
+            away = np.linalg.norm(place.position - pose[0])
+            turn = np.linalg.norm(Rotation.from_matrix(place.rotation.T @ pose[1]).as_rotvec())
+            worst = np.maximum(worst, [own_gap, source.gap, away, turn, self._joint_difference(source, found)])
             rates, accelerations = random.uniform(-1.0, 1.0, (2, len(self._independent))) * [[1.0], [3.0]]
             wanted.append(drive_forces(self._engine, source, self._moving, self._drives, rates, accelerations))
             needed.append(self._own_forces(source, configuration.positions[drives], rates, accelerations))
         force = float(np.abs(np.array(needed) - wanted).max() / np.abs(wanted).max())
-        return Figures(self._engine.name, len(configurations), own_gap, gap, position, rotation, joints, force)
+        return Figures(self._engine.name, len(configurations), *worst.tolist(), force)
 
     def _start(self, wanted: Configuration) -> Array:
         """Configuration of the engine in which the file's bodies are where the mechanism has them."""
