@@ -21,25 +21,26 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import STANDARD
 from pkm_description.ros.frames import BASE_LINK, pose_numbers
+from pkm_description.ros.node_settings import FrameSettings, MachineSettings
+from pkm_description.settings import Settings, default_of, settings_of
 from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
 from pkm_description.writing import write_text
 
+
+def _of(kind: type[Settings], *names: str) -> dict[str, tuple[str, str]]:
+    """Default and meaning of settings that a launch file hands on to its nodes."""
+    entries = settings_of(kind)
+    return {name: (str(default_of(entries[name])), entries[name].metadata['description']) for name in names}
+
+
 #: what every launch file takes, and hands on to those that it includes: default, meaning
 _MACHINE = {
-    'machine': ('srs', 'machine of pkm_description, e.g. srs or palida'),
-    'machine_file': ('', 'path of a machine file; takes the place of machine'),
-    'overlay': ('', 'path of a parameter overlay, e.g. from an identification'),
+    **_of(MachineSettings, 'machine', 'machine_file', 'overlay'),
     'namespace': ('', 'namespace of all nodes and relative topics'),
-    'frame_prefix': (
-        '', 'put before every frame id, e.g. left/ (rviz needs the slash): several robots, one tf tree'
-    ),
-}  # fmt: skip
-#: what launch files with nodes that read sensors take besides
-_DRIVER = {
-    'driver': ('', "path of a driver's settings file; empty: as the machine file says; standard: none"),
-    'joint_topic': ('', "joint states; empty: the driver's topic"),
-    'imu_topic': ('', "raw IMU; empty: the driver's topic"),
+    **_of(FrameSettings, 'frame_prefix'),
 }
+#: what launch files with nodes that read sensors take besides
+_DRIVER = _of(MachineSettings, 'driver', 'joint_topic', 'imu_topic')
 #: what launch files with a publisher of frames take besides
 _PLACE = {
     'base_pose': (

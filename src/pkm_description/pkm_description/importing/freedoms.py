@@ -254,7 +254,10 @@ def _leg_without(leg: Leg, gone: Joint, at: Placement) -> Leg:
     closures = []
     for closure in leg.closures:
         (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
-        points = {'point': frame.position, 'other_point': there.position}
-        turns = {'rotation_body': frame.rotation, 'rotation_other': there.rotation}
-        closures.append(replace(closure, body=body, other=other, **points, **turns))
+        closures.append(
+            replace(
+                closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
+                other_point=there.position, rotation_other=there.rotation,
+            )
+        )  # fmt: skip
     return Leg(leg.name, tuple(joints), tuple(closures))

@@ -317,7 +317,8 @@ class Comparison:
             wanted.append(drive_forces(self._engine, source, self._moving, self._drives, rates, accelerations))
             needed.append(self._own_forces(source, configuration.positions[drives], rates, accelerations))
         force = float(np.abs(np.array(needed) - wanted).max() / np.abs(wanted).max())
-        return Figures(self._engine.name, len(configurations), *worst.tolist(), force)
+        own_gap, gap, position, rotation, joints = worst.tolist()
+        return Figures(self._engine.name, len(configurations), own_gap, gap, position, rotation, joints, force)
 
     def _start(self, wanted: Configuration) -> Array:
         """Configuration of the engine in which the file's bodies are where the mechanism has them."""

@@ -213,8 +213,7 @@ def holding_forces(mechanism: Mechanism) -> Array:
     matrix = loops.jacobian(loops.home)
     _, values, rows = np.linalg.svd(matrix)
     motions = rows[int((values > 1e-7 * values[0]).sum()) :].T
-    forces: Array = -np.linalg.lstsq(motions[list(mechanism.drive_columns)].T, motions.T @ weight, rcond=1e-9)[0]
-    return forces
+    return np.asarray(-np.linalg.lstsq(motions[list(mechanism.drive_columns)].T, motions.T @ weight, rcond=1e-9)[0])
 
 
 def plain(name: str) -> str:

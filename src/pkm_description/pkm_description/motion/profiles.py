@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -167,7 +168,7 @@ def profile(
     if name not in PROFILE_NAMES:
         raise ArgumentError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')
     long, middle, short = (min(fade, duration / 4) for fade in (10.0, 5.0, 3.0))
-    source = {
+    sources: dict[str, Callable[[], CircleAndRock | RollPitchSines | DriveSines | FourierSeries | FastAndSlow]] = {
         'mp1': lambda: mp1_profile(machine, duration, long, long),
         'mp2': lambda: mp2_profile(machine, duration, seed, middle, middle),
         'drives': lambda: drives_profile(machine, duration, seed, short, short),
@@ -177,8 +178,8 @@ def profile(
         'hold': lambda: CircleAndRock(
             machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0
         ),
-    }[name]()  # fmt: skip
-    return source.evaluate(sample_times(duration, rate))
+    }  # fmt: skip
+    return sources[name]().evaluate(sample_times(duration, rate))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ and a YAML file with its cut loops. Format urdf_constraints is a URDF with <cons
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from importlib import resources
@@ -152,20 +153,9 @@ def add_sdf_arguments(group: argparse._ArgumentGroup) -> None:
 
 def sdf_options(options: argparse.Namespace) -> SdfOptions:
     """Options of the exporter from those of the command."""
-    return SdfOptions(
-        loop=options.loop,
-        gazebo=options.gazebo,
-        drive=options.drive,
-        world=options.world,
-        world_name=options.world_name,
-        time_step=options.time_step,
-        model_name=options.model_name,
-        start={name: getattr(options, name) for name in COORDINATES},
-        base_pose=tuple(options.base_pose),
-        frame_prefix=options.frame_prefix,
-        namespace=options.namespace,
-        controllers=options.controllers,
-    )
+    names = {field.name for field in dataclasses.fields(SdfOptions)} - {'start'}
+    given = {name: getattr(options, name) for name in names} | {'base_pose': tuple(options.base_pose)}
+    return SdfOptions(**given, start={name: getattr(options, name) for name in COORDINATES})
 
 
 def _positive(text: str) -> float:

@@ -24,7 +24,7 @@ class FrameSettings(Settings):
     """How a node names frames."""
 
     frame_prefix: str = setting(
-        '', "put before every frame id, e.g. 'left/', so that several robots share one tf tree"
+        '', 'put before every frame id, e.g. left/ (rviz needs the slash): several robots, one tf tree'
     )
 
 

@@ -108,8 +108,8 @@ def _joint(element: Element, frames: SdfFrames, places: dict[str, Placement], pa
         axes.append(frames.axis_in_joint(part, axis, place))
     if _KINDS[kind] == 'universal' and abs(axes[0] @ axes[1]) > 1e-6:
         raise ImportMachineError(f'{where}: the axes of a universal joint must be perpendicular')
-    frames_of_ends = (place.seen_from(places[end]) for end in (parent, child))
-    return Link(name, _KINDS[kind], parent, child, *frames_of_ends, *axes, values=_values(element, where))
+    first, second = (place.seen_from(places[end]) for end in (parent, child))
+    return Link(name, _KINDS[kind], parent, child, first, second, axes[0], axes[1], values=_values(element, where))
 
 
 def _values(element: Element, where: str) -> JointValues:
