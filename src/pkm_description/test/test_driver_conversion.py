@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driver_files import FOREIGN, write_driver
+import yaml
+from driver_files import EXAMPLE, FOREIGN, write_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from other_machines import six_rus
@@ -18,9 +19,10 @@ from pkm_description.errors import JointStateError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics import leg_lengths
 from pkm_description.loading import load_machine
-from pkm_description.loading.read_driver import driver_of, read_driver
-from pkm_description.loading.yaml_reader import Section
+from pkm_description.loading.read_driver import COPY, driver_of, driver_text, keep_driver, read_driver
+from pkm_description.loading.yaml_reader import Section, as_lists
 from pkm_description.machine import Machine
+from wrong_machines import CONTENT
 
 #: the driver's name of a joint: leg
 JOINTS = {name: leg for entry in FOREIGN['joints'] for name, leg in entry.items()}
@@ -266,3 +268,45 @@ def test_there_and_back(
     step = 1e-6
     before, after = (conversion.reading(np.full(6, position + way * 0.3 * step)) for way in (-1, 1))
     np.testing.assert_allclose((after - before) / (2 * step), speed, rtol=1e-5)
+
+
+def test_a_settings_file_is_copied_with_its_comments() -> None:
+    assert driver_text(load_machine('srs', driver=EXAMPLE)) == EXAMPLE.read_text()
+
+
+def test_other_topics_stand_in_the_copy(tmp_path: Path) -> None:
+    machine = load_machine('srs', driver=EXAMPLE).on_topics('/left/drives', '')
+    copy = tmp_path / 'copy.yaml'
+    copy.write_text(driver_text(machine))
+    again = load_machine('srs', driver=copy).driver
+    assert (again.joint_topic, again.imu_topic) == ('/left/drives', '/xsens/imu')
+    assert again.joint_names == machine.driver.joint_names and again.order == machine.driver.order
+
+
+def test_the_section_of_a_machine_file_becomes_a_settings_file(tmp_path: Path) -> None:
+    path, copy = tmp_path / 'machine.yaml', tmp_path / 'copy.yaml'
+    content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    copy.write_text(driver_text(load_machine(path)))
+    conversion = load_machine('srs', driver=copy).driver.position
+    assert conversion is not None and conversion.linear.scale.tolist() == [1e-3] * 6
+
+
+def test_topics_alone_make_a_settings_file(tmp_path: Path) -> None:
+    copy = tmp_path / 'copy.yaml'
+    copy.write_text(driver_text(load_machine('srs').on_topics('drives')))
+    driver = load_machine('srs', driver=copy).driver
+    assert (driver.joint_topic, driver.converts_joints) == ('drives', False)
+
+
+def test_standard_streams_of_a_machine_with_a_driver_are_kept_as_standard(tmp_path: Path) -> None:
+    """Else programs would convert them by the section of the machine file."""
+    path = tmp_path / 'machine.yaml'
+    content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    keep_driver(load_machine(path, driver='standard'), tmp_path)
+    assert load_machine(path, driver=tmp_path / COPY).driver.is_standard
+    plain = tmp_path / 'plain'
+    plain.mkdir()
+    keep_driver(load_machine('srs'), plain)
+    assert not list(plain.iterdir())

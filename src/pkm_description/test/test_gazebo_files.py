@@ -61,7 +61,7 @@ def test_every_release_and_drive_is_valid(gazebo: str, drive: str, tmp_path: Pat
 @needs_sdformat
 @pytest.mark.parametrize('name', ['msi', 'uf', 'snl', 'ford', 'hexaglide_6pus'])
 def test_machines_of_the_suite_are_valid(name: str, tmp_path: Path) -> None:
-    """The model alone, as it is spawned in a running world; kinds of machines are in ``test_sdformat.py``."""
+    """The model alone, as it is spawned in a running world; kinds of machines are in ``test_sdf.py``."""
     path = tmp_path / 'model.sdf'
     path.write_text(sdf_text(load_machine(name), SdfOptions(drive='force')))
     _require_valid(path)

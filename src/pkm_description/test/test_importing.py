@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from loop_files import TIP, WRITERS, urdf, write_mjcf, write_sdf, write_urdf_with_loops
+from pkm_description.importing import importer
 from pkm_description.importing.closing import Loops
 from pkm_description.importing.graph import ImportMachineError
-from pkm_description.importing.importer import Imported, imported
+from pkm_description.importing.importer import Imported, compared, imported
 from pkm_description.importing.machine_text import roll_pitch_yaw
 from pkm_description.importing.selection import Choice
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
@@ -141,3 +142,22 @@ def test_unknown_keyframe(tmp_path):
 def test_roll_pitch_yaw_is_exact_near_quarter_turns(pitch):
     rotation = rotation_from_rpy([0.4, pitch, -1.1])
     np.testing.assert_allclose(rotation_from_rpy(roll_pitch_yaw(rotation)), rotation, atol=3e-16)
+
+
+@pytest.mark.parametrize('format_name', WRITERS)
+def test_five_bar_moves_and_pushes_as_its_source(format_name, tmp_path):
+    pytest.importorskip('mujoco' if format_name == 'mjcf' else 'pinocchio')
+    result = imported(WRITERS[format_name](tmp_path), choice=Choice('tool'))
+    path = tmp_path / 'machine.yaml'
+    path.write_text(result.text)
+    figures = compared(result, samples=6)
+    assert figures.source_gap < 1e-11
+    assert figures.machine_gap < 1e-11
+    assert max(figures.position, figures.rotation, figures.joints) < 1e-9
+    assert figures.force < 1e-8
+
+
+def test_says_so_where_the_engine_is_missing(tmp_path, monkeypatch):
+    result = imported(WRITERS['urdf and loops'](tmp_path), choice=Choice('tool'))
+    monkeypatch.setattr(importer.importlib.util, 'find_spec', lambda name: None)
+    assert 'pinocchio is not installed' in compared(result)

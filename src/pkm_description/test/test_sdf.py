@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
-from exported_machines import EXPORTED, exported_machine
+import yaml
+from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
@@ -17,7 +22,9 @@ from pkm_description.export.sdf_parts import (
     with_unique_links,
 )
 from pkm_description.export.sdf_systems import SdfOptions, gains_without_rotors
-from pkm_description.loading import load_machine
+from pkm_description.export.urdf import urdf_text
+from pkm_description.loading import load_machine, machine_file
+from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.machine import closure_ends
 from scipy.linalg import eigh, null_space
@@ -276,3 +283,77 @@ def test_a_platform_that_is_too_light_for_welded_tips_is_refused() -> None:
     with pytest.raises(ExportError, match="choose loop 'native'"):
         split_bodies(machine, welded_ends(machine))
     assert 'leg6_closure' in sdf_text(machine, SdfOptions(loop='native'))
+
+
+needs_sdformat = pytest.mark.skipif(
+    shutil.which('ign') is None, reason='ign (ignition-tools, libsdformat-dev) is not installed'
+)
+
+
+@pytest.fixture(params=KINDS)
+def one_of_a_kind(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+    return exported_machine(request.param, tmp_path)
+
+
+@needs_sdformat
+@pytest.mark.parametrize('loop', ['detachable', 'native'])
+def test_sdformat_finds_it_valid(one_of_a_kind: Machine, loop: str, tmp_path: Path) -> None:
+    """With welded legs in a world, with native loops alone."""
+    path = tmp_path / 'machine.sdf'
+    path.write_text(sdf_text(one_of_a_kind, SdfOptions(loop=loop, gazebo='fortress', world=loop == 'detachable')))
+    done = subprocess.run(['ign', 'sdf', '-k', path], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, 'Valid.'), done.stderr
+
+
+@needs_sdformat
+def test_sdformat_keeps_every_body_of_the_urdf(one_of_a_kind: Machine, tmp_path: Path) -> None:
+    """It drops links without mass, and what hangs on them, without a word; frames on fixed joints may go."""
+    machine, path = one_of_a_kind, tmp_path / 'machine.urdf'
+    path.write_text(urdf_text(machine))
+    done = subprocess.run(['ign', 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=False)
+    read = SdfModel(done.stdout)
+    platform = [machine.platform.name] if machine.has_platform else []
+    bodies = [joint.body.name for leg in machine.legs for joint in leg.joints] + platform
+    assert set(read.links) == {'base_link', *bodies}
+    assert set(read.joints) == set(machine.joint_names)
+    assert 'Error' not in done.stderr
+
+
+@pytest.mark.parametrize('loop', LOOPS)
+@pytest.mark.parametrize('changes', [
+    {'prismatic': 'prismatic'},
+    {'universal_1': 'prismatic', 'universal_2': 'prismatic_link', 'prismatic': 'universal_2'},
+    {'prismatic': 'ball', 'universal_2': 'ball_link'},
+    {'prismatic': 'closure', 'universal_2': 'universal_2'},
+    {'imu': 'bar1', 'name': 'sun'},
+    {'imu': 'leg1_bar', 'name': 'dart'},
+])  # fmt: skip
+def test_names_that_only_sdf_refuses_are_made_unique(changes: dict[str, str], loop: str, tmp_path: Path) -> None:
+    """Bodies called like joints, small links, the light of the world: joints keep their names."""
+    content = by_name(machine_file('palida'), yaml.safe_load(machine_file('palida').read_text()))
+    del content['provenance']
+    for key, name in changes.items():
+        if key == 'imu':
+            content['sensors']['imu']['link'] = name
+        elif key == 'name':
+            content['name'] = name
+        else:
+            content['leg_chain'][key]['body']['name'] = name
+    path = tmp_path / 'machine.yaml'
+    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    sdf, plain = (
+        SdfModel(sdf_text(machine, SdfOptions(loop=loop, world=True)))
+        for machine in (load_machine(path), load_machine('palida'))
+    )
+    assert shared_names(sdf.root) == []
+    assert list(sdf.joints) == list(plain.joints)
+    assert len(sdf.links) == len(plain.links)
+    # links still stand where they stood, in the same tree
+    for link, other in zip(sdf.links, plain.links, strict=True):
+        np.testing.assert_array_equal(sdf.pose(link)[0], plain.pose(other)[0])
+    order, plain_order = list(sdf.links), list(plain.links)
+    for joint in list(sdf.joints)[1:]:
+        ends = [order.index(end) for end in sdf.ends(joint)]
+        assert ends == [plain_order.index(end) for end in plain.ends(joint)]
+    for weld in sdf.plugins('DetachableJoint'):
+        assert weld.findtext('child_link') in sdf.links
