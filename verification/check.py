@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pkm_description.report.words import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
+from pkm_description.report.words import JudgedFigure, Status, figure_text, keeps_limit, limit_text, verdict
 
 
 @dataclass(frozen=True)
@@ -109,3 +110,11 @@ def _plain(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset):
         return ', '.join(str(entry) for entry in value) or 'none'
     return str(value)
+
+
+def count_by_status(figures: Iterable[Check]) -> dict[Status, int]:
+    """How many figures have each status."""
+    result: dict[Status, int] = {'met': 0, 'failed': 0, 'not reachable': 0}
+    for figure in figures:
+        result[figure.status] += 1
+    return result

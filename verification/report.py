@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pkm_description.report.page import inline, render, write_page
-from pkm_description.report.words import count_by_status
 
+from verification.check import count_by_status
 from verification.requirements import requirement_statuses
 from verification.run import Run
 from verification.table import sections

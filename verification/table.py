@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from pkm_description.report.words import count_by_status
-
-from verification.check import Check
+from verification.check import Check, count_by_status
 from verification.requirements import REQUIREMENT_STATUSES, requirement_statuses
 from verification.run import Run
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
+from pkm_description.motion.circles import OH_FREQUENCIES
 from pkm_identification.online.estimators import FixedNoise, ParameterMonitor, RandomWalk, UnscentedParameterFilter
 from scipy.integrate import solve_ivp
 

@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import skew
 from pkm_description.machine import Machine
-from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
+from pkm_description.motion.circles import OH_FREQUENCIES
 
 from verification.check import Check, at_most, equal, near, relative_error, within
 from verification.mechanics.neighbours import smooth_derivative

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
+from pkm_description.motion.circles import OH_FREQUENCIES
 
 from verification.check import Check, at_least, at_most
 from verification.oh_2003.kane import group_regressors, pseudo_jacobian

@@ -8,7 +8,7 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.machine import Machine
-from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
+from pkm_description.motion.circles import OH_FREQUENCIES
 
 from verification.check import Check, near, near_each
 from verification.oh_2003.checks import energy_balance

@@ -13,7 +13,7 @@ from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation_formats import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.machine import Joint, Machine
-from pkm_description.motion.coordinate_sines import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
+from pkm_description.motion.circles import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 
 from verification.check import Check, at_most, equal, relative_error
 from verification.mechanics.momentum import body_twists

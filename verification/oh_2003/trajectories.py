@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Pose
-from pkm_description.motion.coordinate_sines import CoordinateSines, oh_trajectory
+from pkm_description.motion.circles import CoordinateSines, oh_trajectory
 
 from verification.oh_2003.kinematics import OhMotion
 

@@ -13,8 +13,14 @@ from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log, rpy_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits, Machine, PlatformMotion, Pose
-from pkm_description.motion.circles import Z_DOWN_TO_Z_UP, CircleAndRock
-from pkm_description.motion.coordinate_sines import OH_FREQUENCIES, OH_TRAJECTORIES, CoordinateSines, oh_trajectory
+from pkm_description.motion.circles import (
+    OH_FREQUENCIES,
+    OH_TRAJECTORIES,
+    Z_DOWN_TO_Z_UP,
+    CircleAndRock,
+    CoordinateSines,
+    oh_trajectory,
+)
 from pkm_description.motion.coordinates import Envelope, left_jacobian, pose_coordinates
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import limit_use

@@ -10,7 +10,6 @@ from jinja2 import DictLoader, Environment
 from pkm_description.report.words import (
     JudgedFigure,
     Scale,
-    count_by_status,
     figure_text,
     keeps_limit,
     limit_text,
@@ -74,11 +73,6 @@ def test_texts() -> None:
     assert figure_text(3.25e-9, 'm/s') == '3.25e-09 m/s'
     assert figure_text(12.345678, digits=3) == '12.3'
     assert limit_text(10.0, 'um') == '<= 10 um' and limit_text(2.0, at_least=True) == '>= 2'
-
-
-def test_count() -> None:
-    figures = [JudgedFigure('a', '', '', status) for status in ('met', 'failed', 'met')]
-    assert count_by_status(figures) == {'met': 2, 'failed': 1, 'not reachable': 0}
 
 
 def test_text_table_aligns() -> None:

@@ -40,7 +40,6 @@ EFFORT['pressure_difference'] = EFFORT['pressure']
 
 ACCELERATION = {'m/s2': 1.0, 'm/s^2': 1.0, 'mm/s2': 1e-3, 'g': 9.80665, 'mg': 9.80665e-3}
 ANGULAR_RATE = {'rad/s': 1.0, 'mrad/s': 1e-3, 'deg/s': _DEGREE, 'rpm': _TURN / 60.0}
-TIME = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
 #: topics of the suite
 JOINT_TOPIC, IMU_TOPIC, COMMAND_TOPIC = 'joint_states', 'imu/data_raw', 'leg_effort_controller/commands'
 

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import HERE, Placement, moved, turned
-from pkm_description.importing.mechanism import BASE, Mechanism
+from pkm_description.importing.graph import BASE, HERE, Mechanism, Placement, moved, turned
 from pkm_description.kinematics.rotation import skew
 from pkm_description.machine import Closure
 

@@ -8,16 +8,18 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import (
+    BASE,
     HERE,
+    BallFrames,
     Graph,
     ImportMachineError,
     Link,
+    Mechanism,
     Placement,
     angle_about,
     frame_along,
     universal_angles,
 )
-from pkm_description.importing.mechanism import BASE, BallFrames, Mechanism
 from pkm_description.importing.rigid import reachable
 from pkm_description.importing.selection import Selection
 from pkm_description.machine import Closure, Joint, JointFriction, JointLimits, Leg, RigidBody

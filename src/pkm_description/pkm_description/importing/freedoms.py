@@ -9,8 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import CLOSED, ROWS, Configuration, Loops
-from pkm_description.importing.graph import ImportMachineError, Placement, moved, turned
-from pkm_description.importing.mechanism import Mechanism
+from pkm_description.importing.graph import ImportMachineError, Mechanism, Placement, moved, turned
 from pkm_description.machine import Joint, Leg
 from pkm_description.machine.machine import joined
 

@@ -23,9 +23,8 @@ from pkm_description.importing.formats.sdf import sdf_graph
 from pkm_description.importing.formats.urdf import urdf_graph
 from pkm_description.importing.formats.xml_values import xml_root
 from pkm_description.importing.freedoms import independent_drives, random_configurations, settled
-from pkm_description.importing.graph import Graph, ImportMachineError, Link, Placement
+from pkm_description.importing.graph import Graph, ImportMachineError, Link, Mechanism, Placement
 from pkm_description.importing.machine_text import machine_text
-from pkm_description.importing.mechanism import Mechanism
 from pkm_description.importing.pinocchio_engine import PinocchioEngine
 from pkm_description.importing.rigid import with_masses
 from pkm_description.importing.selection import Choice, Selection, selected

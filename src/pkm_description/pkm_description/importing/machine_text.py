@@ -12,8 +12,7 @@ import yaml
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
-from pkm_description.importing.graph import Placement
-from pkm_description.importing.mechanism import BASE, Mechanism
+from pkm_description.importing.graph import BASE, Mechanism, Placement
 from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
-from pkm_description.importing.mechanism import BASE, Mechanism
+from pkm_description.importing.graph import BASE, HERE, Graph, ImportMachineError, Link, Mechanism, Placement
 from pkm_description.loading.checks import densest_ball
 from pkm_description.machine import Joint, Leg, RigidBody
 from pkm_description.machine.machine import joined

@@ -8,15 +8,14 @@ from pkm_description.lazy_names import lazy_names
 from pkm_description.machine import PlatformMotion
 
 if TYPE_CHECKING:
-    from pkm_description.motion.circles import CircleAndRock, CirclePath
-    from pkm_description.motion.coordinate_sines import CoordinateSines, oh_trajectory
+    from pkm_description.motion.circles import CircleAndRock, CirclePath, CoordinateSines, oh_trajectory
 
 #: module of every name
 _MODULES = {
     'CircleAndRock': 'circles',
     'CirclePath': 'circles',
-    'CoordinateSines': 'coordinate_sines',
-    'oh_trajectory': 'coordinate_sines',
+    'CoordinateSines': 'circles',
+    'oh_trajectory': 'circles',
 }
 
 __all__ = [

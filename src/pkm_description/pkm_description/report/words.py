@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -140,11 +140,3 @@ def figure_text(value: float, unit: str = '', digits: int = 4) -> str:
 def limit_text(limit: float, unit: str = '', at_least: bool = False, digits: int = 4) -> str:
     """Limit with its direction."""
     return f'{">=" if at_least else "<="} {figure_text(limit, unit, digits)}'
-
-
-def count_by_status(figures: Iterable[JudgedFigure]) -> dict[Status, int]:
-    """How many figures have each status."""
-    result: dict[Status, int] = {'met': 0, 'failed': 0, 'not reachable': 0}
-    for figure in figures:
-        result[figure.status] += 1
-    return result
