@@ -212,7 +212,7 @@ def test_gazebo_runs_the_controllers_by_its_plugin() -> None:
     """Names of gz_ros2_control, and of ign_ros2_control, its predecessor for Fortress."""
     model = Element('model', name='srs')
     add_gazebo_control(model, 'harmonic', '/c.yaml')
-    add_gazebo_control(model, 'fortress', '/c.yaml', 'left', {'joint_states': 'gazebo/joint_states'})
+    add_gazebo_control(model, 'fortress', '/c.yaml', 'left')
     later, fortress = model.findall('plugin')
     assert later.attrib == {
         'filename': 'gz_ros2_control-system', 'name': 'gz_ros2_control::GazeboSimROS2ControlPlugin',
@@ -222,4 +222,3 @@ def test_gazebo_runs_the_controllers_by_its_plugin() -> None:
         'filename': 'ign_ros2_control-system', 'name': 'ign_ros2_control::IgnitionROS2ControlPlugin',
     }  # fmt: skip
     assert fortress.findtext('ros/namespace') == 'left'
-    assert fortress.findtext('ros/remapping') == 'joint_states:=gazebo/joint_states'

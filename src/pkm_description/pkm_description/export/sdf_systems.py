@@ -278,13 +278,7 @@ def gazebo_version_of_number(major: int) -> GazeboVersion:
     )
 
 
-def add_gazebo_control(
-    parent: Element,
-    gazebo: str,
-    controllers: str,
-    namespace: str = '',
-    remappings: Mapping[str, str] | None = None,
-) -> None:
+def add_gazebo_control(parent: Element, gazebo: str, controllers: str, namespace: str = '') -> None:
     """Add the plugin to a ``<model>`` of an SDF, or to a ``<gazebo>`` of a URDF.
 
     Parameters
@@ -292,15 +286,10 @@ def add_gazebo_control(
     gazebo : version, such as ``fortress`` or ``harmonic``
     controllers : path of the controllers' YAML file
     namespace : of controller manager and controllers
-    remappings : of the names of their topics
     """
     plugin = SubElement(parent, 'plugin', _FORTRESS if gazebo == 'fortress' else _LATER)
     SubElement(plugin, 'parameters').text = controllers
     # driven joints that no controller commands stand still, so that the machine waits at home
     SubElement(plugin, 'hold_joints').text = 'true'
-    if namespace or remappings:
-        ros = SubElement(plugin, 'ros')
-        if namespace:
-            SubElement(ros, 'namespace').text = namespace
-        for source, target in (remappings or {}).items():
-            SubElement(ros, 'remapping').text = f'{source}:={target}'
+    if namespace:
+        SubElement(SubElement(plugin, 'ros'), 'namespace').text = namespace

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import qr
 
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import CLOSED, ROWS, Configuration, Loops
@@ -143,7 +144,7 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
     passive = free[:-6]
     idle = space @ _null_space(space[-6:], 1.0)
     if idle.shape[1] > 0:
-        places = _pivots(idle[:-6])
+        places = sorted(_pivots(idle[:-6]))
         return [(joints[passive[place]], 'held, for it turns without moving anything else') for place in places]
     moving = [place for place, share in enumerate(np.linalg.norm(space[:-6], axis=1)) if share > 1e-6]
     springs = [joints[passive[place]] for place in moving if joints[passive[place]].name in mechanism.springs]
@@ -160,24 +161,24 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
 
 def _pivots(columns: Array) -> list[int]:
     """Rows, as many as columns, of which each moves most of what the ones before leave."""
-    columns, rows = columns.copy(), []
-    for _ in range(min(columns.shape)):
-        rows.append(int(np.argmax(np.linalg.norm(columns, axis=1))))
-        if np.linalg.norm(columns[rows[-1]]) < 1e-9:
-            break
-        direction = columns[rows[-1]] / np.linalg.norm(columns[rows[-1]])
-        columns -= np.outer(columns @ direction, direction)
-    return rows
+    triangle, order = qr(columns.T, mode='r', pivoting=True)
+    return [int(row) for row, size in zip(order, np.abs(np.diag(triangle)), strict=False) if size > 1e-9]
+
+
+def _of_legs(mechanism: Mechanism, matrix: Array) -> Iterator[tuple[Leg, Array]]:
+    """Each leg with its own closures' rows and joints' columns of a Jacobian."""
+    ends = np.cumsum([sum(ROWS[closure.kind] for closure in leg.closures) for leg in mechanism.legs])
+    for leg, rows, columns in zip(mechanism.legs, np.split(matrix, ends[:-1]), mechanism.leg_slices, strict=True):
+        yield leg, rows[:, columns]
 
 
 def _require_legs_determined(mechanism: Mechanism) -> None:
     """Refuse legs whose joints the platform's pose does not determine."""
     loops = Loops(mechanism)
-    trials = _trials(loops)
-    row = column = 0
-    for leg in mechanism.legs:
-        height, width = sum(ROWS[closure.kind] for closure in leg.closures), len(leg.joints)
-        ranks = [_rank(loops.jacobian(trial)[row : row + height, column : column + width]) for trial in trials if width]
+    trials = [_of_legs(mechanism, loops.jacobian(trial)) for trial in _trials(loops)]
+    for parts in zip(*trials, strict=True):
+        leg, width = parts[0][0], len(parts[0][0].joints)
+        ranks = [_rank(part) for _, part in parts if width]
         if width and max(ranks) < width:
             driven = [joint.name for joint in leg.joints if joint.actuated]
             raise ImportMachineError(
@@ -185,7 +186,6 @@ def _require_legs_determined(mechanism: Mechanism) -> None:
                 f'{mechanism.platform.name!r} determines (its drives: {", ".join(driven)}); machine files take legs '
                 'whose joints follow from the platform: hold joints (--hold), or choose another base or platform'
             )
-        row, column = row + height, column + width
 
 
 def _at_regular_home(mechanism: Mechanism) -> Mechanism:
@@ -196,11 +196,8 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
         matrix = loops.jacobian(configuration)
         free = [column for column in range(matrix.shape[1]) if column not in mechanism.drive_columns]
         values = np.linalg.svd(matrix[:, free], compute_uv=False)
-        legs, row, column = [], 0, 0
-        for leg in mechanism.legs:
-            height = sum(ROWS[closure.kind] for closure in leg.closures)
-            part = matrix[row : row + height, column : column + len(leg.joints)]
-            row, column = row + height, column + len(leg.joints)
+        legs = []
+        for _, part in _of_legs(mechanism, matrix):
             if part.size:
                 own = np.linalg.svd(part, compute_uv=False)
                 legs.append(float(own[len(own) - 1] / own[0]) if part.shape[0] >= part.shape[1] else 0.0)

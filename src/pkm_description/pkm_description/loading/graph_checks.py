@@ -31,10 +31,7 @@ def check_closed_the_right_way(machine: Machine) -> None:
         Naming the closure.
     """
     model = machine.model
-    home = AtHome.of(model)
-    for index in range(machine.leg_count):
-        home.gap(index)
-    rotations = home.memory.rotation
+    rotations = AtHome.of(model).placed().memory.rotation
     for number, (leg, closure) in enumerate(closures_with_legs(machine)):
         here = rotations[model.closure_body[number]] @ closure.rotation_body
         there = rotations[model.closure_other[number]] @ closure.rotation_other

@@ -241,9 +241,7 @@ def check_plane(machine: Machine) -> None:
     MachineFileError
         Naming the key concerned and what to do.
     """
-    home = AtHome.of(machine.model)
-    for index in range(machine.leg_count):
-        home.gap(index)
+    home = AtHome.of(machine.model).placed()
     for joint, axis in zip(machine.joints, home.memory.axis, strict=True):
         off = float(np.linalg.norm(axis[:2])) if joint.kind == 'revolute' else abs(float(axis[2]))
         if off > CLOSING_TOLERANCE:

@@ -24,15 +24,11 @@ SCHEMA = 1
 def config_directory() -> Path:
     """Folder of the machine files: of the installed package, or of the source tree."""
     try:
-        from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+        from ament_index_python.packages import get_package_share_directory
 
-        try:
-            return Path(get_package_share_directory('pkm_description')) / 'config'
-        except (PackageNotFoundError, LookupError, OSError):  # OSError: no AMENT_PREFIX_PATH
-            pass
-    except ImportError:
-        pass
-    return Path(__file__).parents[2] / 'config'
+        return Path(get_package_share_directory('pkm_description')) / 'config'
+    except (ImportError, LookupError, OSError):  # no such package, no AMENT_PREFIX_PATH
+        return Path(__file__).parents[2] / 'config'
 
 
 def machine_names() -> list[str]:

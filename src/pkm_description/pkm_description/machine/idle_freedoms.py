@@ -45,6 +45,12 @@ class AtHome:
         memory.joints[:] = model.home_joints
         return cls(model, compiled, memory, scratch)
 
+    def placed(self) -> AtHome:
+        """Place the bodies of all legs."""
+        for leg in range(len(self.model.closed_form)):
+            self.gap(leg)
+        return self
+
     def columns(self, leg: int) -> Integers:
         """Joints of a leg that its closures determine."""
         start = self.model.column_start
