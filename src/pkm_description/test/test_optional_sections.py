@@ -106,3 +106,23 @@ def test_overlays_add_whole_sections_only(tmp_path: Path) -> None:
             load_machine(path, overlay)
         assert caught.value.key == key
         assert 'overlay.yaml' in str(caught.value)
+
+
+def _with_tolerances(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / 'machine.yaml'
+    lines = machine_file('srs').read_text(encoding='utf-8').replace('tolerances: 0.0', text)
+    path.write_text(lines, encoding='utf-8')
+    return path
+
+
+def test_tolerances(tmp_path: Path) -> None:
+    """One number, one per leg, and usual machining where the file says nothing."""
+    assert load_machine('srs').tolerances.are_zero and str(load_machine('srs').tolerances) == 'exact'
+    usual = load_machine(_with_tolerances(tmp_path, '')).tolerances
+    assert not usual.is_stated and 'usual machining' in str(usual) and '0.1 mm' in str(usual)
+    text = 'tolerances: {joint_centres: [1.0e-4, 1.0e-4, 3.0e-4, 1.0e-4, 1.0e-4, 1.0e-4], leg_zeros: 5.0e-5}'
+    given = load_machine(_with_tolerances(tmp_path, text)).tolerances
+    assert given.is_stated and str(given) == 'joint centres 0.1 to 0.3 mm, zeros of the drives 0.05 mm or mrad'
+    for wrong in ('tolerances: -1.0', 'tolerances: {joint_centres: [1.0e-4]}', 'tolerances: {centres: 0.0}'):
+        with pytest.raises(MachineFileError, match='centres|tolerances'):
+            load_machine(_with_tolerances(tmp_path, wrong))

@@ -13,6 +13,7 @@ from pkm_estimation.models.extra_states import EXTRA_STATES
 FILTERS = ('manifold', 'paper', 'ekf', 'iekf')
 ADAPTATIONS = ('off', 'q', 'q_and_r')
 IMU_NOISES = ('machine_file', 'messages')
+CLAIMS = ('accuracy', 'repeatability')
 STARTS = ('forward_kinematics', 'printed')
 
 
@@ -64,6 +65,13 @@ class EstimatorConfig(Settings):
         "where the noise of an IMU sample is from: 'messages' takes the covariances of the first sensor_msgs/Imu, for "
         'all of them; what it does not state is from the machine file',
         choices=IMU_NOISES,
+    )
+
+    claim: str = setting(
+        'accuracy',
+        "what covariances contain: 'accuracy': noise and the tolerances of the machine's geometry; 'repeatability': "
+        'noise alone, as if the geometry were exact',
+        choices=CLAIMS,
     )
 
     start: str = setting(

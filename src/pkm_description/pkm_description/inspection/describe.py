@@ -52,6 +52,7 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     """
     lines = [f'{machine.name}: {machine.description}']
     facts: list[tuple[str, str]] = [('file', str(machine.path)), *_structure(machine), *_masses(machine)]
+    facts.append(('tolerances', str(machine.tolerances)))
     positions, forces = machine.home_positions, None
     if machine.has_platform:
         pose = machine.home.position[None], machine.home.rotation_base_platform[None]

@@ -17,6 +17,7 @@ from pkm_description.loading.read_joints import read_platform, read_rotation
 from pkm_description.loading.read_legs import read_legs
 from pkm_description.loading.yaml_reader import Section, by_name, read_yaml
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, Machine, ServoGains
+from pkm_description.machine.tolerances import USUAL_TOLERANCE, USUAL_TOLERANCES, Tolerances
 
 SCHEMA = 1
 
@@ -123,7 +124,7 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
     if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
     needed = ['schema', 'name', 'description', 'gravity', 'legs']
-    optional = ['sensors', 'servo', 'driver', 'provenance']
+    optional = ['sensors', 'servo', 'driver', 'tolerances', 'provenance']
     if 'leg_chains' in content:
         platform_keys = ['platform'] if 'platform' in content else []
         top.expect_keys([*needed, 'leg_chains', *platform_keys], [*optional, 'drive_forces'])
@@ -153,6 +154,7 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
         provenance=dict(top.section('provenance').content) if 'provenance' in content else {},
         freedom=freedom,
         drive_weights=read_drive_weights(top, drives),
+        tolerances=read_tolerances(top, len(legs), len(drives)),
     )
 
 
@@ -187,6 +189,26 @@ def read_drive_weights(top: Section, drives: Sequence[str]) -> tuple[float, ...]
     weights = section.section('weights')
     weights.expect_keys([], drives)
     return tuple(weights.number(name, 1.0, above=0.0) for name in drives)
+
+
+def read_tolerances(top: Section, legs: int, drives: int) -> Tolerances:
+    """Standard deviations of the geometry: one number for all, or some for each kind; usual ones where it says nothing.
+
+    Parameters
+    ----------
+    legs, drives : numbers of them
+    """
+    if 'tolerances' not in top.content:
+        return USUAL_TOLERANCES
+    if not isinstance(top.content['tolerances'], dict):
+        whole = top.number('tolerances', least=0.0)
+        return Tolerances(whole, whole)
+    section = top.section('tolerances')
+    section.expect_keys([], ['joint_centres', 'leg_zeros'])
+    return Tolerances(
+        section.per_leg('joint_centres', legs, USUAL_TOLERANCE, least=0.0),
+        section.per_leg('leg_zeros', drives, USUAL_TOLERANCE, least=0.0, each='drive'),
+    )
 
 
 def read_sensors(top: Section, count: int, each: str = 'leg') -> tuple[ImuSensor, LegSensors, ServoGains]:

@@ -114,7 +114,7 @@ def _may_be_added(where: str, value: object) -> bool:
     chain, _, key = where.rpartition('.')
     if chain.startswith(('leg_chain.', 'leg_chains.')) and (_is_friction(key) or key in _OPTIONAL_OF_JOINTS):
         return isinstance(value, dict) == _is_friction(key)
-    return where in _OPTIONAL and isinstance(value, dict)
+    return where == 'tolerances' or (where in _OPTIONAL and isinstance(value, dict))
 
 
 def _is_friction(key: object) -> bool:

@@ -14,6 +14,7 @@ from pkm_description.machine.parts import (
 )
 from pkm_description.machine.platform_motion import PlatformMotion
 from pkm_description.machine.sensors import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, ServoGains
+from pkm_description.machine.tolerances import Tolerances
 
 __all__ = [
     'INERTIAL_PARAMETERS',
@@ -33,5 +34,6 @@ __all__ = [
     'Pose',
     'RigidBody',
     'ServoGains',
+    'Tolerances',
     'hexapod_layout',
 ]

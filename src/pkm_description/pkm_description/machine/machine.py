@@ -33,6 +33,7 @@ from pkm_description.machine.sensors import (
     MissingSection,
     ServoGains,
 )
+from pkm_description.machine.tolerances import USUAL_TOLERANCES, Tolerances
 
 Freedom = Literal['free', 'planar', 'none']
 
@@ -60,6 +61,7 @@ class Machine(JointArrays):
     driver : what the machine's driver publishes and takes, where that is not the suite's convention
     drive_weights : of machines with more drives than degrees of freedom: how willingly each drive takes a share of the
         force; empty: all alike, which makes the sum of the squares of the forces least
+    tolerances : how exactly the machine was built as its file says
     provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
     """
 
@@ -77,6 +79,7 @@ class Machine(JointArrays):
     freedom: Freedom = 'free'
     driver: Driver = STANDARD_DRIVER
     drive_weights: tuple[float, ...] = ()
+    tolerances: Tolerances = USUAL_TOLERANCES
 
     @property
     def has_imu(self) -> bool:

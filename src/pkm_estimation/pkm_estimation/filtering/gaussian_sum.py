@@ -14,6 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, rotation_log, skew
 
 from pkm_estimation.filters.kalman import solved
+from pkm_estimation.kernels.unscented import CARRIED_NOISES
 from pkm_estimation.models import ATTITUDE, POSITION
 from pkm_estimation.models.inertial_process import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
 
@@ -159,7 +160,10 @@ def covariance_about(best: GaussianComponent, parts: tuple[GaussianComponent, ..
     q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
     by_q = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
-    states, covariances, _ = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
+    states, covariances, carried = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
+    sensitivity = carried[:, :, CARRIED_NOISES:]
+    if sensitivity.shape[2]:
+        covariances += sensitivity @ sensitivity.transpose(0, 2, 1)
     relative = best.chart.T @ np.array([part.chart for part in parts])
     transport = np.zeros_like(covariances) + np.eye(states.shape[1])
     states[:, POSITION], transport[:, POSITION, POSITION] = rotated(relative, states[:, POSITION]), relative

@@ -280,6 +280,6 @@ class LegsAlone:
 
 def _forget_samples(filter_: PlatformFilter) -> None:
     """Let the input begin anew: no sample before acts in the next steps."""
-    filter_.ukf.carried[:], filter_.ukf.carried_count = 0.0, 0
+    filter_.ukf.noise_carried[:], filter_.ukf.carried_count = 0.0, 0
     filter_.process.data.newest[0] = NO_STAMP
     filter_.process.forget()

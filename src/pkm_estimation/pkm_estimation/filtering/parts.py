@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
+from pkm_description.machine.tolerances import EXACT
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constants import ConstantStates
@@ -41,33 +43,42 @@ Correct = Callable[[Array, Array, NDArray[np.intp] | None, float], Innovation]
 _STEP, _NONE = 1e-5, 1e-5
 
 
-def make_filter(config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry) -> KalmanFilter:
-    """Kalman filter of the kind set by ``filter``."""
+def make_filter(
+    config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry, constants: int = 0
+) -> KalmanFilter:
+    """Kalman filter of the kind set by ``filter``, with so many columns for constants of the machine."""
     size = layout.size
     if config.filter in ('ekf', 'iekf'):
         iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
-        return ExtendedKalmanFilter(np.zeros(size), np.eye(size), iterations)
+        return ExtendedKalmanFilter(np.zeros(size), np.eye(size), iterations, constants)
     transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
     if config.filter == 'paper':
-        return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+        return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size), constants)
     limits = step_limits(layout, geometry)
-    return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits)
+    return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants)
 
 
-def measurement_model(geometry: EstimatorGeometry, layout: StateLayout, machine: Machine | None) -> LegModel:
+def measurement_model(
+    geometry: EstimatorGeometry, layout: StateLayout, machine: Machine | None, claim: str = 'accuracy'
+) -> LegModel:
     """Measurement model of the legs for the kind of machine and the extra states.
+
+    It knows the tolerances of the geometry where ``claim`` is ``'accuracy'``; offsets that are states have none.
 
     Raises
     ------
     KinematicsError
         Drives and constraints do not determine the platform's pose.
     """
+    tolerances = EXACT if machine is None or claim != 'accuracy' else machine.tolerances
+    if layout.leg_offsets is not None and not tolerances.are_zero:
+        tolerances = replace(tolerances, leg_zeros=0.0)
     if machine is not None and not measures_lengths(machine):
-        model = DriveModel(machine, geometry.imu_position, layout)
+        model = DriveModel(machine, geometry.imu_position, layout, tolerances)
         check_determined(machine, model)
         return model
     points = geometry.platform_points_from_imu
-    return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero, geometry.gravity, layout)
+    return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero, geometry.gravity, layout, tolerances)
 
 
 def walk_variances(layout: StateLayout, config: EstimatorConfig, machine: Machine | None) -> Array | None:

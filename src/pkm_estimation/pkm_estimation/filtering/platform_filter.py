@@ -24,7 +24,7 @@ from pkm_estimation.filtering.parts import (
     walk_variances,
 )
 from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, PointMotion, observed, point_motions
-from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
+from pkm_estimation.filtering.start import likeliest_update, start_sensitivity, start_spread, start_std
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
@@ -82,10 +82,10 @@ class PlatformFilter:
         self._step = InertialStep(self.process)
         paper = config.filter == 'paper'
         self.process.set_stamp_jitter(*(0.0, 0.0) if paper else (config.imu_stamp_jitter, config.leg_stamp_jitter))
-        self.legs = measurement_model(geometry, self.layout, machine)
+        self.legs = measurement_model(geometry, self.layout, machine, config.claim)
         self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
-        self.ukf = make_filter(config, self.layout, geometry)
+        self.ukf = make_filter(config, self.layout, geometry, self.legs.constant_count)
         self.walk = walk_variances(self.layout, config, machine)
         self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
@@ -107,7 +107,7 @@ class PlatformFilter:
             self.process.set_loudness(0.0, inf)
         elif len(self.geometry.base_points):  # other drives: it is not known what they measure of a motion
             self.process.set_loudness(self.geometry.radius, float(noise.diagonal().min()) ** 0.5)
-        self.ukf.carried[:] = 0.0  # what was carried was that of other noise
+        self.ukf.noise_carried[:] = 0.0  # what was carried was that of other noise
 
     def set_imu_noise(self, covariance: Array) -> None:
         """Set the noise (6, 6) of one IMU sample that is nominal from now on, platform axes."""
@@ -168,6 +168,8 @@ class PlatformFilter:
             turning = 3.0 * config.start_gyroscope_bias_std**2 + (0.0 if imu is None else float(imu[3:] @ imu[3:]))
             attitude_std = hypot(config.start_attitude_std, 0.5 * sqrt(late * turning))
         self._start(position, rotation, position_std, attitude_std)
+        if self.legs.constant_count:
+            self.ukf.sensitivity[:] = start_sensitivity(self.ukf.state, self.legs)
 
     def _late_variance(self) -> float:
         """Variance [s^2] of the time of the first leg positions: stamps that jitter, a delay that is not known.
@@ -434,7 +436,7 @@ class PlatformFilter:
         ``imu`` (6,) is the current sample; its specific force [m/s^2] and angular rate [rad/s] may have been wrong by
         ``uncertain`` standard deviations for the last ``duration`` s.
         """
-        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
+        state, covariance = self.ukf.state.copy(), self.ukf.claimed
         turning = self.legs.angular_acceleration
         noise = self.imu_covariance
         if uncertain is not None:

@@ -12,6 +12,7 @@ from pkm_estimation.filters import CovarianceError, Innovation, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import rotation_of
+from pkm_estimation.models.leg_model import LegModel
 
 #: the states that make the pose
 _POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
@@ -66,6 +67,23 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     return spread
 
 
+def start_sensitivity(state: Array, legs: LegModel) -> Array:
+    """Sensitivity (n, p) of a start by forward kinematics to the geometry: what is measured stays what it is.
+
+    Parameters
+    ----------
+    state : (n,) at the start
+    legs : the measurement model
+    """
+    step = 1e-6 * np.eye(len(state))[_POSE]
+    points = np.vstack([state, state + step, state - step])
+    measured = legs.observe(points)
+    slope = (measured[1:7] - measured[7:]).T / 2e-6
+    sensitivity = np.zeros((len(state), legs.constant_count))
+    sensitivity[_POSE] = -np.linalg.pinv(slope) @ legs.slopes_by_constants(points)
+    return sensitivity
+
+
 def likeliest_update(
     ukf: KalmanFilter,
     update_from: Callable[[Array], Innovation],
@@ -86,7 +104,7 @@ def likeliest_update(
     -------
     The innovation, or ``None`` if no explanation was found; then ``ukf`` holds the prior again
     """
-    prior, covariance = ukf.state.copy(), ukf.covariance.copy()
+    prior, covariance, carried = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
     precision = np.linalg.inv(covariance)
     std = np.sqrt(covariance[_POSE, _POSE])
     begins = [prior]
@@ -97,7 +115,7 @@ def likeliest_update(
         begins.append(point)
     best, best_cost = None, np.inf
     for begin in begins:
-        ukf.state[:], ukf.covariance[:] = prior, covariance
+        ukf.state[:], ukf.covariance[:], ukf.carried[:] = prior, covariance, carried
         try:
             innovation = update_from(begin)
         except CovarianceError:
@@ -105,11 +123,11 @@ def likeliest_update(
         shift = ukf.state - prior
         cost = float(shift @ precision @ shift)
         if cost < best_cost and is_home_mode():
-            best, best_cost = (ukf.state.copy(), ukf.covariance.copy(), innovation), cost
+            best, best_cost = (ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy(), innovation), cost
         if best is not None and begin is prior:
             break  # the update from the mean converged: no need to try other points
     if best is None:
-        ukf.state[:], ukf.covariance[:] = prior, covariance
+        ukf.state[:], ukf.covariance[:], ukf.carried[:] = prior, covariance, carried
         return None
-    ukf.state[:], ukf.covariance[:] = best[:2]
-    return best[2]
+    ukf.state[:], ukf.covariance[:], ukf.carried[:] = best[:3]
+    return best[3]

@@ -37,11 +37,13 @@ class Estimated(NamedTuple):
     estimate : of state and sample errors
     known : as :meth:`PlatformFilter.known` gives it
     parts : (c / 6,) of the sample errors in the input of now
+    sensitivity : (n, p) of the state to constants of the machine, which later measurements do not tell either
     """
 
     estimate: Gaussian
     known: tuple[Array, ...]
     parts: Array
+    sensitivity: Array
 
 
 class Started(NamedTuple):
@@ -147,7 +149,8 @@ class StepRecord:
         self._close()
         estimate = self._now(filter_)
         count = (len(estimate.mean) - filter_.layout.size) // INPUTS
-        self.entries.append(Estimated(estimate, known, _parts(filter_, self._time, count)))
+        parts, sensitivity = _parts(filter_, self._time, count), filter_.ukf.sensitivity.copy()
+        self.entries.append(Estimated(estimate, known, parts, sensitivity))
 
     def take(self) -> list[Passage | Estimated | Started | Left]:
         """All entries up to now; what follows begins with the present estimate."""

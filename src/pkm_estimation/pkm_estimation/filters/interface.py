@@ -36,9 +36,9 @@ class CorrectionMemory(NamedTuple):
     struct: CorrectionData
 
     @classmethod
-    def of(cls, size: int, count: int) -> CorrectionMemory:
-        """Memory for a measurement of m numbers of n states."""
-        data = correction_data(size, count)
+    def of(cls, size: int, count: int, constants: int = 0) -> CorrectionMemory:
+        """Memory for a measurement of m numbers of n states, and so many columns for constants of the machine."""
+        data = correction_data(size, count, constants)
         return cls(data, structure(data))
 
 
@@ -85,12 +85,21 @@ class MeasurementModel(ABC):
     def observe(self, points: Array) -> Array:
         """Predictions (N, m) of points (N, n)."""
 
+    def slopes_by_constants(self, points: Array) -> Array | float:
+        """Slopes (m, p) of the prediction with respect to the constants that the filter considers.
+
+        At the first of the points (N, n) that were observed last. Default: it does not depend on them.
+        """
+        return 0.0
+
     def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
         """Correct an unscented filter; returns the kernels' status. Compiled models do so in a single call."""
         status = draw_points(memory.struct)
         if status < 0:
             return status
         correction.data.values[:] = self.observe(memory.data.points)
+        if correction.data.constants.size:
+            correction.data.constants[:] = self.slopes_by_constants(memory.data.points)
         return correct(memory.struct, correction.struct, limit)
 
 

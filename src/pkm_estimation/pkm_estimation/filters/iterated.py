@@ -38,6 +38,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
     transform, state, covariance : as in :class:`UnscentedKalmanFilter`
     iteration_nis : normalised innovation squared above which the update is iterated
     longest_step : (n,) largest change of each state in one iteration
+    constants : as in :class:`UnscentedKalmanFilter`
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         covariance: Array,
         iteration_nis: float,
         longest_step: Array,
+        constants: int = 0,
     ) -> None:
-        super().__init__(transform, state, covariance)
+        super().__init__(transform, state, covariance, constants)
         self.iteration_nis, self._longest_step = iteration_nis, longest_step
 
     def update_iterated(
@@ -114,6 +116,8 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
                 self.covariance[:] = 0.5 * (covariance + covariance.T)
                 if np.abs(step / np.sqrt(covariance.diagonal())).max() < _SETTLED:
                     self.carried[:] = kept @ self.carried
+                    if self.sensitivity.shape[1]:
+                        self.sensitivity[:] -= gain @ _of_rows(model.slopes_by_constants(self.memory.data.points), rows)
                     return _innovation(residual, spread, rows, len(measurement))
         raise CovarianceError(f'the iterated update did not settle within {MAX_ITERATIONS} iterations')
 
@@ -127,6 +131,10 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         innovate(self.memory.struct, work.struct)
         slope = solve_triangular(self.memory.data.factor, data.slopes[:count].T, trans=1, lower=True).T
         return slope, measurement[rows] - data.residual[rows], data.excess[:count, :count].copy()
+
+
+def _of_rows(slopes: Array | float, rows: Indices) -> Array | float:
+    return slopes if isinstance(slopes, float) else slopes[rows]
 
 
 def _innovation(residual: Array, spread: Array, rows: Indices, size: int) -> Innovation:
@@ -146,16 +154,17 @@ class ExtendedKalmanFilter(KalmanFilter):
     state : (n,)
     covariance : (n, n)
     iterations : linearisations per update; 1 is the EKF, more the iterated EKF (Gauss-Newton on the posterior)
+    constants : as in :class:`UnscentedKalmanFilter`
 
     Attributes
     ----------
     slope : (n, n) Jacobian of the last prediction
     """
 
-    def __init__(self, state: Array, covariance: Array, iterations: int = 1) -> None:
+    def __init__(self, state: Array, covariance: Array, iterations: int = 1, constants: int = 0) -> None:
         self.state = np.array(state, dtype=float)
         self.covariance = np.array(covariance, dtype=float)
-        self.carried = np.zeros((len(state), CARRIED_NOISES))
+        self.carried = np.zeros((len(state), CARRIED_NOISES + constants))
         self.carried_count = CARRIED_NOISES
         self.iterations = iterations
         self.slope = np.eye(len(state))
@@ -194,7 +203,13 @@ class ExtendedKalmanFilter(KalmanFilter):
             except np.linalg.LinAlgError:
                 raise CovarianceError('innovation covariance is not positive definite') from None
             gain = np.linalg.solve(spread, slope @ self.covariance).T
+            seen = slope @ self.sensitivity
+            if seen.size:
+                seen += _of_rows(model.slopes_by_constants(here[None]), rows)
             if first is None:
+                if seen.size:
+                    spread = spread + seen @ seen.T
+                    root = np.linalg.cholesky(spread)
                 error = np.linalg.solve(root, residual)
                 full = np.full((2, len(measurement)), np.nan)
                 full[0, rows], full[1, rows] = residual, spread.diagonal()
@@ -209,7 +224,8 @@ class ExtendedKalmanFilter(KalmanFilter):
         kept = np.eye(len(prior)) - gain @ slope
         self.state[:] = here
         self.covariance[:] = kept @ self.covariance @ kept.T + gain @ noise @ gain.T
-        self.carried[:] = kept @ self.carried
+        self.noise_carried[:] = kept @ self.noise_carried
+        self.sensitivity[:] -= gain @ seen
         if not np.isfinite(self.covariance).all():
             raise CovarianceError('state covariance is not finite')
         assert first is not None
@@ -220,7 +236,11 @@ class ExtendedKalmanFilter(KalmanFilter):
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted, slope = self._linearise(model.observe, self.state)
-        return measurement - predicted, slope @ self.covariance @ slope.T + noise_covariance
+        spread = slope @ self.covariance @ slope.T + noise_covariance
+        if self.sensitivity.shape[1]:
+            seen = slope @ self.sensitivity + model.slopes_by_constants(self.state[None])
+            spread += seen @ seen.T
+        return measurement - predicted, spread
 
     def _linearise(self, function: Callable[[Array], Array], state: Array) -> tuple[Array, Array]:
         """Value (m,) and slope (m, n) of a function of points (n, N) at a state."""

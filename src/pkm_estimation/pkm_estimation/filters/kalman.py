@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
+from pkm_estimation.kernels.unscented import CARRIED_NOISES
 
 Indices = NDArray[np.intp]
 
@@ -55,14 +56,33 @@ class KalmanFilter(ABC):
     ----------
     state : (n,)
     covariance : (n, n)
-    carried : (n, c) covariances of the state with causes of process noise that act in more than one step
-    carried_count : columns of it that are in use
+    carried : (n, c) covariances of the state with causes of process noise that act in more than one step; behind them
+        the columns of :attr:`sensitivity`
+    carried_count : columns of it that are in use for noise
     """
 
     state: Array
     covariance: Array
     carried: Array
     carried_count: int
+
+    @property
+    def sensitivity(self) -> Array:
+        """Sensitivity (n, p) of the state to constants of the machine, in their standard deviations."""
+        return self.carried[:, CARRIED_NOISES:]
+
+    @property
+    def noise_carried(self) -> Array:
+        """Covariances (n, 18) with causes of process noise."""
+        return self.carried[:, :CARRIED_NOISES]
+
+    @property
+    def claimed(self) -> Array:
+        """Covariance (n, n) with what the constants of the machine make of the estimate."""
+        if not self.sensitivity.shape[1]:
+            return self.covariance.copy()
+        claimed: Array = self.covariance + self.sensitivity @ self.sensitivity.T
+        return claimed
 
     @abstractmethod
     def predict(self, step: ProcessStep) -> None:

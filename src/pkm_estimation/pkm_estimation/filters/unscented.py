@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import structure
+from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
@@ -22,6 +23,7 @@ class UnscentedKalmanFilter(KalmanFilter):
     transform : weights and number of states n
     state : (n,)
     covariance : (n, n)
+    constants : columns for the sensitivity to constants of the machine, a multiple of six
 
     Attributes
     ----------
@@ -31,12 +33,14 @@ class UnscentedKalmanFilter(KalmanFilter):
 
     iteration_nis = inf
 
-    def __init__(self, transform: ScaledUnscentedTransform, state: Array, covariance: Array) -> None:
+    def __init__(
+        self, transform: ScaledUnscentedTransform, state: Array, covariance: Array, constants: int = 0
+    ) -> None:
         size = transform.size
         if np.shape(state) != (size,) or np.shape(covariance) != (size, size):
             raise ValueError(f'state {np.shape(state)}, covariance {np.shape(covariance)}: expected size {size}')
         self.transform = transform
-        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight)
+        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight, constants)
         self.memory = FilterMemory(data, structure(data))
         self.state, self.covariance = state, covariance
         self._corrections: dict[int, _Work] = {}
@@ -102,7 +106,12 @@ class UnscentedKalmanFilter(KalmanFilter):
         memory = self.prepared(measurement, noise_covariance, None)
         memory.data.values[:] = model.observe(self.draw_points())
         innovate(self.memory.struct, memory.struct)
-        return memory.data.residual.copy(), memory.data.spread.copy()
+        data, spread = self.memory.data, memory.data.spread.copy()
+        if self.sensitivity.shape[1]:
+            slope = solve_triangular(data.factor, memory.data.slopes.T, trans=1, lower=True).T
+            seen = slope @ self.sensitivity + model.slopes_by_constants(data.points)
+            spread += seen @ seen.T
+        return memory.data.residual.copy(), spread
 
     def draw_points(self) -> Array:
         """Sigma points (2n+1, n) of the present state; the array is reused by the next call."""
@@ -113,7 +122,8 @@ class UnscentedKalmanFilter(KalmanFilter):
         """Memory for the correction by a measurement (m,), with the measurement in it."""
         work = self._corrections.get(len(measurement))
         if work is None:
-            work = self._corrections[len(measurement)] = _Work(len(self.state), len(measurement))
+            work = _Work(len(self.state), len(measurement), self.sensitivity.shape[1])
+            self._corrections[len(measurement)] = work
         data = work.memory.data
         data.measurement[:] = measurement
         if noise_covariance is not work.noise or used is not work.used:
@@ -132,8 +142,8 @@ class _Work:
 
     __slots__ = ('memory', 'noise', 'used')
 
-    def __init__(self, size: int, count: int) -> None:
-        self.memory = CorrectionMemory.of(size, count)
+    def __init__(self, size: int, count: int, constants: int) -> None:
+        self.memory = CorrectionMemory.of(size, count, constants)
         self.noise: Array | None = None
         self.used: Indices | None = None
 

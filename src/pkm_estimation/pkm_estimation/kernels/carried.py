@@ -1,6 +1,12 @@
-"""Covariances C (n, c) of n states with causes of noise that act in several steps; c is a multiple of six.
+"""Covariances C (n, c) of n states with causes that are considered, not estimated (Schmidt 1966); c: a multiple of six.
 
-The causes are considered, not estimated (Schmidt 1966): a step takes C to F C, a correction to C - K H C.
+The first columns are those of noise that acts in several steps: a step takes C to F C, a correction to C - K H C.
+
+The others are the sensitivity of the estimate to the constants g of the machine's geometry, in their standard
+deviations, ``B = d(x - x_estimated)/dg``: a step takes B to F B, a correction to B - K D, ``D = H B + H_g``, with H_g
+the slopes of the measurement with respect to g. They change neither estimate nor P: ``P + B B^T`` is what is claimed
+with the geometry, and innovations are judged by ``S + D D^T``.
+
 Six sums run side by side, as in :func:`~pkm_estimation.kernels.unscented.sum_of_squares`.
 """
 
@@ -70,36 +76,37 @@ def carry(
 
 
 @kernel
-def correct_carried(
-    factor: Array, slopes: Array, gain: Array, count: int, carried: Array, columns: int, seen: Array
-) -> None:
-    """C after a correction by ``count`` whitened numbers.
-
-    Parameters
-    ----------
-    factor : (n, n) L before the correction
-    slopes : (m, n) S; in its place comes ``H = S L^-1``
-    gain : (m, n) K, transposed
-    columns : number of columns in use
-    seen : (m, c) memory: ``H C``
-    """
-    size = len(factor)
+def slopes_of_state(factor: Array, slopes: Array, count: int, observation: Array) -> None:
+    """``H = S L^-1`` of ``count`` whitened numbers, with slopes S (m, n) along the factor L (n, n) of the prior."""
     for k in range(count):
-        for j in range(size - 1, -1, -1):
-            slope = slopes[k, j] / factor[j, j]
-            slopes[k, j] = slope
+        for j in range(len(factor)):
+            observation[k, j] = slopes[k, j]
+        for j in range(len(factor) - 1, -1, -1):
+            slope = observation[k, j] / factor[j, j]
+            observation[k, j] = slope
             for i in range(j):
-                slopes[k, i] -= slope * factor[j, i]
-        for c in range(0, columns, TOGETHER):
+                observation[k, i] -= slope * factor[j, i]
+
+
+@kernel
+def see_carried(observation: Array, count: int, carried: Array, first: int, last: int, seen: Array) -> None:
+    """``H C`` of the columns from ``first`` to before ``last`` into ``seen`` (m, c)."""
+    for k in range(count):
+        for c in range(first, last, TOGETHER):
             a, b, d, e, f, g = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for j in range(size):
-                part = slopes[k, j]
+            for j in range(len(carried)):
+                part = observation[k, j]
                 a, b, d = a + part * carried[j, c], b + part * carried[j, c + 1], d + part * carried[j, c + 2]
                 e, f, g = e + part * carried[j, c + 3], f + part * carried[j, c + 4], g + part * carried[j, c + 5]
             seen[k, c], seen[k, c + 1], seen[k, c + 2] = a, b, d
             seen[k, c + 3], seen[k, c + 4], seen[k, c + 5] = e, f, g
-    for i in range(size):
-        for c in range(0, columns, TOGETHER):
+
+
+@kernel
+def correct_carried(gain: Array, count: int, carried: Array, first: int, last: int, seen: Array) -> None:
+    """``C - K seen`` of the columns from ``first`` to before ``last``; ``gain`` (m, n) is K, transposed."""
+    for i in range(len(carried)):
+        for c in range(first, last, TOGETHER):
             a, b, d = carried[i, c], carried[i, c + 1], carried[i, c + 2]
             e, f, g = carried[i, c + 3], carried[i, c + 4], carried[i, c + 5]
             for k in range(count):
@@ -108,6 +115,21 @@ def correct_carried(
                 e, f, g = e - part * seen[k, c + 3], f - part * seen[k, c + 4], g - part * seen[k, c + 5]
             carried[i, c], carried[i, c + 1], carried[i, c + 2] = a, b, d
             carried[i, c + 3], carried[i, c + 4], carried[i, c + 5] = e, f, g
+
+
+@kernel
+def add_claim(carried: Array, first: int, covariance: Array) -> None:
+    """Add ``B B^T`` of the columns from ``first`` on to a covariance (n, n)."""
+    if carried.shape[1] == first:
+        return
+    for i in range(len(carried)):
+        for j in range(i + 1):
+            total = 0.0
+            for c in range(first, carried.shape[1]):
+                total += carried[i, c] * carried[j, c]
+            covariance[i, j] += total
+            if j < i:
+                covariance[j, i] += total
 
 
 # Jitter of stamps: how large it is, by the stamps themselves, and what it does to measurements.

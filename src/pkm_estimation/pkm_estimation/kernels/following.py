@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
+from pkm_description.kernels.geometry_slopes import GeometryData
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
-from pkm_estimation.kernels.carried import VARIANCE, observe_stamp
+from pkm_estimation.kernels.carried import VARIANCE, add_claim, observe_stamp
 from pkm_estimation.kernels.input_path import input_at, take_samples
-from pkm_estimation.kernels.leg_lengths import SCALE, DrivesData, LegsData, accept, drives_of_all
+from pkm_estimation.kernels.leg_lengths import SCALE, DrivesData, LegsData, accept, drives_of_all, slopes_of_drives
 from pkm_estimation.kernels.process import ACCELEROMETER_ROW, ProcessData, left_chart
 from pkm_estimation.kernels.steps import differentiate, predict, update
-from pkm_estimation.kernels.unscented import CorrectionData, FilterData, correct, draw_points
+from pkm_estimation.kernels.unscented import CARRIED_NOISES, CorrectionData, FilterData, correct, draw_points
 
 _NANOSECOND = 1e-9
 #: places in ``times``
@@ -101,7 +102,7 @@ class FollowedData(NamedTuple):
 
     Attributes
     ----------
-    states, covariances : (N, n), (N, n, n)
+    states, covariances : (N, n), (N, n, n), covariances as claimed, with the machine's constants
     samples : (N, 6) IMU
     residuals, variances, nis : (N, A), (N, A), (N,) innovations
     white : (N, A) residuals divided by the root of their covariance
@@ -179,21 +180,23 @@ def advance_to(
 
 @kernel
 def update_by_drives(
-    filter_: FilterData, model: ModelData, scratch: ScratchData, drives: DrivesData, correction: CorrectionData,
-    limit: float,
+    filter_: FilterData, model: ModelData, scratch: ScratchData, drives: DrivesData, geometry: GeometryData,
+    correction: CorrectionData, limit: float,
 ) -> int:  # fmt: skip
     """Correct with the numbers in use of what the drives measure, if the NIS is within ``limit``."""
     status = draw_points(filter_)
     if status < 0:
         return status
     drives_of_all(model, scratch, drives, filter_.points, correction.values)
+    if correction.constants.shape[1]:
+        slopes_of_drives(model, scratch, drives, geometry, filter_.points, correction.constants)
     return correct(filter_, correction, limit)
 
 
 @kernel
 def onto_constraints(
-    filter_: FilterData, model: ModelData, scratch: ScratchData, drives: DrivesData, correction: CorrectionData,
-    limit: float,
+    filter_: FilterData, model: ModelData, scratch: ScratchData, drives: DrivesData, geometry: GeometryData,
+    correction: CorrectionData, limit: float,
 ) -> bool:  # fmt: skip
     """Correct with the numbers behind those in use, the constraints; whether their NIS is within ``limit``."""
     used, count = correction.used, correction.used_count[0]
@@ -201,7 +204,7 @@ def onto_constraints(
     for k in range(constraints):
         used[k] = count + k
     correction.used_count[0] = constraints
-    status = update_by_drives(filter_, model, scratch, drives, correction, limit)
+    status = update_by_drives(filter_, model, scratch, drives, geometry, correction, limit)
     for k in range(count):
         used[k] = k
     correction.used_count[0] = count
@@ -211,7 +214,7 @@ def onto_constraints(
 @kernel
 def correct_and_judge(
     filter_: FilterData, legs: LegsData, model: ModelData, scratch: ScratchData, drives: DrivesData,
-    correction: CorrectionData, data: FollowData,
+    geometry: GeometryData, correction: CorrectionData, data: FollowData,
 ) -> bool:  # fmt: skip
     """Correct with the measured positions; whether they fit and the result is sound."""
     limit, spread = data.largest_nis, 0.0
@@ -226,11 +229,11 @@ def correct_and_judge(
     if data.has_struts:
         status = update(filter_, legs, correction, limit)
     elif correction.used_count[0] < len(correction.used) and not onto_constraints(
-        filter_, model, scratch, drives, correction, data.largest_constraint_nis
+        filter_, model, scratch, drives, geometry, correction, data.largest_constraint_nis
     ):
         return False
     else:
-        status = update_by_drives(filter_, model, scratch, drives, correction, limit)
+        status = update_by_drives(filter_, model, scratch, drives, geometry, correction, limit)
     if status < 0 or not correction.nis[0] <= limit:
         return False
     above = 0.0
@@ -254,6 +257,7 @@ def follow(
     model: ModelData,
     scratch: ScratchData,
     drives: DrivesData,
+    geometry: GeometryData,
     correction: CorrectionData,
     data: FollowData,
     stamps: Integers,
@@ -300,7 +304,7 @@ def follow(
         filter_.stamp_variance[0] = process.leg_scatter[VARIANCE]
         is_ordinary = advance_to(filter_, process, data, stamps, samples, due[k])
         if not is_ordinary or not correct_and_judge(
-            filter_, legs, model, scratch, drives, correction, data
+            filter_, legs, model, scratch, drives, geometry, correction, data
         ):
             put(data.kept_state, estimate)
             put(data.kept_joints, drives.start)
@@ -318,10 +322,11 @@ def follow(
             return k
         put(estimate, states[k])
         put_rows(covariance, covariances[k])
+        add_claim(filter_.carried, CARRIED_NOISES, covariances[k])
         put(data.now, taken[k])
         for drive in range(residuals.shape[1]):
             residuals[k, drive], variances[k, drive] = correction.residual[drive], correction.variance[drive]
-            white[k, drive] = correction.white[drive]
+            white[k, drive] = correction.judged[drive]
         nis[k] = correction.nis[0]
         put(data.differentiated[0], rates[k])
         put(data.ages, ages[k])

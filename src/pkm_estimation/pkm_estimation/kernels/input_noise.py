@@ -62,7 +62,7 @@ def has_slopes(process: ProcessData) -> bool:
 
 @kernel
 def shift_carried(process: ProcessData, carried: Array) -> int:
-    """Let the columns of ``carried`` (n, 18) be those of samples 1, 0 and -1; how many first ones are 0."""
+    """Let the first 18 columns of ``carried`` be those of samples 1, 0 and -1; how many first ones are 0."""
     if process.newest[0] == process.stamps[0]:
         return 0
     if process.newest[0] == process.stamps[1]:
@@ -75,7 +75,7 @@ def shift_carried(process: ProcessData, carried: Array) -> int:
             process.slopes[2, k], process.slopes[1, k] = process.slopes[1, k], process.slopes[0, k]
             process.slopes[0, k] = process.slopes[NOW, k]
     else:  # not the interval before this one
-        carried[:, :] = 0.0
+        carried[:, :COLUMNS] = 0.0
         for j in range(CARRIED):
             for k in range(INPUTS):
                 process.slopes[j, k] = process.slopes[NOW, k]
@@ -98,10 +98,10 @@ def is_loud(process: ProcessData) -> bool:
 
 @kernel
 def forget_carried(process: ProcessData, carried: Array) -> None:
-    """Carry nothing along."""
+    """Carry no noise along."""
     if process.newest[0] != NO_STAMP:
         process.newest[0] = NO_STAMP
-        carried[:, :] = 0.0
+        carried[:, :COLUMNS] = 0.0
 
 
 @kernel
@@ -201,7 +201,7 @@ def add_input_noise(process: ProcessData, covariance: Array, carried: Array, dur
 
     Parameters
     ----------
-    covariance, carried : (n, n), (n, 18), changed in place
+    covariance, carried : (n, n), (n, 18) or more, changed in place
     """
     at, size = process.effect_at, len(covariance)
     to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])

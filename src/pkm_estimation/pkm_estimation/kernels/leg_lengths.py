@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, leg_rows
+from pkm_description.kernels.geometry_slopes import GeometryData, geometry_slopes
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import close_leg, close_strut, eliminate
 from pkm_description.kernels.linalg import dot, minus, plus, reflect, store, vector
@@ -46,6 +47,8 @@ class LegsData(NamedTuple):
     imu : (6,) IMU sample of now, nominal platform axes
     angular_acceleration : (3,) rad/s^2 of now, the same
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
+    tolerances : (L, 3) m, standard deviations of base points, platform points and zeros
+    chart : (3, 3) axes of the positions to base axes
     """
 
     base_points: Array
@@ -55,6 +58,8 @@ class LegsData(NamedTuple):
     imu: Array
     angular_acceleration: Array
     outside: Integers
+    tolerances: Array
+    chart: Array
 
 
 @kernel
@@ -80,6 +85,32 @@ def lengths_of_all(legs: LegsData, points: Array, values: Array) -> None:
     """Leg lengths (N, L) of all points."""
     for point in range(len(points)):
         leg_lengths(legs, points, point, values)
+
+
+@kernel
+def slopes_of_struts(legs: LegsData, points: Array, slopes: Array) -> None:
+    """Slopes (L, 7 L or more) of the lengths with respect to the geometry at the first point, per standard deviation.
+
+    Of leg l the columns 7 l ..: ``-u`` at its base point, ``R^T u`` at its platform point, -1 at its zero.
+    """
+    position, q = triple(points, 0, POSITION_ROW), triple(points, 0, ATTITUDE_ROW)
+    position, attitude, place = pose_at_legs(
+        legs.rows, legs.imu, legs.angular_acceleration, legs.gravity, points, 0, position,
+        rotation(q, scalar_part(q, legs.outside)),
+    )  # fmt: skip
+    for leg in range(len(legs.base_points)):
+        arm = turn(attitude, minus(vector(legs.platform_points, leg), place))
+        along = minus(plus(position, arm), vector(legs.base_points, leg))
+        length, column = sqrt(dot(along, along)), 7 * leg
+        base, platform, zero = legs.tolerances[leg, 0], legs.tolerances[leg, 1], legs.tolerances[leg, 2]
+        for i in range(3):
+            to_base, to_platform = 0.0, 0.0
+            for k in range(3):
+                to_base += legs.chart[i, k] * along[k]
+                to_platform += attitude[k][i] * along[k]
+            slopes[leg, column + i] = -base * to_base / length
+            slopes[leg, column + 3 + i] = platform * to_platform / length
+        slopes[leg, column + 6] = -zero
 
 
 class DrivesData(NamedTuple):
@@ -175,6 +206,19 @@ def drives_of_all(
         if point == 0:
             for joint in range(platform):
                 drives.start[joint] = scratch.joints[joint]
+
+
+@kernel
+def slopes_of_drives(
+    model: ModelData, scratch: ScratchData, drives: DrivesData, geometry: GeometryData, points: Array, slopes: Array
+) -> None:
+    """Slopes (A + K, p) with respect to the geometry at the first of the points of :func:`drives_of_all`."""
+    place_platform(model, scratch, drives, points, 0)
+    for joint in range(len(model.kind)):
+        scratch.joints[joint] = drives.start[joint]
+    for leg in range(len(model.closed_form)):
+        leg_poses(model, scratch, leg)
+    geometry_slopes(model, scratch, geometry, slopes)
 
 
 @kernel

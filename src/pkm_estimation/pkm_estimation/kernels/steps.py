@@ -18,7 +18,7 @@ from pkm_estimation.kernels.input_noise import (
     shift_carried,
 )
 from pkm_estimation.kernels.input_path import set_inputs
-from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all
+from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all, slopes_of_struts
 from pkm_estimation.kernels.process import (
     ACCELEROMETER_ROW,
     CHART_RADIUS,
@@ -29,6 +29,7 @@ from pkm_estimation.kernels.process import (
     set_rates,
 )
 from pkm_estimation.kernels.unscented import (
+    CARRIED_NOISES,
     DONE,
     CorrectionData,
     FilterData,
@@ -66,15 +67,19 @@ def predict(filter_: FilterData, process: ProcessData, begin: float, duration: f
     if filter_.stamp_variance[0] > 0.0:
         set_rates(process, filter_.state, process.inputs[len(process.nodes) - 1], filter_.rates)
         set_rate_variances(filter_.covariance, filter_.rate_variances)
-    if not is_loud(process):
+    is_carried, half = is_loud(process), 0.5 / filter_.scaling[0]
+    first = shift_carried(process, filter_.carried) if is_carried else CARRIED_NOISES
+    if not is_carried:
         forget_carried(process, filter_.carried)
         filter_.carried_count[0] = 0
         add_independent_noise(process, filter_.covariance, duration)
-        return status
-    first, half = shift_carried(process, filter_.carried), 0.5 / filter_.scaling[0]
+        if filter_.carried.shape[1] == CARRIED_NOISES:
+            return status
     carry(
         filter_.factor, filter_.points, half, ACCELEROMETER_ROW, first, filter_.carried, filter_.along, filter_.squares
     )  # fmt: skip
+    if not is_carried:
+        return status
     add_input_noise(process, filter_.covariance, filter_.carried, duration)
     is_whole = begin + duration > process.times[0] - _SHORTEST
     filter_.carried_count[0] = LASTING_COLUMNS if is_whole else COLUMNS
@@ -95,6 +100,8 @@ def update(filter_: FilterData, legs: LegsData, correction: CorrectionData, limi
     if status < 0:
         return status
     lengths_of_all(legs, filter_.points, correction.values)
+    if correction.constants.shape[1]:
+        slopes_of_struts(legs, filter_.points, correction.constants)
     return correct(filter_, correction, limit)
 
 

@@ -22,7 +22,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
-from pkm_estimation.kernels.carried import along_factor, correct_carried
+from pkm_estimation.kernels.carried import along_factor, correct_carried, see_carried, slopes_of_state
 
 #: what the kernels return
 DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
@@ -47,8 +47,9 @@ class FilterData(NamedTuple):
     rows : (2 n + 6, n') deviations of the moved points and, in the last six, the root of independent process noise:
         the covariance is the sum of their squares; n' is n, rounded up to whole blocks of :func:`sum_of_squares`
     squares : (n', n')
-    carried : (n, c) covariances of the state with causes of noise that act again
-    carried_count : (1,) columns of it that are in use
+    carried : (n, c) covariances of the state with causes of noise that act again, and behind them
+        (``CARRIED_NOISES``) its sensitivity to constants of the machine, see :mod:`pkm_estimation.kernels.carried`
+    carried_count : (1,) columns of it that are in use for noise
     along : (n, c) the same along the columns of the factor: ``L^-1 C``
     stamp_variance : (1,) s^2, by which stamps of measurements are wrong
     rates, along_rates : (n,) slope of the state in time, and the same along the columns of the factor
@@ -87,10 +88,14 @@ class CorrectionData(NamedTuple):
     excess_root : (m, m) lower Cholesky factor C of E
     white : (m,) residual divided by the root
     gain : (m, n) transposed
-    seen : (m, c) covariances of the whitened measurement with the carried causes of noise
+    observation : (m, n) H, whitened
+    seen : (m, c) covariances of the whitened measurement with the carried causes; D of the constants
+    constants : (m, p) H_g, slopes of the measurement with respect to the constants, in their standard deviations
+    considered, considered_root : (m, m) ``I + D D^T``, and its lower Cholesky factor
+    judged : (m,) ``white``, divided by the root of ``I + D D^T``
     rows : (n + m, n') the corrected covariance is the sum of their squares, as in :class:`FilterData`
-    residual, variance : (m,) of the innovation; NaN where not used
-    nis : (1,) normalised innovation squared
+    residual, variance : (m,) of the innovation; NaN where not used; by ``S + D D^T``
+    nis : (1,) normalised innovation squared, the same
     """
 
     values: Array
@@ -108,27 +113,33 @@ class CorrectionData(NamedTuple):
     excess_root: Array
     white: Array
     gain: Array
+    observation: Array
     seen: Array
+    constants: Array
+    considered: Array
+    considered_root: Array
+    judged: Array
     rows: Array
     residual: Array
     variance: Array
     nis: Array
 
 
-def filter_data(size: int, spread: float, weight: float, shift_weight: float) -> FilterData:
-    """Memory for n states."""
+def filter_data(size: int, spread: float, weight: float, shift_weight: float, constants: int = 0) -> FilterData:
+    """Memory for n states, and so many columns for constants of the machine."""
+    columns = CARRIED_NOISES + constants
     return FilterData(
         state=np.zeros(size), covariance=np.eye(size), scaling=np.array([sqrt(spread), weight, shift_weight]),
         factor=np.zeros((size, size)), points=np.zeros((2 * size + 1, size)),
         rows=np.zeros((2 * size + NOISES, whole_blocks(size))), squares=np.zeros((whole_blocks(size),) * 2),
-        carried=np.zeros((size, CARRIED_NOISES)), carried_count=np.zeros(1, dtype=np.int64),
-        along=np.zeros((size, CARRIED_NOISES)), stamp_variance=np.zeros(1), rates=np.zeros(size),
+        carried=np.zeros((size, columns)), carried_count=np.zeros(1, dtype=np.int64),
+        along=np.zeros((size, columns)), stamp_variance=np.zeros(1), rates=np.zeros(size),
         along_rates=np.zeros(size), rate_variances=np.zeros(size),
     )  # fmt: skip
 
 
-def correction_data(size: int, count: int) -> CorrectionData:
-    """Memory for a measurement of m numbers of n states."""
+def correction_data(size: int, count: int, constants: int = 0) -> CorrectionData:
+    """Memory for a measurement of m numbers of n states, and so many columns for constants of the machine."""
 
     def zeros(*shape: int) -> Array:
         return np.zeros(shape)
@@ -137,7 +148,9 @@ def correction_data(size: int, count: int) -> CorrectionData:
         values=zeros(2 * size + 1, count), measurement=zeros(count), noise=zeros(count, count), used=np.arange(count),
         used_count=np.array([count]), slopes=zeros(count, size), bends=zeros(count, size), shift=zeros(count),
         speeds=zeros(count), excess=zeros(count, count), spread=zeros(count, count), root=zeros(count, count),
-        gain=zeros(count, size), seen=zeros(count, CARRIED_NOISES),
+        gain=zeros(count, size), observation=zeros(count, size), seen=zeros(count, CARRIED_NOISES + constants),
+        constants=zeros(count, constants), considered=zeros(count, count), considered_root=zeros(count, count),
+        judged=zeros(count),
         excess_root=zeros(count, count), white=zeros(count), rows=zeros(size + count, whole_blocks(size)),
         residual=zeros(count), variance=zeros(count), nis=zeros(1),
     )  # fmt: skip
@@ -349,24 +362,66 @@ def correct_estimate(filter_: FilterData, correction: CorrectionData) -> None:
 
 
 @kernel
+def consider(filter_: FilterData, correction: CorrectionData) -> int:
+    """Judge the whitened innovation by ``S + D D^T``: what is seen of the constants, ``D = H B + H_g``, is no error."""
+    count, first, last = correction.used_count[0], CARRIED_NOISES, filter_.carried.shape[1]
+    root, seen, total, judged = correction.root, correction.seen, correction.considered, correction.judged
+    see_carried(correction.observation, count, filter_.carried, first, last, seen)
+    for c in range(last - first):
+        for k in range(count):  # H_g, divided by the root
+            judged[k] = correction.constants[correction.used[k], c]
+            for j in range(k):
+                judged[k] -= root[k, j] * judged[j]
+            judged[k] /= root[k, k]
+            seen[k, first + c] += judged[k]
+    nis = 0.0
+    for i in range(count):
+        for j in range(i + 1):
+            total[i, j] = 1.0 if i == j else 0.0
+            for c in range(first, last):
+                total[i, j] += seen[i, c] * seen[j, c]
+    if not factorise(total, count, correction.considered_root):
+        return INNOVATION_INDEFINITE
+    for i in range(count):
+        judged[i] = correction.white[i]
+        for j in range(i):
+            judged[i] -= correction.considered_root[i, j] * judged[j]
+        judged[i] /= correction.considered_root[i, i]
+        nis += judged[i] * judged[i]
+    correction.nis[0] = nis
+    for i in range(count):  # R (D D^T) R^T, row by row
+        variance = 0.0
+        for c in range(first, last):
+            raw = 0.0
+            for j in range(i + 1):
+                raw += root[i, j] * seen[j, c]
+            variance += raw * raw
+        correction.variance[correction.used[i]] += variance
+    return DONE
+
+
+@kernel
 def correct(filter_: FilterData, correction: CorrectionData, limit: float) -> int:
     """Correct the drawn estimate by the predictions ``values``, if the NIS is within ``limit``."""
     innovate(filter_, correction)
-    count, white = correction.used_count[0], correction.white
+    count, white, carried = correction.used_count[0], correction.white, filter_.carried
     if not factorise(correction.spread, count, correction.root):
         return INNOVATION_INDEFINITE
     if not factorise(correction.excess, count, correction.excess_root):
         return INNOVATION_INDEFINITE
     whiten(correction)
-    nis = 0.0
+    nis, noises, columns = 0.0, filter_.carried_count[0], carried.shape[1]
     for k in range(count):
+        correction.judged[k] = white[k]
         nis += white[k] * white[k]
     correction.nis[0] = nis
-    if not nis > limit:
+    if noises or columns > CARRIED_NOISES:
+        slopes_of_state(filter_.factor, correction.slopes, count, correction.observation)
+    if columns > CARRIED_NOISES and consider(filter_, correction) < 0:
+        return INNOVATION_INDEFINITE
+    if not correction.nis[0] > limit:
         correct_estimate(filter_, correction)
-        if filter_.carried_count[0]:
-            correct_carried(
-                filter_.factor, correction.slopes, correction.gain, correction.used_count[0], filter_.carried,
-                filter_.carried_count[0], correction.seen,
-            )  # fmt: skip
+        see_carried(correction.observation, count, carried, 0, noises, correction.seen)
+        correct_carried(correction.gain, count, carried, 0, noises, correction.seen)
+        correct_carried(correction.gain, count, carried, CARRIED_NOISES, columns, correction.seen)
     return DONE

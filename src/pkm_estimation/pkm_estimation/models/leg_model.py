@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,20 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import bound, structure
 from pkm_description.kernels.model import constraint_row_count, scratch_data
 from pkm_description.kinematics import drive_positions, leg_lengths
-from pkm_description.machine import Machine
+from pkm_description.kinematics.geometry_constants import geometry_constants
+from pkm_description.machine import Machine, Tolerances
+from pkm_description.machine.tolerances import EXACT
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel
-from pkm_estimation.kernels.leg_lengths import DrivesData, LegsData, drives_of_all, lengths_of_all
+from pkm_estimation.kernels.carried import TOGETHER
+from pkm_estimation.kernels.leg_lengths import (
+    DrivesData,
+    LegsData,
+    drives_of_all,
+    lengths_of_all,
+    slopes_of_drives,
+    slopes_of_struts,
+)
 from pkm_estimation.kernels.steps import update
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import STATE_SIZE, as_points
@@ -30,12 +40,14 @@ class LegModel(MeasurementModel):
     turning : (3,) rad/s^2, the slope of the last two of the rate; the same
     drive_count : A
     constraint_count : K, numbers of :meth:`observe` behind those of the drives, whose measured value is always zero
+    constant_count : p, columns of :meth:`slopes_by_constants`, a multiple of six; 0: the geometry counts as exact
     """
 
     imu: Array
     turning: Array
     drive_count: int
     constraint_count: int = 0
+    constant_count: int = 0
 
     @property
     def angular_acceleration(self) -> Array:
@@ -135,6 +147,7 @@ class LegLengthModel(LegModel):
     lengths_at_zero : (L,) m, of legs whose drives are at zero; default: lengths themselves are measured
     gravity : (3,) m/s^2, base frame; needed where the delay is a state
     layout : where constants lie as states; default: there are none
+    tolerances : of the geometry
 
     Attributes
     ----------
@@ -148,8 +161,11 @@ class LegLengthModel(LegModel):
         lengths_at_zero: Array | float = 0.0,
         gravity: Array | None = None,
         layout: StateLayout | None = None,
+        tolerances: Tolerances = EXACT,
     ) -> None:
         self.drive_count = len(base_points)
+        if not tolerances.are_zero:
+            self.constant_count = _whole_sixes(7 * self.drive_count)
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
         self.imu, self.turning = np.zeros(6), np.zeros(3)
@@ -161,7 +177,11 @@ class LegLengthModel(LegModel):
             imu=self.imu,
             angular_acceleration=self.turning,
             outside=np.zeros(1, dtype=np.int64),
+            tolerances=np.zeros((self.drive_count, 3)),
+            chart=np.eye(3),
         )
+        self.data.tolerances[:, :2] = np.reshape(tolerances.joint_centres, (-1, 1))
+        self.data.tolerances[:, 2] = tolerances.leg_zeros
         self.struct = structure(self.data)
         self._memory: FilterMemory | None = None
         self._correction: CorrectionMemory | None = None
@@ -175,6 +195,7 @@ class LegLengthModel(LegModel):
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
         self.data.base_points[:] = self._base_points @ rotation
+        self.data.chart[:] = rotation
         self.data.gravity[:] = rotation.T @ self._gravity
 
     def measured(self, drive_positions: Array) -> Array:
@@ -186,6 +207,12 @@ class LegLengthModel(LegModel):
         values = np.empty((len(points), self.drive_count))
         lengths_of_all(self.struct, as_points(points), values)
         return values
+
+    def slopes_by_constants(self, points: Array) -> Array:
+        """Slopes (L, p) with respect to the geometry at the first point, in its standard deviations."""
+        slopes = np.zeros((self.drive_count, self.constant_count))
+        slopes_of_struts(self.struct, as_points(points), slopes)
+        return slopes
 
     def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
         """Correct an unscented filter in a single call."""
@@ -219,6 +246,7 @@ class DriveModel(LegModel):
     machine : any machine with a platform
     imu_position : (3,) m, platform axes; states describe this point
     layout : where constants lie as states; default: there are none
+    tolerances : of the geometry
 
     Attributes
     ----------
@@ -226,9 +254,12 @@ class DriveModel(LegModel):
     constraint_count : K, numbers behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
         about x and y times the platform's radius [m]
     scratch, data, struct : memory for kernels, and what they read, for NumPy and for kernels
+    geometry : constants of the geometry that are not exact, for kernels
     """
 
-    def __init__(self, machine: Machine, imu_position: Array, layout: StateLayout | None = None) -> None:
+    def __init__(
+        self, machine: Machine, imu_position: Array, layout: StateLayout | None = None, tolerances: Tolerances = EXACT
+    ) -> None:
         self.machine = machine
         self.drive_count = machine.actuated_count
         self.constraint_count = constraint_row_count(machine.model)
@@ -250,6 +281,9 @@ class DriveModel(LegModel):
             outside=np.zeros(1, dtype=np.int64),
         )
         self.struct = structure(self.data)
+        constants = geometry_constants(replace(machine, tolerances=tolerances))
+        self.constant_count = _whole_sixes(len(constants.kind))
+        self.geometry = structure(constants)
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -279,3 +313,14 @@ class DriveModel(LegModel):
         values = np.empty((len(points), self.drive_count + self.constraint_count))
         drives_of_all(self.machine.compiled_model, self.scratch, self.struct, as_points(points), values)
         return values
+
+    def slopes_by_constants(self, points: Array) -> Array:
+        """Slopes (A + K, p) with respect to the geometry, at the first of the points (N, n) that were observed last."""
+        slopes = np.zeros((self.drive_count + self.constraint_count, self.constant_count))
+        model = self.machine.compiled_model
+        slopes_of_drives(model, self.scratch, self.struct, self.geometry, as_points(points), slopes)
+        return slopes
+
+
+def _whole_sixes(count: int) -> int:
+    return -(-count // TOGETHER) * TOGETHER

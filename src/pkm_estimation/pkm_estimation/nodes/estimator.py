@@ -104,6 +104,7 @@ class EstimatorNode(StreamNode):
             f'estimating {self.machine.name}: filter {config.filter}, {config.integrator}, start {config.start}, '
             f'q_scale {config.q_scale:g}{also}'
         )
+        self.get_logger().info(f'covariances claim {config.claim}; tolerances: {self.machine.tolerances}')
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -166,6 +167,8 @@ class EstimatorNode(StreamNode):
         level, sentence = summarise(report, machine.actuated_count)
         details = values(report, machine.drive_labels, machine.position_units) | {
             'angular acceleration lag [s]': self.pipeline.angular_acceleration.lag,
+            'tolerances of the machine': str(machine.tolerances),
+            'claimed': self.config.claim,
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,
         }
         return 'filter', level, sentence, details

@@ -96,6 +96,7 @@ def _provenance(
         'recording': data.path,
         'time of the recording': f'{time_of_data(int(result.motion.stamps[0]))}, {result.motion.duration:.2f} s',
         'machine': f'{machine.name}: {machine.description}',
+        'tolerances of the machine': f'{machine.tolerances}; covariances claim {config.claim}',
         'settings that are not defaults': ', '.join(changed) or 'none',
         'estimates': len(result),
         'rates of accepted samples': f'IMU {result.health.imu_rate:.5g} Hz, legs {result.health.leg_rate:.5g} Hz',

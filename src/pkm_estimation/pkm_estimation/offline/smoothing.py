@@ -222,7 +222,15 @@ def _known(entry: Estimated, estimate: Gaussian) -> tuple[Array, ...]:
     size = len(state)
     # what is declared of a delay stays declared
     declared = entry.estimate.mean[:size] - state
-    return estimate.mean[:size] - declared, estimate.covariance[:size, :size], *rest
+    return estimate.mean[:size] - declared, _claimed(entry, estimate.covariance[:size, :size]), *rest
+
+
+def _claimed(entry: Estimated, covariance: Array) -> Array:
+    """Covariance (n, n) with what the constants of the machine make of the estimate."""
+    if not entry.sensitivity.shape[1]:
+        return covariance
+    claimed: Array = covariance + entry.sensitivity @ entry.sensitivity.T
+    return claimed
 
 
 def _known_with_input(entry: Estimated, estimate: Gaussian) -> tuple[Array, ...]:
@@ -237,5 +245,5 @@ def _known_with_input(entry: Estimated, estimate: Gaussian) -> tuple[Array, ...]
     size = len(state)
     felt = np.eye(size, len(estimate.mean))
     felt[BIASES, size:] = -np.kron(entry.parts, np.eye(len(noise)))
-    covariance = felt @ estimate.covariance @ felt.T
+    covariance = _claimed(entry, felt @ estimate.covariance @ felt.T)
     return state + felt[:, size:] @ estimate.mean[size:], covariance, *others, np.zeros_like(noise)

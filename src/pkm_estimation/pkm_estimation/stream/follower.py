@@ -212,8 +212,8 @@ class Follower:
         results = followed_data(len(stamps), self._size, positions.shape[1])
         count: int = follow(
             self._ukf.memory.struct, filter_.process.struct, struts.struct, drives.machine.compiled_model,
-            drives.scratch, drives.struct, correction.struct, self._struct, imu_stamps, samples, stamps + delay,
-            positions, *results,
+            drives.scratch, drives.struct, drives.geometry, correction.struct, self._struct, imu_stamps, samples,
+            stamps + delay, positions, *results,
         )  # fmt: skip
         constant = filter_.chart, filter_.chart_quaternion, filter_.legs.angular_acceleration, filter_.imu_covariance
         if count:

@@ -1,0 +1,135 @@
+"""Constants of a machine's geometry: which there are and how exactly they are known, and a machine with others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.geometry_slopes import (
+    CLOSURE_OTHER_POINT,
+    CLOSURE_POINT,
+    DRIVE_ZERO,
+    JOINT_CENTRE,
+    GeometryData,
+    geometry_slopes,
+)
+from pkm_description.kernels.jit import structure
+from pkm_description.kernels.legs import legs_where_they_are
+from pkm_description.kernels.model import REVOLUTE
+from pkm_description.kernels.tree import set_platform
+from pkm_description.kinematics.closed_legs import admissible_home
+from pkm_description.kinematics.rotation import rotation_about_axis, rotation_exp
+from pkm_description.machine import Machine, Pose
+from pkm_description.machine.machine import with_joints
+
+#: m or rad, of all constants, at which a home is sought anew
+_LONGEST_STEP = 1e-4
+
+
+def geometry_constants(machine: Machine) -> GeometryData:
+    """Constants of the geometry of a machine that are not exact.
+
+    Of each leg: where its first joint sits, and every revolute joint that stands away from the one before it, the ends
+    of its closures, and the zeros of its drives.
+    """
+    model, tolerances = machine.model, machine.tolerances
+    legs, drives = len(model.closed_form), len(model.drive_joint)
+    centre_std = np.broadcast_to(np.asarray(tolerances.joint_centres, dtype=float), legs)
+    zero_std = np.broadcast_to(np.asarray(tolerances.leg_zeros, dtype=float), drives)
+    rows: list[tuple[int, int, int, float]] = []
+    start = [0]
+    for leg, std in enumerate(centre_std.tolist()):
+        joints = range(model.joint_start[leg], model.joint_start[leg + 1])
+        points: list[tuple[int, int]] = [
+            (JOINT_CENTRE, joint)
+            for joint in joints
+            if joint == joints.start or (model.kind[joint] == REVOLUTE and model.translation[joint].any())
+        ]
+        for closure in range(model.closure_start[leg], model.closure_start[leg + 1]):
+            if model.closure_point[closure].any():
+                points.append((CLOSURE_POINT, closure))
+            if model.closure_other[closure] >= len(model.kind) or model.closure_other_point[closure].any():
+                points.append((CLOSURE_OTHER_POINT, closure))
+        rows += [(kind, place, axis, std) for kind, place in points for axis in range(3) if std > 0.0]
+        rows += [
+            (DRIVE_ZERO, drive, 0, zero_std.item(drive))
+            for drive in range(drives)
+            if model.drive_joint[drive] in joints and zero_std[drive] > 0.0
+        ]
+        start.append(len(rows))
+    kinds, places, axes, stds = zip(*rows, strict=True) if rows else ((), (), (), ())
+    integers = (np.array(values, dtype=np.int64) for values in (start, kinds, places, axes))
+    return GeometryData(*integers, np.array(stds, dtype=float))
+
+
+def with_geometry(machine: Machine, deviations: Array) -> Machine:
+    """Machine as it may have been built: its constants are others than the file's, and its home closes with them.
+
+    Parameters
+    ----------
+    deviations : (p,) of the constants of :func:`geometry_constants`, in their standard deviations
+    """
+    steps = 1
+    if machine.legs_hold_platform:
+        largest = float(np.abs(geometry_constants(machine).std * deviations).max(initial=0.0))
+        steps = max(1, int(np.ceil(largest / _LONGEST_STEP)))
+    for _ in range(steps):
+        other = _moved(machine, deviations / steps)
+        if machine.legs_hold_platform:
+            other = replace(other, home=_home_after(machine, deviations / steps))
+            found = admissible_home(other)
+            joints = iter(found.joint_positions.tolist())
+            other = replace(with_joints(other, lambda joint: replace(joint, home=next(joints))), home=found.pose)  # noqa: B023
+        machine = other
+    return machine
+
+
+def _home_after(machine: Machine, deviations: Array) -> Pose:
+    """Pose next to home at which the legs close once the geometry has changed, to first order."""
+    geometry, home = geometry_constants(machine), machine.home
+    memory, scratch = machine.scratch
+    model = machine.compiled_model
+    set_platform(model, scratch, home.position[None], home.rotation_base_platform[None], 0)
+    memory.joints[:] = machine.model.home_joints
+    slopes = np.zeros((machine.actuated_count + len(memory.constraints), len(geometry.kind)))
+    legs_where_they_are(model, scratch)
+    constraints = memory.constraints.copy()
+    geometry_slopes(model, scratch, structure(geometry), slopes)
+    radius = np.repeat([1.0, machine.platform_radius], 3)
+    twist = -np.linalg.pinv(constraints / radius) @ slopes[machine.actuated_count :] @ deviations / radius
+    return Pose(home.position + twist[:3], rotation_exp(twist[3:]) @ home.rotation_base_platform)
+
+
+def _moved(machine: Machine, deviations: Array) -> Machine:
+    """Machine with other constants, whose legs may miss their closures at home."""
+    constants = geometry_constants(machine)
+    legs = [(list(leg.joints), list(leg.closures)) for leg in machine.legs]
+    joint_places = [(leg, index) for leg, (joints, _) in enumerate(legs) for index in range(len(joints))]
+    closure_places = [(leg, index) for leg, (_, closures) in enumerate(legs) for index in range(len(closures))]
+    for kind, place, axis, std, deviation in zip(*constants[1:], deviations, strict=True):
+        shift = std * deviation * np.eye(3)[axis]
+        if kind in (CLOSURE_POINT, CLOSURE_OTHER_POINT):
+            leg, index = closure_places[place]
+            name = 'point' if kind == CLOSURE_POINT else 'other_point'
+            closure = legs[leg][1][index]
+            legs[leg][1][index] = replace(closure, **{name: getattr(closure, name) + shift})
+            continue
+        joint_index = int(machine.model.drive_joint[place]) if kind == DRIVE_ZERO else place
+        leg, index = joint_places[joint_index]
+        joint = legs[leg][0][index]
+        if kind == JOINT_CENTRE:
+            joint = replace(joint, translation=joint.translation + shift)
+        elif joint.kind == 'prismatic':
+            along = joint.rotation_parent_joint @ joint.axis
+            joint = replace(joint, translation=joint.translation + std * deviation * along)
+        else:
+            turn = rotation_about_axis(joint.axis, np.array(std * deviation))
+            joint = replace(joint, rotation_parent_joint=joint.rotation_parent_joint @ turn)
+        legs[leg][0][index] = joint
+    changed = [
+        replace(leg, joints=tuple(joints), closures=tuple(closures))
+        for leg, (joints, closures) in zip(machine.legs, legs, strict=True)
+    ]
+    return replace(machine, legs=tuple(changed))
