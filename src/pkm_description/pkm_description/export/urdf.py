@@ -25,7 +25,7 @@ from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
-from pkm_description.machine.parts import INERTIA_ENTRIES
+from pkm_description.machine.parts import HERE, INERTIA_ENTRIES, Placement
 
 #: what a URDF says where the machine file gives no limit: position, velocity, effort
 NO_LIMIT, NO_EFFORT_LIMIT = 1e3, 1e6
@@ -82,13 +82,10 @@ def _add_leg(robot: Element, leg: Leg, reach: float) -> None:
     base = SubElement(robot, 'link', name=mount)
     add_inertial(base, _RESTING)
     add_rail(base, first, reach)
-    add_joint(robot, f'{leg.name}_mount', 'fixed', 'base_link', mount, first.translation, first.rotation_parent_joint)
+    add_joint(robot, f'{leg.name}_mount', 'fixed', 'base_link', mount, first.place)
     for place, (joint, parent) in enumerate(zip(leg.joints, leg.parents, strict=True)):
-        if place == 0:
-            add_chain_joint(robot, joint, mount, np.zeros(3), None)
-        else:
-            carrier = leg.joints[parent].body.name if parent >= 0 else 'base_link'
-            add_chain_joint(robot, joint, carrier, joint.translation, joint.rotation_parent_joint)
+        carrier = leg.joints[parent].body.name if parent >= 0 else 'base_link'
+        add_chain_joint(robot, joint, *((carrier, joint.place) if place else (mount, HERE)))
         link = SubElement(robot, 'link', name=joint.body.name)
         add_inertial(link, joint.body)
         add_leg_body(link, leg, place, reach)
@@ -100,35 +97,37 @@ def _add_frames(robot: Element, ends: Sequence[ClosureEnd], platform: str) -> No
         closure = end.closure
         SubElement(robot, 'link', name=end.tip)
         mount = f'{end.leg.name}_end' if end.tip == f'{end.leg.name}_tip' else f'{end.tip}_mount'
-        add_joint(robot, mount, 'fixed', closure.body, end.tip, closure.point, closure.rotation_body)
+        add_joint(robot, mount, 'fixed', closure.body, end.tip, closure.frame)
         if closure.other != platform:
-            SubElement(robot, 'link', name=end.anchor)
-            pose = closure.other_point, closure.rotation_other
-            add_joint(robot, f'{end.anchor}_mount', 'fixed', closure.other, end.anchor, *pose)
+            _add_anchor(robot, end)
+
+
+def _add_anchor(robot: Element, end: ClosureEnd) -> None:
+    SubElement(robot, 'link', name=end.anchor)
+    closure = end.closure
+    add_joint(robot, f'{end.anchor}_mount', 'fixed', closure.other, end.anchor, closure.other_frame)
 
 
 def _add_platform(robot: Element, machine: Machine, reach: float, ends: Sequence[ClosureEnd]) -> None:
     """The platform with its IMU and the points where the legs end."""
     name, home = machine.platform.name, machine.home
-    pose = home.position, home.rotation_base_platform
+    pose = Placement(home.position, home.rotation_base_platform)
     # origin: home, so a reader's zero configuration has the platform there. Floating on planar machines too:
     # robot_state_publisher would publish a planar joint as a fixed one.
-    add_joint(robot, f'{name}_pose', 'floating', 'base_link', name, *pose)
+    add_joint(robot, f'{name}_pose', 'floating', 'base_link', name, pose)
     # sdformat knows no floating joints but places the platform relative to one: a frame of that name (issue 1282)
     frame = SubElement(SubElement(robot, 'gazebo'), 'frame', name=f'{name}_pose', attached_to='base_link')
-    SubElement(frame, 'pose').text = numbers(pose[0], rpy_from_rotation(pose[1]) + 0.0)
+    SubElement(frame, 'pose').text = numbers(pose.position, rpy_from_rotation(pose.rotation) + 0.0)
     link = SubElement(robot, 'link', name=name)
     add_inertial(link, machine.platform)
     points = platform_joint_points(machine)
     disc = float(np.linalg.norm(points[:, :2], axis=1).max()) or 0.2 * reach
-    add_origin(add_visual(link, 'cylinder', 'plate', radius=disc, length=0.04 * disc), [0.0, 0.0, 0.03 * disc])
+    plate = add_visual(link, 'cylinder', 'plate', radius=disc, length=0.04 * disc)
+    add_origin(plate, Placement(np.array([0.0, 0.0, 0.03 * disc])))
     add_balls(link, points, 0.05 * reach)
     for end in ends:
-        closure = end.closure
-        if closure.other == name:
-            SubElement(robot, 'link', name=end.anchor)
-            pose = closure.other_point, closure.rotation_other
-            add_joint(robot, f'{end.anchor}_mount', 'fixed', name, end.anchor, *pose)
+        if end.closure.other == name:
+            _add_anchor(robot, end)
     if machine.has_imu:
         _add_imu(robot, machine.imu, name, disc)
 
@@ -137,7 +136,8 @@ def _add_imu(robot: Element, imu: ImuSensor, parent: str, size: float) -> None:
     """Frame of the IMU."""
     link = SubElement(robot, 'link', name=imu.frame)
     add_box(link, [0.08 * size, 0.06 * size, 0.03 * size], 'dark')
-    add_joint(robot, f'{imu.frame}_mount', 'fixed', parent, imu.frame, imu.position, imu.rotation_platform_imu)
+    place = Placement(imu.position, imu.rotation_platform_imu)
+    add_joint(robot, f'{imu.frame}_mount', 'fixed', parent, imu.frame, place)
 
 
 def drawing_reach(machine: Machine) -> float:
@@ -178,36 +178,34 @@ def add_leg_body(link: Element, leg: Leg, place: int, reach: float) -> None:
         add_bar(link, origin, 2.0 * joint.body.center_of_mass, 0.025 * reach, 'steel')
 
 
-def add_origin(element: Element, position: ArrayLike, rotation: Array | None = None) -> None:
-    """Origin at a position (3,) m with a rotation (3, 3); None is no rotation."""
+def add_origin(element: Element, place: Placement) -> None:
+    """Origin at a place."""
     # adding 0.0 turns -0.0 into 0.0
-    angles = np.zeros(3) if rotation is None else rpy_from_rotation(rotation) + 0.0
-    SubElement(element, 'origin', xyz=numbers(np.asarray(position)), rpy=numbers(angles))
+    angles = rpy_from_rotation(place.rotation) + 0.0
+    SubElement(element, 'origin', xyz=numbers(place.position), rpy=numbers(angles))
 
 
 def add_inertial(link: Element, body: RigidBody) -> None:
     """Mass, centre of mass, and inertia about it."""
     inertial = SubElement(link, 'inertial')
-    add_origin(inertial, body.center_of_mass)
+    add_origin(inertial, Placement(body.center_of_mass))
     SubElement(inertial, 'mass', value=numbers([body.mass]))
     entries = {key: numbers([body.inertia[place]]) for key, place in INERTIA_ENTRIES.items()}
     SubElement(inertial, 'inertia', entries)
 
 
-def add_joint(
-    robot: Element, name: str, kind: str, parent: str, child: str, position: ArrayLike, rotation: Array | None = None
-) -> Element:
-    """Joint whose frame lies at position (3,) m and rotation (3, 3) in the parent link."""
+def add_joint(robot: Element, name: str, kind: str, parent: str, child: str, place: Placement) -> Element:
+    """Joint whose frame has a place in the parent link."""
     joint = SubElement(robot, 'joint', name=name, type=kind)
     SubElement(joint, 'parent', link=parent)
     SubElement(joint, 'child', link=child)
-    add_origin(joint, position, rotation)
+    add_origin(joint, place)
     return joint
 
 
-def add_chain_joint(robot: Element, joint: Joint, parent: str, position: ArrayLike, rotation: Array | None) -> None:
+def add_chain_joint(robot: Element, joint: Joint, parent: str, place: Placement) -> None:
     """Moving joint of a leg with axis, limits, friction, and its rotor where it has one."""
-    element = add_joint(robot, joint.name, joint.kind, parent, joint.body.name, position, rotation)
+    element = add_joint(robot, joint.name, joint.kind, parent, joint.body.name, place)
     SubElement(element, 'axis', xyz=numbers(joint.axis))
     limits = {
         'lower': (joint.limits.lower, -NO_LIMIT), 'upper': (joint.limits.upper, NO_LIMIT),
@@ -262,4 +260,4 @@ def add_bar(link: Element, start: Array, stop: Array, radius: float, material: s
 def add_balls(link: Element, points: Array, radius: float) -> None:
     """Balls where joints are, at points (L, 3) m of the link."""
     for point in points:
-        add_origin(add_visual(link, 'sphere', 'dark', radius=radius), point)
+        add_origin(add_visual(link, 'sphere', 'dark', radius=radius), Placement(point))

@@ -28,6 +28,7 @@ from pkm_description.importing.graph import Link
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine.parts import HERE, Placement
 from pkm_description.writing import make_folder, write_text
 
 #: of the link that stands still
@@ -49,19 +50,16 @@ def urdf_with_loops(machine: Machine) -> tuple[str, str]:
     pairs, kinds = [], []
     for closure in machine.closures:
         ends = [f'{closure.name}_a', f'{closure.name}_b']
-        body = closure.body
-        point, rotation = closure.point, closure.rotation_body
+        body, place = closure.body, closure.frame
         for number, axis in enumerate(_HINGES.get(closure.kind, ()), start=1):
             hinge = f'{closure.name}_hinge{number}'
-            joint = add_joint(robot, f'{hinge}_joint', 'continuous', body, hinge, point, rotation)
+            joint = add_joint(robot, f'{hinge}_joint', 'continuous', body, hinge, place)
             SubElement(joint, 'axis', xyz=axis)
             SubElement(robot, 'link', name=hinge)
-            body, point, rotation = hinge, np.zeros(3), np.eye(3)
-        for name, link, place, turn in (
-            (ends[0], body, point, rotation), (ends[1], closure.other, closure.other_point, closure.rotation_other)
-        ):  # fmt: skip
+            body, place = hinge, HERE
+        for name, link, at in ((ends[0], body, place), (ends[1], closure.other, closure.other_frame)):
             SubElement(robot, 'link', name=name)
-            add_joint(robot, f'{name}_mount', 'fixed', link, name, place, turn)
+            add_joint(robot, f'{name}_mount', 'fixed', link, name, at)
         pairs.append(ends)
         kinds.append('3d' if closure.kind == 'ball' else '6d')
     content = {
@@ -77,12 +75,11 @@ def urdf_with_constraints(machine: Machine) -> str:
     for closure in machine.closures:
         element = SubElement(robot, 'constraint', name=closure.name, type=_CONSTRAINT_TYPES[closure.kind])
         axes = {'pin': ('0 0 1', '0 0 1'), 'universal': ('1 0 0', '0 1 0')}.get(closure.kind)
-        for place, (side, link, point, rotation) in enumerate((
-            ('parent', closure.body, closure.point, closure.rotation_body),
-            ('child', closure.other, closure.other_point, closure.rotation_other),
+        for place, (side, link, frame) in enumerate((
+            ('parent', closure.body, closure.frame), ('child', closure.other, closure.other_frame),
         )):  # fmt: skip
             SubElement(element, side, link=link)
-            add_origin(element, point, rotation)
+            add_origin(element, frame)
             element[-1].tag = f'{side}_origin'
             if axes is not None:
                 SubElement(element, f'{side}_axis', xyz=axes[place])
@@ -109,12 +106,13 @@ def _tree(machine: Machine) -> Element:
     for leg in machine.legs:
         links = ['base_link', *(joint.body.name for joint in leg.joints)]
         for joint, parent in zip(leg.joints, leg.parents, strict=True):
-            add_chain_joint(robot, joint, links[parent + 1], joint.translation, joint.rotation_parent_joint)
+            add_chain_joint(robot, joint, links[parent + 1], joint.place)
             link = SubElement(robot, 'link', name=joint.body.name)
             if joint.body.mass > 0.0:
                 add_inertial(link, joint.body)
     pose, name = machine.home, machine.platform.name
-    add_joint(robot, f'{name}_pose', 'floating', 'base_link', name, pose.position, pose.rotation_base_platform)
+    place = Placement(pose.position, pose.rotation_base_platform)
+    add_joint(robot, f'{name}_pose', 'floating', 'base_link', name, place)
     add_inertial(SubElement(robot, 'link', name=name), machine.platform)
     _add_start(robot, machine)
     return robot
