@@ -13,8 +13,8 @@ from pkm_description.loading.load import add_driver_arguments, machine_of_option
 from pkm_estimation.bags import BagError
 
 from pkm_bringup.robot_check import check_robot
-from pkm_bringup.robot_check.findings import DURATION, tell
 from pkm_bringup.robot_check.recorded import observe_bag
+from pkm_bringup.robot_check.wiring import DURATION, tell
 
 #: exit code if nothing could be listened to
 NOT_LISTENED = 2

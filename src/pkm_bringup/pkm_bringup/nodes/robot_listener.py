@@ -24,8 +24,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.robot_check import Endpoint, Observation, check_robot
-from pkm_bringup.robot_check.findings import DURATION, tell
 from pkm_bringup.robot_check.recorded import ImuCollection, JointCollection
+from pkm_bringup.robot_check.wiring import DURATION, tell
 
 #: s between two looks at the graph, and of silence after which nothing more is expected
 _LOOK, _SILENCE = 0.5, 3.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,32 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.sensors.conditions import imu_truth
 from scipy.signal import savgol_coeffs, savgol_filter
 
-from pkm_bringup.robot_check.axes import AXES, is_rotation, is_same
+#: (48, 3, 3): measured axes = matrix @ the file's axes; the identity first, then proper rotations, then mirrored
+AXES: Array = np.array(
+    sorted(
+        (
+            np.diag(signs)[:, list(order)]
+            for order in permutations(range(3))
+            for signs in product((1.0, -1.0), repeat=3)
+        ),
+        key=lambda matrix: (-round(np.linalg.det(matrix)), -np.trace(matrix)),
+    )
+)
+
+
+def is_rotation(matrix: Array) -> bool:
+    """Whether a matrix is a rotation and not a mirror image."""
+    return bool(np.linalg.det(matrix) > 0.0)
+
+
+def axes_text(matrix: Array) -> str:
+    """Words for measured axes by those of the machine file, e.g. ``x = -y, y = x, z = z``."""
+    terms = []
+    for name, row in zip('xyz', matrix, strict=True):
+        axis = int(np.argmax(np.abs(row)))
+        terms.append(f'{name} = {"-" if row[axis] < 0.0 else ""}{"xyz"[axis]}')
+    return ', '.join(terms)
+
 
 #: s between two instants of the grid, and instants of a smoothing polynomial (third degree)
 INTERVAL, POINTS = 0.02, 7
@@ -44,6 +70,11 @@ class ImuEvidence:
     force_allowed: float
     uses_force: bool = True
 
+    def rows(self, rows: NDArray[np.intp]) -> ImuEvidence:
+        """Evidence at some of its instants."""
+        force, rate = self.specific_force[rows], self.angular_rate[rows]
+        return replace(self, specific_force=force, angular_rate=rate, good=self.good[rows])
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -69,16 +100,17 @@ class Agreement:
     @property
     def axes_cost(self) -> float:
         """How unusual the axes are: 0 as in the file, 1 for one mistake, 2 for two."""
-        own = is_same(self.gyroscope, AXES[0]), is_same(self.accelerometer, AXES[0])
-        alike = is_same(self.gyroscope, self.accelerometer)
+        own = np.array_equal(self.gyroscope, AXES[0]), np.array_equal(self.accelerometer, AXES[0])
+        alike = np.array_equal(self.gyroscope, self.accelerometer)
         if all(own):
             return 0.0
         if alike and is_rotation(self.gyroscope):
             return 1.0  # turned
-        if (own[0] and is_same(self.accelerometer, -AXES[0])) or (own[1] and is_same(self.gyroscope, -AXES[0])):
+        opposite = np.array_equal(self.gyroscope, -self.accelerometer)
+        if opposite and any(own):
             return 1.0  # one sensor's sign
         # a mirrored frame is rarer than legs that are numbered the other way round, which looks the same
-        return 1.5 if any(own) or alike or is_same(self.gyroscope, -self.accelerometer) else 2.0
+        return 1.5 if any(own) or alike or opposite else 2.0
 
 
 def agreement(evidence: ImuEvidence, prediction: SensorPrediction, turns: bool) -> Agreement:
@@ -107,7 +139,7 @@ def agreement(evidence: ImuEvidence, prediction: SensorPrediction, turns: bool) 
     error, accelerometer = float('nan'), AXES[0]
     if errors is not None:
         # the gyroscope tells more: what it says is taken if the accelerometer can live with it
-        alike = [k for k in range(len(AXES)) if is_same(AXES[k], gyroscope) or is_same(AXES[k], -gyroscope)]
+        alike = np.flatnonzero(np.abs(np.einsum('kij,ij->k', AXES, gyroscope)) == 3.0).tolist()
         able = [k for k in alike if errors[k] <= max(evidence.force_allowed, 1.2 * errors.min())]
         best = min(able, key=lambda k: errors[k]) if turns and able else _chosen(errors, 0.5 * evidence.force_allowed)
         accelerometer, error = AXES[best], float(errors[best])

@@ -14,8 +14,7 @@ from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine
 
-from pkm_bringup.robot_check.agreement import Agreement, ImuEvidence, SensorPrediction, agreement, predict
-from pkm_bringup.robot_check.axes import AXES
+from pkm_bringup.robot_check.agreement import AXES, Agreement, ImuEvidence, SensorPrediction, agreement, predict
 
 #: what a further mistake must explain of the IMU's power to be believed
 _PRICE = 0.08
@@ -43,6 +42,10 @@ class LegAssignment:
     flipped: tuple[bool, ...]
     cost: float
     about_zero: bool = False
+
+    def moves_as(self, other: LegAssignment) -> bool:
+        """Whether another one differs at most in its price and in the ends of the strokes."""
+        return (self.order, self.flipped) == (other.order, other.flipped)
 
     @property
     def is_plain(self) -> bool:
@@ -138,14 +141,7 @@ def search(machine: Machine, motion: DriveMotion, evidence: ImuEvidence, free_or
     """
     count = machine.actuated_count
     few, rows = motion.some(_INSTANTS)
-    part = ImuEvidence(
-        evidence.specific_force[rows],
-        evidence.angular_rate[rows],
-        evidence.good[rows],
-        evidence.rate_noise,
-        evidence.force_allowed,
-        evidence.uses_force,
-    )
+    part = evidence.rows(rows)
     candidates = list(_candidates(count, free_order))
     misfits = _linear_misfits(machine, motion, evidence, candidates)
     costs = np.array([one.cost for one in candidates])

@@ -11,15 +11,13 @@ from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.clock_checks import clock_checks, delay_checks, velocity_checks
 from pkm_bringup.robot_check.effort_checks import effort_checks
-from pkm_bringup.robot_check.findings import Report, cannot_tell
-from pkm_bringup.robot_check.imu_checks import imu_checks
 from pkm_bringup.robot_check.motion_checks import motion_checks
 from pkm_bringup.robot_check.position_checks import pose_checks, position_checks
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Observation
 from pkm_bringup.robot_check.stamp_checks import rate_checks, stamp_checks
+from pkm_bringup.robot_check.stream_checks import imu_checks, name_checks, topic_checks, value_checks
 from pkm_bringup.robot_check.time_axis import time_axes
-from pkm_bringup.robot_check.topic_checks import name_checks, topic_checks, value_checks
-from pkm_bringup.robot_check.wiring import DriverPatch, Wiring
+from pkm_bringup.robot_check.wiring import DriverPatch, Report, Wiring, cannot_tell
 
 Check = Callable[[Wiring], Iterator[Finding]]
 

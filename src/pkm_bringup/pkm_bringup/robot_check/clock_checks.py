@@ -13,10 +13,9 @@ from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.streams import SensorStreams, usual_interval
 
 from pkm_bringup.robot_check.agreement import smoothed
-from pkm_bringup.robot_check.delay import ENOUGH, ClockShift, clock_shift
-from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import Flags
-from pkm_bringup.robot_check.wiring import Wiring
+from pkm_bringup.robot_check.time_axis import ENOUGH, ClockShift, clock_shift
+from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
 
 #: noise deviations above which a drive moves enough
 _ABOVE_NOISE = 8.0
@@ -226,17 +225,9 @@ def _factor(wiring: Wiring, gain: Array, usual: Array, told: Flags, off: Flags) 
     return wrong(
         'velocity_sign' if signs_only else 'velocity_unit',
         f'velocities of {wiring.named(off)} are {_numbers(ratio[off])} times the slopes of the positions: {words}',
-        _lines(wiring, keys),
+        wiring.driver_lines(keys),
         factor=float(np.median(ratio[off])),
     )
-
-
-def _lines(wiring: Wiring, keys: dict) -> str:
-    if wiring.machine.driver.position is not None:
-        return f'change in {wiring.machine.driver.path}, on top of what stands there: ' + ', '.join(
-            f'{key}: {value}' for key, value in keys.items()
-        )
-    return 'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(keys)
 
 
 def _arrangement(wiring: Wiring) -> tuple[list[int], Array]:

@@ -12,9 +12,8 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import Finding, KinematicsError
 
 from pkm_bringup.robot_check.agreement import INTERVAL, predict, smoothed
-from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import Flags
-from pkm_bringup.robot_check.wiring import Wiring
+from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
 
 #: gains within these are those of a machine file whose masses are nearly right
 _LOW, _HIGH = 0.7, 1.43
@@ -30,8 +29,6 @@ _INSTANTS = 600
 _ABOVE_NOISE = 4.0
 #: s, delays of the efforts that are looked for
 _DELAYS = 0.3
-#: part of an effort's power that the model must explain
-EXPLAINED = 0.7
 MOTION = 'a motion with all drives (motion_player profile:=drives, or fourier)'
 
 
@@ -288,24 +285,24 @@ def gain_findings(
                 if not moves
                 else f'efforts of {who} have the opposite sign of {how}'
             ),
-            _lines(wiring, {'effort.sign': wiring.patch.by_leg(signs)}),
+            wiring.driver_lines({'effort.sign': wiring.patch.by_leg(signs)}),
             **figures,
         )
     common = _LOW - 0.5 * float(slack[sound].min()) < usual < _HIGH + 0.5 * float(slack[sound].min())
     if not common:
         yield _scale(wiring, size, usual, sound, alike, figures, how)
     odd = sound & ~alike
-    if odd.any() and (common or not _is_per_axis(alike, sound)):
+    if odd.any() and common:
         keys['effort.scale'] = wiring.patch.by_leg(np.where(odd, usual / size, 1.0))
         yield suspicious(
             'effort_gain',
             f'efforts of {wiring.named(odd)} are {_list(size[odd] / usual)} times those of the other drives, '
             f'compared with {how}',
-            'the gain of this axis (or its friction, or a payload off the centre):\n' + _lines(wiring, keys),
+            'the gain of this axis (or its friction, or a payload off the centre):\n' + wiring.driver_lines(keys),
             **figures,
         )
     if common and not negative.any() and not odd.any():
-        if _turns_positions_alone(wiring):
+        if wiring.turns_efforts:
             wiring.patch.add('effort.sign', 1)
         yield ok('effort', f'efforts agree with {how} (gains {_list(gain[sound])})')
 
@@ -323,7 +320,7 @@ def _scale(
             return wrong(
                 'effort_unit',
                 f'efforts are {usual:.3g} times what {how} asks for: they are in {unit}',
-                _lines(wiring, {'effort.unit': unit}),
+                wiring.driver_lines({'effort.unit': unit}),
                 **figures,
             )
     if not _WRONG_LOW < usual < _WRONG_HIGH or not even:
@@ -334,8 +331,7 @@ def _scale(
             f'efforts are {_list(size[sound])} times what {how} asks for, drive by drive: no force in {newton}, but '
             'e.g. a current',
             f'take the gains from the data sheet; by this comparison they are about ({newton} per {unit})\n'
-            + _lines(
-                wiring,
+            + wiring.driver_lines(
                 {'effort.quantity': 'current', 'effort.unit': unit, 'effort.gain': wiring.patch.by_leg(per_unit)},
             ),
             **figures,
@@ -345,30 +341,9 @@ def _scale(
         f'efforts are {usual:.3g} times what {how} asks for',
         'a payload that the machine file does not have, other masses, or another gain of the force measurement: weigh'
         ' the platform, or identify (pkm_identification); as a gain it would be\n'
-        + _lines(wiring, {'effort.scale': wiring.patch.by_leg(np.full(len(size), 1.0 / usual))}),
+        + wiring.driver_lines({'effort.scale': wiring.patch.by_leg(np.full(len(size), 1.0 / usual))}),
         **figures,
     )
-
-
-def _is_per_axis(alike: Flags, sound: Flags) -> bool:
-    return bool((sound & ~alike).any())
-
-
-def _lines(wiring: Wiring, keys: dict) -> str:
-    if wiring.machine.driver.effort is not None:
-        return f'change in {wiring.machine.driver.path}, on top of what stands there: ' + ', '.join(
-            f'{key}: {value}' for key, value in keys.items()
-        )
-    if _turns_positions_alone(wiring):
-        keys = {'effort.sign': 1, **keys}
-    return 'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(keys)
-
-
-def _turns_positions_alone(wiring: Wiring) -> bool:
-    """Whether the proposed file would turn efforts with the positions, because it gives them no sign of their own."""
-    content = wiring.patch.content
-    turned = 'sign' in content.get('position', {}) and 'sign' not in content.get('effort', {})
-    return turned and wiring.machine.driver.effort is None
 
 
 def _list(values: Array) -> str:

@@ -9,7 +9,15 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
 
-from pkm_bringup.robot_check.agreement import ImuEvidence, SensorPrediction, Smoothed, grid_of, smoothed
+from pkm_bringup.robot_check.agreement import (
+    AXES,
+    ImuEvidence,
+    SensorPrediction,
+    Smoothed,
+    grid_of,
+    is_rotation,
+    smoothed,
+)
 from pkm_bringup.robot_check.arrangement import (
     DriveMotion,
     Judged,
@@ -20,12 +28,15 @@ from pkm_bringup.robot_check.arrangement import (
     rate_map,
     search,
 )
-from pkm_bringup.robot_check.arrangement_findings import arrangement_findings, name_findings
-from pkm_bringup.robot_check.axes import AXES, is_rotation
-from pkm_bringup.robot_check.axes_findings import axes_findings, turned_finding, turned_words
-from pkm_bringup.robot_check.findings import cannot_tell, suspicious, wrong
+from pkm_bringup.robot_check.motion_findings import (
+    arrangement_findings,
+    axes_findings,
+    name_findings,
+    turned_finding,
+    turned_words,
+)
 from pkm_bringup.robot_check.position_checks import inside
-from pkm_bringup.robot_check.wiring import Wiring
+from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, suspicious, wrong
 
 #: part of the angular rate's power that may stay unexplained
 _UNEXPLAINED = 0.05
@@ -73,7 +84,9 @@ def motion_checks(wiring: Wiring) -> Iterator[Finding]:
     wiring.motion = DriveMotion(grid, drives.value, drives.rate, drives.acceleration, drives.good)
     if not with_imu or wiring.specific_force is None or wiring.angular_rate is None:
         few, rows = wiring.motion.some(_INSTANTS)
-        wiring.best = judge(machine, few, _no_evidence(len(rows)), plain(machine.actuated_count), False)
+        none, never = np.zeros((len(rows), 3)), np.zeros(len(rows), dtype=bool)
+        no_imu = ImuEvidence(none, none, never, np.zeros(3), 1.0, False)
+        wiring.best = judge(machine, few, no_imu, plain(machine.actuated_count), False)
         yield from name_findings(wiring, None)
         yield cannot_tell('leg_order', 'without an IMU nothing tells which joint belongs to which leg', 'the IMU')
         return
@@ -92,7 +105,9 @@ def _compared(wiring: Wiring, drives: Smoothed, evidence: ImuEvidence) -> Iterat
     turns = wiring.imu_usable and max(measured, expected) > 0.0
     evidence = yield from _gyroscope_unit(wiring, evidence, measured, expected)
     usual = plain(machine.actuated_count)
-    base = judge(machine, motion.some(_INSTANTS)[0], _some(evidence, motion), usual, turns)
+    few, rows = motion.some(_INSTANTS)
+    part = evidence.rows(rows)
+    base = judge(machine, few, part, usual, turns)
     ranked = [] if base is None else [base]
     if turns and (wiring.names_guessed or base is None or base.score > _FINE):
         ranked = [one for one in search(machine, motion, evidence, wiring.names_guessed) if _in_stroke(wiring, one)]
@@ -105,7 +120,7 @@ def _compared(wiring: Wiring, drives: Smoothed, evidence: ImuEvidence) -> Iterat
     best = ranked[0]
     turned = None
     if turns and base is not None and best is not base:
-        turned = free_mounting(_some(evidence, motion), base.prediction)
+        turned = free_mounting(part, base.prediction)
     # one mounting by any angle is likelier than two mistakes that look the same
     mistakes = best.arrangement.cost + best.agreement.axes_cost
     explains = best.agreement.rate_misfit < _SURE and best.agreement.force_misfit < 1.0
@@ -115,10 +130,9 @@ def _compared(wiring: Wiring, drives: Smoothed, evidence: ImuEvidence) -> Iterat
         yield from name_findings(wiring, None)
         yield turned_finding(wiring, turned)
         return
-    rivals = [one for one in ranked[1:] if one.score < best.score + 0.05 and not _alike(one, best)]
-    final = judge(machine, motion.some(_INSTANTS)[0], _some(evidence, motion), best.arrangement, turns)
-    wiring.best = final or best
-    best = wiring.best
+    others = (one for one in ranked[1:] if not one.arrangement.moves_as(best.arrangement))
+    rivals = [one for one in others if one.score < best.score + 0.05]
+    wiring.best = best = judge(machine, few, part, best.arrangement, turns) or best
     if not turns:
         yield from name_findings(wiring, None)
         yield cannot_tell(
@@ -187,14 +201,8 @@ def _gyroscope_unit(
                 'in the driver file\n' + wiring.patch.add('imu.angular_rate', unit),
                 ratio=ratio,
             )
-            return ImuEvidence(
-                evidence.specific_force,
-                evidence.angular_rate * size,
-                evidence.good,
-                evidence.rate_noise * size,
-                evidence.force_allowed,
-                evidence.uses_force,
-            )
+            rate, noise = evidence.angular_rate * size, evidence.rate_noise * size
+            return replace(evidence, angular_rate=rate, rate_noise=noise)
     return evidence
 
 
@@ -218,31 +226,6 @@ def _in_stroke(wiring: Wiring, one: Judged) -> bool:
         return True
     few, _ = wiring.motion.some(200)
     return bool(inside(wiring.machine, few.arranged(wiring.machine, one.arrangement).value).all())
-
-
-def _alike(left: Judged, right: Judged) -> bool:
-    return left.arrangement.order == right.arrangement.order and left.arrangement.flipped == right.arrangement.flipped
-
-
-def _some(evidence: ImuEvidence, motion: DriveMotion) -> ImuEvidence:
-    rows = motion.some(_INSTANTS)[1]
-    return ImuEvidence(
-        evidence.specific_force[rows],
-        evidence.angular_rate[rows],
-        evidence.good[rows],
-        evidence.rate_noise,
-        evidence.force_allowed,
-        evidence.uses_force,
-    )
-
-
-def _no_evidence(count: int) -> ImuEvidence:
-    """Evidence of an IMU that is not there, at ``count`` instants."""
-    none = np.zeros((count, 3))
-    return ImuEvidence(none, none, np.zeros(count, dtype=bool), np.zeros(3), 1.0, False)
-
-
-__all__ = ['MOTION', 'motion_checks']
 
 
 def free_mounting(evidence: ImuEvidence, prediction: SensorPrediction) -> Array | None:

@@ -14,9 +14,8 @@ from pkm_description.machine import Leg, Machine
 from pkm_description.machine.model_data import leg_reach
 
 from pkm_bringup.robot_check.arrangement import is_solvable
-from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import Flags
-from pkm_bringup.robot_check.wiring import Wiring
+from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
 
 #: part of a stroke by which positions may lie beyond its ends
 _SLACK = 0.03
@@ -90,7 +89,7 @@ def _common_unit(wiring: Wiring, unit: PositionUnit, units: list[PositionUnit], 
     return wrong(
         code,
         f'positions lie outside the strokes, but fit {unit.words}{doubt}',
-        _lines(wiring, keys),
+        wiring.driver_lines(keys),
         published=_range(wiring, some),
         stroke=_stroke_text(wiring),
     )
@@ -123,7 +122,7 @@ def _single_drives(
             'position_sign' if sign_only else 'position_unit',
             f'positions of {wiring.named(changed)} lie outside the stroke; those of the others fit. They fit '
             + ('with the opposite sign' if sign_only else 'in another unit'),
-            _lines(wiring, keys),
+            wiring.driver_lines(keys),
             published=_range(wiring, some),
             stroke=_stroke_text(wiring),
         )
@@ -206,14 +205,6 @@ def pose_checks(wiring: Wiring) -> Iterator[Finding]:
         )
 
 
-def _lines(wiring: Wiring, keys: dict) -> str:
-    if wiring.machine.driver.position is not None:
-        return f'change in {wiring.machine.driver.path}, on top of what stands there: ' + ', '.join(
-            f'{key}: {value}' for key, value in keys.items()
-        )
-    return 'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(keys)
-
-
 def _range(wiring: Wiring, some: Array) -> str:
     low, high = some.min(axis=0), some.max(axis=0)
     return f'{low.min():.4g} to {high.max():.4g}'
@@ -250,36 +241,35 @@ def position_units(machine: Machine) -> list[PositionUnit]:
     """Ways to publish positions, the suite's own first, then from usual to unusual."""
     count = machine.actuated_count
     ones, none = np.ones(count), np.zeros(count)
-    if machine.actuated_joints[0].kind == 'revolute':
-        degree = np.pi / 180.0
-        table: list[tuple[str, float, dict[str, str | int]]] = [
-            ('in rad', 1.0, {}),
-            ('in degrees', degree, {'unit': 'deg'}),
-            ('with the opposite sign', -1.0, {'sign': -1}),
-            ('in degrees with the opposite sign', -degree, {'unit': 'deg', 'sign': -1}),
-            ('in mrad', 1e-3, {'unit': 'mrad'}),
-            ('in turns', 2.0 * np.pi, {'unit': 'turn'}),
-        ]
-        return [PositionUnit(words, scale * ones, none, keys) for words, scale, keys in table]
-    units = [
-        PositionUnit('as extensions in m', ones, none, {}),
-        PositionUnit('in mm', 1e-3 * ones, none, {'unit': 'mm'}),
+    degree = np.pi / 180.0
+    table: list[tuple[str, float, dict[str, str | int]]] = [
+        ('in rad', 1.0, {}),
+        ('in degrees', degree, {'unit': 'deg'}),
+        ('with the opposite sign', -1.0, {'sign': -1}),
+        ('in degrees with the opposite sign', -degree, {'unit': 'deg', 'sign': -1}),
+        ('in mrad', 1e-3, {'unit': 'mrad'}),
+        ('in turns', 2.0 * np.pi, {'unit': 'turn'}),
     ]
-    if all(_drives_its_length(leg) for leg in machine.legs):
-        lengths = np.array([leg.length_at_zero for leg in machine.legs])
-        if (lengths > 0.0).all():
-            units += [
-                PositionUnit('as absolute lengths in m', ones, -lengths, {'quantity': 'length'}),
-                PositionUnit('as absolute lengths in mm', 1e-3 * ones, -lengths, {'quantity': 'length', 'unit': 'mm'}),
-                PositionUnit('as absolute lengths in cm', 1e-2 * ones, -lengths, {'quantity': 'length', 'unit': 'cm'}),
-            ]
+    lengths = none
+    if machine.actuated_joints[0].kind == 'prismatic':
+        table = [
+            ('as extensions in m', 1.0, {}),
+            ('in mm', 1e-3, {'unit': 'mm'}),
+            ('as absolute lengths in m', 1.0, {'quantity': 'length'}),
+            ('as absolute lengths in mm', 1e-3, {'quantity': 'length', 'unit': 'mm'}),
+            ('as absolute lengths in cm', 1e-2, {'quantity': 'length', 'unit': 'cm'}),
+            ('with the opposite sign', -1.0, {'sign': -1}),
+            ('in mm with the opposite sign', -1e-3, {'unit': 'mm', 'sign': -1}),
+            ('in cm', 1e-2, {'unit': 'cm'}),
+            ('in inches', 0.0254, {'unit': 'in'}),
+            ('in um', 1e-6, {'unit': 'um'}),
+        ]
+        if all(_drives_its_length(leg) for leg in machine.legs):
+            lengths = np.array([leg.length_at_zero for leg in machine.legs])
     return [
-        *units,
-        PositionUnit('with the opposite sign', -ones, none, {'sign': -1}),
-        PositionUnit('in mm with the opposite sign', -1e-3 * ones, none, {'unit': 'mm', 'sign': -1}),
-        PositionUnit('in cm', 1e-2 * ones, none, {'unit': 'cm'}),
-        PositionUnit('in inches', 0.0254 * ones, none, {'unit': 'in'}),
-        PositionUnit('in um', 1e-6 * ones, none, {'unit': 'um'}),
+        PositionUnit(words, scale * ones, -lengths if 'quantity' in keys else none, keys)
+        for words, scale, keys in table
+        if 'quantity' not in keys or (lengths > 0.0).all()
     ]
 
 

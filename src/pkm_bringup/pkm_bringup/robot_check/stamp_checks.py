@@ -8,9 +8,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding
 
-from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
-from pkm_bringup.robot_check.wiring import Wiring
+from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
 
 #: part of the machine file's rate below which it is reported
 _SLOW = 0.75
