@@ -1,4 +1,4 @@
-"""A machine at rest with closed loops, where simulations start."""
+"""A machine at rest with closed loops, where simulations start; and the inertia that its drives feel there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics import gravity_forces
-from pkm_description.dynamics.open_chain import open_chain_forces
+from pkm_description.dynamics import forward_dynamics, gravity_forces
+from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_mass_matrix
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.closed_legs import body_poses
+from pkm_description.kinematics.closed_legs import body_poses, close_legs
 from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_gravity
 from pkm_description.viewing.posing import Poser
 
 
@@ -95,3 +96,20 @@ def _configuration(
         poses[joint.body.name] = origin, rotation
     by_name = dict(zip(machine.joint_names, positions[0].tolist(), strict=True))
     return RestConfiguration(by_name, forces, poses)
+
+
+def lightest_inertia(machine: Machine) -> float:
+    """Smallest inertia that the drives feel at home, all of them moving together, kg or kg m^2."""
+    weightless = with_gravity(machine, np.zeros(3))
+    if not machine.has_platform:
+        mass, driven = open_chain_mass_matrix(weightless, weightless.home_positions[None])[0], weightless.drive_columns
+        return float(1.0 / np.linalg.inv(mass)[driven, driven].max())
+    position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
+    jacobian = close_legs(weightless, position, rotation).drive_map[0]
+    drives = len(jacobian)
+    accelerations = forward_dynamics(
+        weightless, np.repeat(position, drives, axis=0), np.repeat(rotation, drives, axis=0), np.zeros((drives, 6)),
+        np.eye(drives), friction=False,
+    )  # fmt: skip
+    mobility = accelerations @ jacobian.T
+    return float(1.0 / np.linalg.eigvalsh(0.5 * (mobility + mobility.T))[-1])

@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 from xml.etree.ElementTree import Element, SubElement
 
-import numpy as np
-
-from pkm_description.dynamics import forward_dynamics
-from pkm_description.dynamics.open_chain import open_chain_mass_matrix
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.rest import RestConfiguration
+from pkm_description.export.rest import RestConfiguration, lightest_inertia
 from pkm_description.export.texts import numbers
-from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.machine import Machine, ServoGains
-from pkm_description.machine.machine import ClosureEnd, with_gravity, without_rotors
+from pkm_description.machine.machine import ClosureEnd, without_rotors
 
 #: file and class of the plugin: of Fortress, of all later versions
 _FORTRESS = {'filename': 'ign_ros2_control-system', 'name': 'ign_ros2_control::IgnitionROS2ControlPlugin'}
@@ -122,25 +117,8 @@ def gains_without_rotors(machine: Machine) -> ServoGains:
     """
     if not machine.rotor_inertia.any():
         return machine.servo
-    share = _lightest_inertia(without_rotors(machine)) / _lightest_inertia(machine)
+    share = lightest_inertia(without_rotors(machine)) / lightest_inertia(machine)
     return ServoGains(share * machine.servo.stiffness, share * machine.servo.damping)
-
-
-def _lightest_inertia(machine: Machine) -> float:
-    """Smallest inertia that the drives feel at home, all of them moving together, kg or kg m^2."""
-    weightless = with_gravity(machine, np.zeros(3))
-    if not machine.has_platform:
-        mass, driven = open_chain_mass_matrix(weightless, weightless.home_positions[None])[0], weightless.drive_columns
-        return float(1.0 / np.linalg.inv(mass)[driven, driven].max())
-    position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
-    jacobian = close_legs(weightless, position, rotation).drive_map[0]
-    drives = len(jacobian)
-    accelerations = forward_dynamics(
-        weightless, np.repeat(position, drives, axis=0), np.repeat(rotation, drives, axis=0), np.zeros((drives, 6)),
-        np.eye(drives), friction=False,
-    )  # fmt: skip
-    mobility = accelerations @ jacobian.T
-    return float(1.0 / np.linalg.eigvalsh(0.5 * (mobility + mobility.T))[-1])
 
 
 @dataclass(frozen=True)

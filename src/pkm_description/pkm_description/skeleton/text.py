@@ -13,12 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_yaml
-from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.kinematics import motion_from_drives
+from pkm_description.dynamics import gravity_forces
+from pkm_description.export.rest import lightest_inertia
 from pkm_description.kinematics.closed_legs import admissible_home
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.machine import Machine
-from pkm_description.machine.machine import with_gravity
 from pkm_description.skeleton.kinds import KINDS, Sketch, sizes_of, sketch_of, two_digits
 
 #: least force [N] or torque [N m] of a drive, and how many times the force that holds home it gets
@@ -112,7 +111,7 @@ def _drives(machine: Machine) -> Drives:
     holding = float(np.abs(gravity_forces(machine, *pose)).max())
     kind = machine.actuated_joints[0].kind
     effort = _round_up(max(_LEAST_EFFORT[kind], _RESERVE * holding))
-    damping = two_digits(_SERVO_BANDWIDTH * _lightest(machine))
+    damping = two_digits(_SERVO_BANDWIDTH * lightest_inertia(machine))
     return Drives(effort, two_digits(_STIFFNESS_OVER_DAMPING * damping), damping)
 
 
@@ -120,13 +119,3 @@ def _round_up(value: float) -> float:
     """The next of 1, 2, 5, 10, ... from a value on."""
     decade = 10.0 ** ceil(log10(value))
     return next(step * decade for step in (0.1, 0.2, 0.5, 1.0) if step * decade >= value * (1.0 - 1e-9))
-
-
-def _lightest(machine: Machine) -> float:
-    """Least inertia [kg or kg m^2] that the drives feel at home: least eigenvalue of the mass matrix of the drives."""
-    home, count = machine.home, machine.actuated_count
-    at_home = admissible_home(machine, home).joint_positions[machine.drive_columns]
-    still = np.zeros((count, count))
-    motion = motion_from_drives(machine, np.arange(float(count)), still + at_home, still, np.eye(count))
-    forces = inverse_dynamics(with_gravity(machine, np.zeros(3)), motion, friction=False)
-    return float(np.linalg.eigvalsh(0.5 * (forces + forces.T))[0])
