@@ -36,7 +36,7 @@ FURTHER_MODULES = (
     'pkm_identification.fitting.aliases', 'pkm_identification.fitting.payload',
     'pkm_identification.estimator.least_squares', 'pkm_identification.estimator.interface',
     'pkm_identification.estimator.generalised', 'pkm_identification.estimator.residual_covariance',
-    'pkm_identification.estimator.recursive', 'pkm_identification.estimator.instrumental',
+    'pkm_identification.estimator.recursive',
     'pkm_identification.estimator.maximum_likelihood', 'pkm_identification.estimator.feasible',
     'pkm_identification.estimator.feasible_problem', 'pkm_identification.estimator.base_feasibility',
     'pkm_identification.estimator.constrained', 'pkm_identification.estimator.searches',

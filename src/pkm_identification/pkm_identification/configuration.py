@@ -14,7 +14,7 @@ TERMS = (
     'ripple', 'delay', 'presliding',
 )  # fmt: skip
 PHYSICAL = ('barrier', 'log_cholesky', 'lmi', 'share_out')
-ESTIMATORS = ('gls', 'wls', 'irls', 'iv', 'ls', 'rls')
+ESTIMATORS = ('gls', 'wls', 'irls', 'ls', 'rls')
 MOTION_SOURCES = (
     'low_pass', 'fourier', 'periods', 'savitzky_golay', 'local_regression', 'central_differences', 'estimator',
 )  # fmt: skip
@@ -146,7 +146,7 @@ class EstimatorSettings(Settings):
     method: str = setting(
         'gls',
         "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise by drive;"
-        " 'irls': robust against outliers; 'iv': instrumental variables; 'ls'; 'rls'",
+        " 'irls': robust against outliers; 'ls'; 'rls'",
         choices=ESTIMATORS,
     )
     physical: str = setting(

@@ -1,4 +1,4 @@
-"""The estimators behind one interface: robust, recursive, instrumental variables; settings that are refused."""
+"""The estimators behind one interface: robust, recursive; settings that are refused."""
 
 from __future__ import annotations
 
@@ -25,15 +25,11 @@ def problem(seed: int, samples: int = 300) -> tuple[np.ndarray, np.ndarray]:
     return observation, observation @ TRUTH + NOISE * random.normal(size=(samples, 6))
 
 
-def settings_of(name: str) -> dict[str, object]:
-    return {'delay': 1} if name == 'iv' else {}
-
-
 @pytest.mark.parametrize('name', [name for name in ESTIMATORS if name != 'ml'])
 def test_all_recover_the_truth_and_keep_a_record(name: str) -> None:
     """Noise-free data to 1e-8 (R4-34); errors of noisy data within what the standard deviations say."""
     observation, force = problem(0)
-    estimate = estimator_by_name(name, settings_of(name))
+    estimate = estimator_by_name(name)
     exact = estimate(observation, observation @ TRUTH)
     assert exact.parameters == pytest.approx(TRUTH, rel=1e-8)
     found = estimate(observation, force)
@@ -45,13 +41,13 @@ def test_all_recover_the_truth_and_keep_a_record(name: str) -> None:
     assert found.solver.optimality['gradient'] < 1e-9
 
 
-@pytest.mark.parametrize('name', ['wls', 'irls', 'rls', 'iv'])
+@pytest.mark.parametrize('name', ['wls', 'irls', 'rls'])
 def test_standard_deviations_are_honest(name: str) -> None:
     """Errors in units of their own standard deviation have rms 1 with noise that is correlated in time and shared."""
     observation, _ = problem(1)
     random = np.random.default_rng(2)
     mixing = np.eye(6) + 0.5 * random.normal(size=(6, 6))
-    estimate = estimator_by_name(name, {**settings_of(name), 'correlation_lags': 8})
+    estimate = estimator_by_name(name, {'correlation_lags': 8})
     errors = []
     for _ in range(60):
         noise = lfilter([1.0], [1.0, -0.5], random.normal(size=(350, 6)), axis=0) @ mixing
@@ -138,52 +134,6 @@ def test_recursive_says_when_it_knows_too_little() -> None:
     live.update(np.ones((2, 4)), np.ones(2))
     with pytest.raises(NotExcitedError, match='1 samples do not determine all 4'):
         _ = live.parameters
-
-
-def noisy_columns(seed: int, ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Clean and noisy observation of ten periods of 60 rows, and forces of the clean one."""
-    random = np.random.default_rng(seed)
-    period = lfilter([0.3], [1.0, -0.7], random.normal(size=(110, 6, 4)), axis=0)[50:]
-    clean = np.tile(period, (10, 1, 1)) * [1.0, 30.0, 1e4, 5.0]
-    noisy = clean + ratio * clean.std(axis=(0, 1)) * random.normal(size=clean.shape)
-    return clean, noisy, clean @ EQUAL + NOISE * random.normal(size=clean.shape[:2])
-
-
-def test_instruments_take_the_bias_away() -> None:
-    """Noise of 20 % in the matrix shrinks the parameters of least squares by 4 %, that of instruments not at all.
-
-    Instruments: the neighbouring periods; or the matrix of the commanded motion; or that of a simulation.
-    """
-    errors: dict[str, list[np.ndarray]] = {'wls': [], 'period': [], 'commanded': [], 'simulated': []}
-    for seed in range(20):
-        clean, noisy, force = noisy_columns(seed, 0.2)
-        choices = {
-            'wls': estimator_by_name('wls'),
-            'period': estimator_by_name('iv', {'delay': 60}),
-            'commanded': estimator_by_name('iv', {'instruments': clean}),
-            'simulated': estimator_by_name(
-                'iv', {'instruments': lambda p, clean=clean: clean * (1 + 0.1 * np.tanh(p / EQUAL - 1))}
-            ),
-        }
-        for name, estimate in choices.items():
-            found = estimate(noisy, force)
-            errors[name].append((found.parameters - EQUAL) / (EQUAL if name == 'wls' else found.std))
-    assert np.mean(errors['wls'], axis=0) == pytest.approx(np.full(4, -0.04 / 1.04), abs=0.01)
-    for name in ('period', 'commanded', 'simulated'):
-        assert np.abs(np.mean(errors[name], axis=0)).max() < 4.0 / np.sqrt(20)
-        assert 0.75 < np.sqrt(np.mean(np.square(errors[name]))) < 1.25
-
-
-def test_instruments_that_do_not_follow_are_refused() -> None:
-    clean, noisy, force = noisy_columns(0, 0.1)
-    useless = clean.copy()
-    useless[..., 2] = 0.0
-    with pytest.raises(NotExcitedError, match='do not follow the observation matrix'):
-        estimator_by_name('iv', {'instruments': useless})(noisy, force)
-    with pytest.raises(ConfigurationError, match='give one of them'):
-        estimator_by_name('iv')(noisy, force)
-    with pytest.raises(ConfigurationError, match='half of the rows'):
-        estimator_by_name('iv', {'delay': 301})(noisy, force)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 
 from pkm_identification.estimator.generalised import generalised
-from pkm_identification.estimator.instrumental import instrumental
 from pkm_identification.estimator.least_squares import (
     Estimate,
     SolverRecord,
@@ -184,7 +183,6 @@ _KINDS = {
     'gls': _Kind(generalised, 'generalised least squares, noise per leg and its correlation in time'),
     'irls': _Kind(robust, 'robust: iteratively re-weighted least squares with Huber or Tukey loss'),
     'ml': _Kind(maximum_likelihood, 'maximum likelihood with a noisy, periodic motion'),
-    'iv': _Kind(instrumental, 'instrumental variables: consistent where the observation matrix is noisy'),
     'rls': _Kind(recursive, 'recursive least squares, with or without forgetting'),
 }
 

@@ -80,7 +80,7 @@ class DriveSeries:
         if machine.actuated_count != machine.degrees_of_freedom:
             raise ConfigurationError(
                 f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of '
-                "freedom: their series are not independent; use estimator 'wls' or 'iv'"
+                "freedom: their series are not independent; use estimator 'wls'"
             )
         if self.positions.shape != (len(self.time), machine.actuated_count):
             raise ShapeError('positions', f'({len(self.time)}, {machine.actuated_count})', self.positions.shape)
