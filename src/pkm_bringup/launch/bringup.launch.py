@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
 from pkm_bringup.hardware import (
     ControlFiles,
     chosen_controllers,
@@ -24,7 +22,7 @@ from pkm_bringup.hardware import (
     needed_packages,
     write_control_files,
 )
-from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
+from pkm_bringup.launching import included, listener_arguments, servo_arguments, servo_parameters
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.ros2_control import EFFORTS, HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
@@ -32,8 +30,8 @@ from pkm_description.launching import (
     PLACE_ARGUMENTS,
     check_robot,
     check_robot_argument,
+    declared,
     driver_arguments,
-    handed_on,
     is_installed,
     machine_and_overlay,
     machine_arguments,
@@ -76,6 +74,12 @@ def nodes(context: LaunchContext) -> list[Any]:
         value['leg_controller'], value['leg_controller'] == 'true'
     )
     servo = servo_parameters(context)
+    listeners = []
+    if value['estimation'] == 'true':
+        given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'rviz')
+        listeners.append(included('estimation', *given, viewer='false', state_publisher='false'))
+    if value['identification'] == 'true':
+        listeners.append(included('identification', *DRIVER_ARGUMENTS, 'output'))
     return [
         state_publisher('platform/joint_states', control=files.options),
         *control_node(files),
@@ -83,8 +87,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         *spawner(inactive, files, '--inactive'),
         check_robot(),
         viewer(sensor_parameters()),  # before the launch file below is told to start no second one
-        *([included('estimation', viewer='false', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
-        *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
+        *listeners,
         *([suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), *servo])] if controlled else []),
     ]
 
@@ -125,55 +128,26 @@ def ended_by(node: Node, reason: str, even_well: bool = False) -> RegisterEventH
     return RegisterEventHandler(OnProcessExit(target_action=node, on_exit=react))
 
 
-def included(name: str, **arguments: str) -> IncludeLaunchDescription:
-    """Another launch file of the suite on the same machine."""
-    source = PathJoinSubstitution([FindPackageShare('pkm_bringup'), 'launch', f'{name}.launch.py'])
-    if name == 'estimation':
-        place = {argument: LaunchConfiguration(argument) for argument in PLACE_ARGUMENTS}
-        arguments |= {**place, 'state_publisher': 'false'}
-    return IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(source), launch_arguments={**handed_on(*DRIVER_ARGUMENTS), **arguments}.items()
-    )
-
-
 def arguments() -> list[DeclareLaunchArgument]:
     """Arguments besides those of every launch file."""
     return [
-        DeclareLaunchArgument(
-            'hardware', default_value='mock', choices=list(HARDWARE), description='what drives the machine'
-        ),
-        DeclareLaunchArgument(
-            'plugin',
-            default_value='',
-            description='class of the hardware interface, e.g. my_robot_driver/MySystem; needed for hardware real',
-        ),
-        DeclareLaunchArgument(
-            'hardware_parameters',
-            default_value='',
-            description="of the plugin: 'name=value name=value', or the path of a YAML file",
-        ),
-        DeclareLaunchArgument(
-            'gazebo', default_value='harmonic', description='version of Gazebo, for hardware gz; fortress has own names'
-        ),
-        DeclareLaunchArgument(
-            'controllers',
-            default_value='',
-            description='parameter file of controller_manager and controllers; written for the machine if empty',
-        ),
-        DeclareLaunchArgument(
-            'update_rate', default_value='', description="of the control loop, Hz; that of the machine's legs if empty"
-        ),
-        DeclareLaunchArgument(
-            'controllers_active',
-            default_value='',
-            description='names of the controllers to activate, the others are only loaded; if empty, all but '
-            'joint_trajectory_controller',
-        ),
-        DeclareLaunchArgument(
-            'leg_controller',
-            default_value='auto',
-            choices=['auto', 'true', 'false'],
-            description='node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
+        *declared(
+            hardware=('mock', 'what drives the machine', list(HARDWARE)),
+            plugin=('', 'class of the hardware interface, e.g. my_robot_driver/MySystem; needed for hardware real'),
+            hardware_parameters=('', "of the plugin: 'name=value name=value', or the path of a YAML file"),
+            gazebo=('harmonic', 'version of Gazebo, for hardware gz; fortress has own names'),
+            controllers=('', 'parameter file of controller_manager and controllers; written for the machine if empty'),
+            update_rate=('', "of the control loop, Hz; that of the machine's legs if empty"),
+            controllers_active=(
+                '',
+                'names of the controllers to activate, the others are only loaded; if empty, all but '
+                'joint_trajectory_controller',
+            ),
+            leg_controller=(
+                'auto',
+                'node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
+                ['auto', 'true', 'false'],
+            ),
         ),
         *listener_arguments(),
         check_robot_argument(),

@@ -9,18 +9,14 @@ from pathlib import Path
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument,
-    GroupAction,
-    IncludeLaunchDescription,
     OpaqueFunction,
     Shutdown,
 )
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
+from pkm_bringup.launching import included
 from pkm_description.launching import (
-    MACHINE_ARGUMENTS,
     STANDARD,
-    boolean_argument,
+    declared,
     machine_arguments,
     machine_parameters,
     suite_node,
@@ -49,53 +45,22 @@ def _start(context: LaunchContext) -> list[object]:
         float(text or default)
         for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)
     ]
-    machine = {name: value(name) for name in MACHINE_ARGUMENTS} | {'driver': STANDARD}
-
-    def include(file: str, **arguments: str) -> GroupAction:
-        path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
-        action = IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(path), launch_arguments={**machine, **arguments}.items()
-        )
-        return GroupAction([action])
-
     demo = {
         'output': str(output),
-        'tracking_duration': durations[0],
-        'excitation_duration': durations[1],
-        'validation_duration': durations[2],
-        'payload_duration': durations[3],
+        **{f'{name}_duration': duration for name, duration in zip(_NAMES, durations, strict=True)},
         'progress_period': 2.0 if fast else 5.0,
     }
+    heard = {'driver': STANDARD, 'reliability': 'reliable'}
+    believed = {'overlay': _belief(value), **heard}
     return [
-        include(
-            'simulation.launch.py',
-            viewer='false',
-            start_paused='true',
-            real_time_factor=value('real_time_factor'),
-            seed=value('seed'),
+        included(
+            'simulation', 'real_time_factor', 'seed', 'storage', driver=STANDARD, viewer='false', start_paused='true',
             bag=str(output / 'bag'),
-            storage=value('storage'),
         ),
         # frames of the links are for the eye only, and cost time
-        include(
-            'estimation.launch.py',
-            viewer='false',
-            reliability='reliable',
-            rviz=value('rviz'),
-            state_publisher=value('rviz'),
-        ),
-        include(
-            'identification.launch.py',
-            output=str(output / 'identification'),
-            overlay=_belief(value),
-            reliability='reliable',
-        ),
-        include(
-            'online_identification.launch.py',
-            output=str(output / 'online'),
-            overlay=_belief(value),
-            reliability='reliable',
-        ),
+        included('estimation', viewer='false', rviz=value('rviz'), state_publisher=value('rviz'), **heard),
+        included('identification', output=str(output / 'identification'), **believed),
+        included('online_identification', output=str(output / 'online'), **believed),
         suite_node(
             'pkm_bringup', 'demo', [machine_parameters(), demo], on_exit=Shutdown(reason='the demo has ended')
         ),
@@ -118,40 +83,23 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *machine_arguments(use_sim_time='true'),
-            DeclareLaunchArgument(
-                'output',
-                default_value='',
-                description='directory of this run; default results/demo-<UTC date and time>',
+            *declared(
+                output=('', 'directory of this run; default results/demo-<UTC date and time>'),
+                belief=(
+                    '',
+                    'overlay that only the identification gets, so that it cannot be fed the truth; '
+                    "default: the suite's, wrong on purpose; true: as simulated",
+                ),
+                real_time_factor=('1.0', 'speed of the simulation'),
+                seed=('0', 'seed of the sensor noise'),
+                storage=('mcap', 'format of the bag', ['mcap', 'sqlite3']),
+                fast=('false', 'short motions, for a quick look; limits that need time are not judged'),
+                tracking_duration=('', 's of motion profile 1; default 70'),
+                excitation_duration=('', 's of excitation; default 25'),
+                validation_duration=('', 's of validation; default 20'),
+                payload_duration=('', 's of the motion with a payload; default 20'),
+                rviz=('false', 'show the machine in rviz2, if that is installed'),
             ),
-            DeclareLaunchArgument(
-                'belief',
-                default_value='',
-                description='overlay that only the identification gets, so that it cannot be fed the truth; '
-                "default: the suite's, wrong on purpose; true: as simulated",
-            ),
-            DeclareLaunchArgument(
-                'real_time_factor', default_value='1.0', description='speed of the simulation'
-            ),
-            DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
-            DeclareLaunchArgument(
-                'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
-            ),
-            boolean_argument(
-                'fast', 'false', 'short motions, for a quick look; limits that need time are not judged'
-            ),
-            DeclareLaunchArgument(
-                'tracking_duration', default_value='', description='s of motion profile 1; default 70'
-            ),
-            DeclareLaunchArgument(
-                'excitation_duration', default_value='', description='s of excitation; default 25'
-            ),
-            DeclareLaunchArgument(
-                'validation_duration', default_value='', description='s of validation; default 20'
-            ),
-            DeclareLaunchArgument(
-                'payload_duration', default_value='', description='s of the motion with a payload; default 20'
-            ),
-            boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
             viewer_argument(),
             viewer(machine_parameters()),
             OpaqueFunction(function=_start),

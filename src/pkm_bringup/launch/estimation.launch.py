@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import (
-    boolean_argument,
+    declared,
     driver_arguments,
     machine_arguments,
     machine_parameters,
@@ -31,17 +30,16 @@ def generate_launch_description() -> LaunchDescription:
             *machine_arguments(),
             *place_arguments(),
             *driver_arguments(),
-            DeclareLaunchArgument(
-                'estimator_settings', default_value=settings, description='YAML file with its parameters'
+            *declared(
+                estimator_settings=(settings, 'YAML file with its parameters'),
+                reliability=(
+                    'best_effort',
+                    'of the sensor subscriptions; reliable where no sample may be lost',
+                    ['best_effort', 'reliable'],
+                ),
+                state_publisher=('true', 'publish the frames of all links'),
+                rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
             ),
-            DeclareLaunchArgument(
-                'reliability',
-                default_value='best_effort',
-                choices=['best_effort', 'reliable'],
-                description='of the sensor subscriptions; reliable where no sample may be lost',
-            ),
-            boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
-            boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
             viewer_argument(),
             viewer(sensor_parameters()),
             suite_node(

@@ -32,14 +32,13 @@ from pkm_bringup.gazebo.launch_options import (
     sdf_options,
 )
 from pkm_bringup.hardware import write_control_files
-from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
+from pkm_bringup.launching import included, listener_arguments, servo_arguments, servo_parameters
 from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.ros2_control import EFFORTS, JOINT_STATES, ControlOptions
 from pkm_description.export.sdf_systems import VERSIONS, SdfOptions
 from pkm_description.launching import (
     PLACE_ARGUMENTS,
-    boolean_argument,
-    handed_on,
+    declared,
     is_installed,
     machine_and_overlay,
     machine_arguments,
@@ -104,33 +103,23 @@ def start(context: LaunchContext) -> list[Any]:
         *begin,
         bridge,
         *(
-            _ros2_control(machine, options, directory, value)
+            _ros2_control(machine, options, directory)
             if value['control'] == 'ros2_control'
             else [*_drives(value, servo_parameters(context), world_control), *_listeners(value)]
         ),
     ]
 
 
-def _ros2_control(machine: Machine, options: SdfOptions, directory: Path, value: dict[str, str]) -> list[Any]:
+def _ros2_control(machine: Machine, options: SdfOptions, directory: Path) -> list[Any]:
     """Controllers in Gazebo, and what works on them; the IMU comes over the bridge, with the stamps of its samples."""
     control = ControlOptions('gz', gazebo=options.gazebo)
     controllers = write_control_files(machine, control, directory, frame_prefix=options.frame_prefix).path
     driver = directory / DRIVER_FILE
     driver.write_text(driver_text(machine, options.start), encoding='utf-8')
-    place = {name: LaunchConfiguration(name) for name in PLACE_ARGUMENTS}
-    return [
-        _included(
-            'bringup',
-            hardware='gz',
-            gazebo=options.gazebo,
-            controllers=str(controllers),
-            controllers_active=f'{JOINT_STATES} {EFFORTS}',
-            viewer='false',
-            driver=str(driver),
-            **{name: value[name] for name in ('estimation', 'identification', 'output', 'rviz')},
-            **place,
-        )
-    ]
+    names = (*PLACE_ARGUMENTS, 'estimation', 'identification', 'output', 'rviz')
+    given = {'hardware': 'gz', 'gazebo': options.gazebo, 'viewer': 'false', 'driver': str(driver)}
+    active = f'{JOINT_STATES} {EFFORTS}'
+    return [included('bringup', *names, controllers=str(controllers), controllers_active=active, **given)]
 
 
 def _drives(value: dict[str, str], servo: list[dict[str, Any]], world_control: Any) -> list[Any]:
@@ -152,54 +141,40 @@ def _listeners(value: dict[str, str]) -> list[Any]:
     """What reads the machine's sensors, which gazebo_drives publishes in the suite's convention."""
     listeners = []
     if value['estimation'] == 'true':
-        place = {name: LaunchConfiguration(name) for name in PLACE_ARGUMENTS}
-        listeners.append(_included('estimation', viewer='false', rviz=value['rviz'], driver=STANDARD, **place))
+        listeners.append(included('estimation', *PLACE_ARGUMENTS, 'rviz', viewer='false', driver=STANDARD))
     if value['identification'] == 'true':
-        listeners.append(_included('identification', output=value['output'], driver=STANDARD))
+        listeners.append(included('identification', 'output', driver=STANDARD))
     return listeners
-
-
-def _included(name: str, **given: Any) -> IncludeLaunchDescription:
-    """Another launch file of the suite on the same machine."""
-    source = str(Path(get_package_share_directory('pkm_bringup'), 'launch', f'{name}.launch.py'))
-    return IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(source), launch_arguments={**handed_on(), **given}.items()
-    )
 
 
 def arguments() -> list[DeclareLaunchArgument]:
     """Arguments besides those of every launch file."""
-    coordinates = [
-        DeclareLaunchArgument(
-            name, default_value='0.0', description=f'start of the platform from home, {"m" if name in "xyz" else "rad"}'
-        )
-        for name in COORDINATES
-    ]
+    coordinates = {
+        name: ('0.0', f'start of the platform from home, {"m" if name in "xyz" else "rad"}') for name in COORDINATES
+    }
     return [
-        DeclareLaunchArgument(
-            'gazebo_version',
-            default_value='auto',
-            choices=['auto', *VERSIONS],
-            description='release of Gazebo; auto: the one for which the installed ros_gz was built',
+        *declared(
+            gazebo_version=(
+                'auto', 'release of Gazebo; auto: the one for which the installed ros_gz was built', ['auto', *VERSIONS]
+            ),
+            control=('effort', 'what drives the machine, see above', list(CONTROLS)),
+            **coordinates,
+            time_step=('0.001', 'of the physics, s'),
+            loop=(
+                'detachable',
+                'how loops are closed; native: engines refuse it up to gz-physics 9',
+                ['detachable', 'native'],
+            ),
+            world_name=('pkm_world', 'name of the world'),
+            start_gazebo=('true', 'start a server; false: add the machine to the world that runs'),
         ),
-        DeclareLaunchArgument(
-            'control', default_value='effort', choices=list(CONTROLS), description='what drives the machine, see above'
-        ),
-        *coordinates,
-        DeclareLaunchArgument('time_step', default_value='0.001', description='of the physics, s'),
-        DeclareLaunchArgument(
-            'loop', default_value='detachable', choices=['detachable', 'native'],
-            description='how loops are closed; native: engines refuse it up to gz-physics 9',
-        ),
-        DeclareLaunchArgument('world_name', default_value='pkm_world', description='name of the world'),
-        boolean_argument('start_gazebo', 'true', 'start a server; false: add the machine to the world that runs'),
         publish_clock_argument(),
-        boolean_argument('gui', 'false', "start Gazebo's window, too"),
-        DeclareLaunchArgument('verbosity', default_value='2', description='of the messages of Gazebo, 0 to 4'),
-        boolean_argument('noise', 'true', 'noise of the leg sensors as in the machine file; the IMU always has it'),
-        DeclareLaunchArgument('seed', default_value='0', description='seed of that noise'),
-        DeclareLaunchArgument(
-            'directory', default_value='', description='where to keep the files for Gazebo and the bridge'
+        *declared(
+            gui=('false', "start Gazebo's window, too"),
+            verbosity=('2', 'of the messages of Gazebo, 0 to 4'),
+            noise=('true', 'noise of the leg sensors as in the machine file; the IMU always has it'),
+            seed=('0', 'seed of that noise'),
+            directory=('', 'where to keep the files for Gazebo and the bridge'),
         ),
         *listener_arguments(),
         viewer_argument(),

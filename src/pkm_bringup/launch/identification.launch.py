@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import (
+    declared,
     driver_arguments,
     machine_arguments,
     number,
@@ -39,22 +40,15 @@ def generate_launch_description() -> LaunchDescription:
         [
             *machine_arguments(),
             *driver_arguments(),
-            DeclareLaunchArgument(
-                'identification_settings', default_value=settings, description='YAML file with its parameters'
-            ),
-            DeclareLaunchArgument(
-                'output',
-                default_value='',
-                description='directory for report, overlay and numbers; ~/.ros if empty',
-            ),
-            DeclareLaunchArgument(
-                'reliability',
-                default_value='best_effort',
-                choices=['best_effort', 'reliable'],
-                description='of the subscriptions; reliable where no sample may be lost',
-            ),
-            DeclareLaunchArgument(
-                'longest_recording', default_value='600.0', description='longer recordings are cut, s'
+            *declared(
+                identification_settings=(settings, 'YAML file with its parameters'),
+                output=('', 'directory for report, overlay and numbers; ~/.ros if empty'),
+                reliability=(
+                    'best_effort',
+                    'of the subscriptions; reliable where no sample may be lost',
+                    ['best_effort', 'reliable'],
+                ),
+                longest_recording=('600.0', 'longer recordings are cut, s'),
             ),
             *window_arguments(),
             OpaqueFunction(function=_nodes),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
 from pkm_description.launching import (
+    declared,
     driver_arguments,
     machine_arguments,
     sensor_parameters,
@@ -19,14 +19,11 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         *machine_arguments(),
         *driver_arguments(),
-        DeclareLaunchArgument(
-            'output', default_value='', description='directory for what ~/save writes; ~/.ros if empty'
-        ),
-        DeclareLaunchArgument(
-            'reliability',
-            default_value='best_effort',
-            choices=['best_effort', 'reliable'],
-            description='of the subscription; reliable where no sample may be lost',
+        *declared(
+            output=('', 'directory for what ~/save writes; ~/.ros if empty'),
+            reliability=(
+                'best_effort', 'of the subscription; reliable where no sample may be lost', ['best_effort', 'reliable']
+            ),
         ),
         suite_node('pkm_identification', 'online_identification', [sensor_parameters(), parameters]),
     ])

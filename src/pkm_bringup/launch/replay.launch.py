@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction, Shutdown
-from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
+from pkm_bringup.launching import included
 from pkm_description.launching import (
     DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,
-    boolean_argument,
+    declared,
     driver_arguments,
-    handed_on,
     input_topics,
     machine_arguments,
     number,
@@ -59,9 +56,8 @@ def _start(context: LaunchContext) -> list[Any]:
         listeners += [f'{joints} estimator', f'{imu} estimator']
         computed += COMPUTED['estimation']
         results.append('platform/odometry')
-        view = {name: value(name) for name in ('rviz', 'state_publisher')}
-        given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'estimator_settings')
-        actions.append(_included('estimation.launch.py', *given, reliability='reliable', viewer='false', **view))
+        given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'estimator_settings', 'rviz', 'state_publisher')
+        actions.append(included('estimation', *given, reliability='reliable', viewer='false'))
     if value('baseline') == 'true':
         listeners.append(f'{joints} baseline')
         computed += COMPUTED['baseline']
@@ -75,8 +71,8 @@ def _start(context: LaunchContext) -> list[Any]:
         listeners.append(f'{joints} identification')
         services = ['identification/identify', 'identification/save']
         actions.append(
-            _included(
-                'identification.launch.py',
+            included(
+                'identification',
                 *DRIVER_ARGUMENTS,
                 'output',
                 'validation',
@@ -104,14 +100,6 @@ def _check(value: Callable[[str], str], namespace: str, player: Node) -> Node:
         if value(name):
             words += [f'--{name.replace("_", "-")}', value(name)]
     return suite_node('pkm_bringup', 'check_robot', [], arguments=words, on_exit=[player])
-
-
-def _included(file: str, *names: str, **arguments: str) -> GroupAction:
-    """Another launch file with this one's arguments ``names``, and with ``arguments``."""
-    path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
-    given = {**handed_on(*names), **arguments}
-    source = PythonLaunchDescriptionSource(path)
-    return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
 
 
 def _player(
@@ -144,32 +132,26 @@ def generate_launch_description() -> LaunchDescription:
             *place_arguments(),
             *driver_arguments(),
             DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
-            DeclareLaunchArgument(
-                'bag_namespace',
-                default_value='',
-                description="namespace of the recorded topics, / for none; empty: the launch's namespace",
+            *declared(
+                bag_namespace=('', "namespace of the recorded topics, / for none; empty: the launch's namespace"),
+                rate=('1.0', 'speed, 1 is as recorded'),
+                start_offset=('0.0', 's to skip at the beginning'),
+                loop=('false', 'start again at the end'),
             ),
-            DeclareLaunchArgument('rate', default_value='1.0', description='speed, 1 is as recorded'),
-            DeclareLaunchArgument(
-                'start_offset', default_value='0.0', description='s to skip at the beginning'
-            ),
-            boolean_argument('loop', 'false', 'start again at the end'),
             publish_clock_argument(),
-            boolean_argument('estimation', 'true', 'run the estimator on it; false: play the recorded estimates'),
-            DeclareLaunchArgument(
-                'estimator_settings', default_value=settings, description='YAML file with parameters of the estimator'
+            *declared(
+                estimation=('true', 'run the estimator on it; false: play the recorded estimates'),
+                estimator_settings=(settings, 'YAML file with parameters of the estimator'),
+                baseline=('false', 'run the node baseline, which needs no IMU, on it'),
+                check_robot=('false', 'first say what is wrong with the recorded streams'),
+                identification=('false', 'identify at the end of the bag; see excitation, validation'),
             ),
-            boolean_argument('baseline', 'false', 'run the node baseline, which needs no IMU, on it'),
-            boolean_argument('check_robot', 'false', 'first say what is wrong with the recorded streams'),
-            boolean_argument('identification', 'false', 'identify at the end of the bag; see excitation, validation'),
             *window_arguments(),
-            DeclareLaunchArgument(
-                'output', default_value='', description='directory for the identification; ~/.ros if empty'
-            ),
-            boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
-            boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
-            DeclareLaunchArgument(
-                'record', default_value='', description='directory of a new bag with the new estimates'
+            *declared(
+                output=('', 'directory for the identification; ~/.ros if empty'),
+                state_publisher=('true', 'publish the frames of all links'),
+                rviz=('false', 'show the machine in rviz2, if that is installed'),
+                record=('', 'directory of a new bag with the new estimates'),
             ),
             viewer_argument(),
             viewer(sensor_parameters()),  # before the launch files below are told to start no second one

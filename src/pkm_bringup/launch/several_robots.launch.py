@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument,
     GroupAction,
-    IncludeLaunchDescription,
     OpaqueFunction,
     SetLaunchConfiguration,
 )
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
+from pkm_bringup.launching import included
 from pkm_description.errors import ConfigurationError
 from pkm_description.launching import (
-    boolean_argument,
+    declared,
     machine_parameters,
     rviz_of_robots,
     suite_node,
@@ -76,27 +73,22 @@ def _start(context: LaunchContext) -> list[Any]:
 def _robot(value: Callable[[str], str], name: str, machine: str, place: str, owner: bool) -> GroupAction:
     """Simulator, estimator, identification and frames of one robot; ``owner`` sets the time."""
     own = {
-        'machine': '', 'machine_file': machine, 'namespace': name, 'frame_prefix': f'{name}/',
+        'machine': '', 'machine_file': machine, 'overlay': '', 'namespace': name, 'frame_prefix': f'{name}/',
         'use_sim_time': value('use_sim_time'),
     }  # fmt: skip
 
-    def include(file: str, **arguments: str) -> GroupAction:
-        source = PythonLaunchDescriptionSource(str(Path(get_package_share_directory('pkm_bringup'), 'launch', file)))
-        return GroupAction([IncludeLaunchDescription(source, launch_arguments={**own, **arguments}.items())])
-
     actions: list[Any] = [SetLaunchConfiguration(argument, text) for argument, text in own.items()]
-    actions += [SetLaunchConfiguration('overlay', '')]
     actions.append(
-        include(
-            'simulation.launch.py',
+        included(
+            'simulation',
             bag='',  # one for all of them; an included file would take this one's argument of the same name
             publish_clock='true' if owner else 'false',
             **{name: value(name) for name in ('real_time_factor', 'seed', 'start_paused', 'motion', 'motion_duration')},
         )
     )
     actions.append(
-        include(
-            'estimation.launch.py',
+        included(
+            'estimation',
             base_pose=place,
             world_frame=WORLD,
             rviz='false',
@@ -106,7 +98,7 @@ def _robot(value: Callable[[str], str], name: str, machine: str, place: str, own
     )
     if value('identification') == 'true':
         output = str(Path(value('output') or '~/.ros/pkm_identification').expanduser() / name)
-        actions.append(include('identification.launch.py', output=output, reliability=value('reliability')))
+        actions.append(included('identification', output=output, reliability=value('reliability')))
     if value('rviz') == 'true':
         remappings = [('joint_states', 'platform/joint_states')]
         actions.append(
@@ -119,40 +111,30 @@ def generate_launch_description() -> LaunchDescription:
     """Start the robots."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
-                'robots',
-                default_value='left:srs right:palida',
-                description='name:machine of each, with spaces between; a machine is a name or the path of a file',
+            *declared(
+                robots=(
+                    'left:srs right:palida',
+                    'name:machine of each, with spaces between; a machine is a name or the path of a file',
+                ),
+                spacing=('', 'm from machine to machine, along y; empty: by their size'),
+                use_sim_time=('true', 'take the time from /clock'),
+                real_time_factor=('1.0', 'speed of the first, which the others follow'),
+                seed=('0', 'seed of the sensor noise'),
+                start_paused=('false', 'wait until the service NAME/simulator/start of each is called'),
+                motion=('none', 'motion that each plays once'),
+                motion_duration=('60.0', 'its duration, s'),
+                reliability=(
+                    'best_effort',
+                    'of the sensor subscriptions; reliable where no sample may be lost',
+                    ['best_effort', 'reliable'],
+                ),
+                identification=('false', 'run an identification node for each'),
+                output=('', 'directory for the identifications; ~/.ros if empty'),
+                bag=('', 'directory of one bag with all robots; none if empty'),
+                storage=('mcap', 'format of the bag', ['mcap', 'sqlite3']),
+                state_publisher=('true', 'publish the frames of all links'),
+                rviz=('false', 'show all machines in one rviz2, if that is installed'),
             ),
-            DeclareLaunchArgument(
-                'spacing', default_value='', description='m from machine to machine, along y; empty: by their size'
-            ),
-            boolean_argument('use_sim_time', 'true', 'take the time from /clock'),
-            DeclareLaunchArgument(
-                'real_time_factor', default_value='1.0', description='speed of the first, which the others follow'
-            ),
-            DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
-            boolean_argument('start_paused', 'false', 'wait until the service NAME/simulator/start of each is called'),
-            DeclareLaunchArgument('motion', default_value='none', description='motion that each plays once'),
-            DeclareLaunchArgument('motion_duration', default_value='60.0', description='its duration, s'),
-            DeclareLaunchArgument(
-                'reliability',
-                default_value='best_effort',
-                choices=['best_effort', 'reliable'],
-                description='of the sensor subscriptions; reliable where no sample may be lost',
-            ),
-            boolean_argument('identification', 'false', 'run an identification node for each'),
-            DeclareLaunchArgument(
-                'output', default_value='', description='directory for the identifications; ~/.ros if empty'
-            ),
-            DeclareLaunchArgument(
-                'bag', default_value='', description='directory of one bag with all robots; none if empty'
-            ),
-            DeclareLaunchArgument(
-                'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
-            ),
-            boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
-            boolean_argument('rviz', 'false', 'show all machines in one rviz2, if that is installed'),
             OpaqueFunction(function=_start),
         ]
     )

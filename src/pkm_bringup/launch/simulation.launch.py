@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch.conditions import UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
 from pkm_bringup.launching import servo_arguments, servo_parameters
 from pkm_description.launching import (
-    boolean_argument,
+    declared,
     driver_arguments,
     machine_arguments,
     machine_parameters,
@@ -53,27 +53,20 @@ def generate_launch_description() -> LaunchDescription:
             *driver_arguments(),
             publish_clock_argument(),
             *servo_arguments(),
-            DeclareLaunchArgument(
-                'real_time_factor', default_value='1.0', description='speed; 0 is as fast as possible'
-            ),
-            DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
-            boolean_argument('noise', 'true', 'noise and bias of the sensors as in the machine file'),
-            boolean_argument('start_paused', 'false', 'wait at t = 0 until the service ~/start is called'),
-            DeclareLaunchArgument(
-                'controller',
-                default_value='platform_reference',
-                choices=['platform_reference', 'effort'],
-                description="platform_reference: the simulator's own servo; effort: node leg_controller",
-            ),
-            DeclareLaunchArgument(
-                'motion', default_value='none', choices=PROFILES, description='motion to play once'
-            ),
-            DeclareLaunchArgument('motion_duration', default_value='60.0', description='its duration, s'),
-            DeclareLaunchArgument(
-                'bag', default_value='', description='directory of a bag to record; none if empty'
-            ),
-            DeclareLaunchArgument(
-                'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
+            *declared(
+                real_time_factor=('1.0', 'speed; 0 is as fast as possible'),
+                seed=('0', 'seed of the sensor noise'),
+                noise=('true', 'noise and bias of the sensors as in the machine file'),
+                start_paused=('false', 'wait at t = 0 until the service ~/start is called'),
+                controller=(
+                    'platform_reference',
+                    "platform_reference: the simulator's own servo; effort: node leg_controller",
+                    ['platform_reference', 'effort'],
+                ),
+                motion=('none', 'motion to play once', PROFILES),
+                motion_duration=('60.0', 'its duration, s'),
+                bag=('', 'directory of a bag to record; none if empty'),
+                storage=('mcap', 'format of the bag', ['mcap', 'sqlite3']),
             ),
             viewer_argument(),
             viewer(sensor_parameters()),

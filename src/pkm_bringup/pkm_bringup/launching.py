@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
+from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from pkm_description.errors import ConfigurationError
-from pkm_description.launching import boolean_argument
+from pkm_description.launching import declared, handed_on
 from pkm_description.settings import default_of
 
 from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
@@ -20,13 +23,27 @@ _FIELDS = (*fields(ServoSettings), *fields(BeliefSettings))
 def listener_arguments() -> list[DeclareLaunchArgument]:
     """What listens to the machine: estimator, identification, rviz."""
     return [
-        boolean_argument('estimation', 'true', 'run the estimator'),
-        boolean_argument('identification', 'false', 'run the identification node'),
-        DeclareLaunchArgument(
-            'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
+        *declared(
+            estimation=('true', 'run the estimator'),
+            identification=('false', 'run the identification node'),
+            output=('', 'directory for the results of identification; ~/.ros if empty'),
+            rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
         ),
-        boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
     ]
+
+
+def included(name: str, *names: str, **arguments: Any) -> GroupAction:
+    """Another launch file of this package on the same machine, in a scope of its own.
+
+    Parameters
+    ----------
+    name : of the launch file
+    names : arguments of this launch that it gets besides those of the machine
+    arguments : others, with their values
+    """
+    path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', f'{name}.launch.py'))
+    source, given = PythonLaunchDescriptionSource(path), {**handed_on(*names), **arguments}
+    return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
 
 
 def servo_arguments() -> list[DeclareLaunchArgument]:

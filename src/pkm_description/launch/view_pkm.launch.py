@@ -13,7 +13,7 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.conditions import IfCondition, UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from pkm_description.launching import (
-    boolean_argument,
+    declared,
     is_installed,
     machine_and_overlay,
     machine_arguments,
@@ -71,13 +71,11 @@ def generate_launch_description() -> LaunchDescription:
         [
             *machine_arguments(),
             *place_arguments(),
-            DeclareLaunchArgument(
-                'rviz', default_value='auto', choices=['auto', 'true', 'false'], description='start rviz'
+            *declared(
+                rviz=('auto', 'start rviz', ['auto', 'true', 'false']),
+                gui=('auto', 'window with sliders', ['auto', 'true', 'false']),
+                forces=('true', 'arrows of the static drive forces'),
             ),
-            DeclareLaunchArgument(
-                'gui', default_value='auto', choices=['auto', 'true', 'false'], description='window with sliders'
-            ),
-            boolean_argument('forces', 'true', 'arrows of the static drive forces'),
             *(
                 DeclareLaunchArgument(name, default_value='0.0', description=f'platform {name} from home, m or rad')
                 for name in COORDINATES

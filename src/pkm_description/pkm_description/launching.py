@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +59,21 @@ _WINDOWS = {
 MACHINE_ARGUMENTS, DRIVER_ARGUMENTS, PLACE_ARGUMENTS = (*_MACHINE, 'use_sim_time'), tuple(_DRIVER), tuple(_PLACE)
 
 
-def _declared(arguments: Mapping[str, tuple[str, str]]) -> list[DeclareLaunchArgument]:
-    return [
-        DeclareLaunchArgument(name, default_value=default, description=description)
-        for name, (default, description) in arguments.items()
-    ]
+def declared(**arguments: Sequence[Any]) -> list[DeclareLaunchArgument]:
+    """Declare arguments by name: default, meaning and, if there are only some, choices.
 
-
-def boolean_argument(name: str, default: str, description: str) -> DeclareLaunchArgument:
-    """Declare an argument that is ``true`` or ``false``."""
-    return DeclareLaunchArgument(name, default_value=default, description=description, choices=['true', 'false'])
+    What is ``true`` or ``false`` by default takes nothing else.
+    """
+    found = []
+    for name, (default, description, *choices) in arguments.items():
+        allowed = ['true', 'false'] if default in ('true', 'false') else choices[0] if choices else None
+        found.append(DeclareLaunchArgument(name, default_value=default, description=description, choices=allowed))
+    return found
 
 
 def machine_arguments(use_sim_time: str = 'false') -> list[DeclareLaunchArgument]:
     """Arguments that every launch file of the suite has: :data:`MACHINE_ARGUMENTS`."""
-    return [*_declared(_MACHINE), boolean_argument('use_sim_time', use_sim_time, 'take the time from /clock')]
+    return declared(**_MACHINE, use_sim_time=(use_sim_time, 'take the time from /clock'))
 
 
 def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
@@ -82,24 +82,23 @@ def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
     ``driver`` is the default: :data:`STANDARD` where what the launch file starts publishes in the suite's convention,
     whatever driver the machine file has.
     """
-    return _declared({**_DRIVER, 'driver': (driver, _DRIVER['driver'][1])})
+    return declared(**{**_DRIVER, 'driver': (driver, _DRIVER['driver'][1])})
 
 
 def place_arguments() -> list[DeclareLaunchArgument]:
     """Arguments of launch files that start :func:`state_publisher`: :data:`PLACE_ARGUMENTS`."""
-    return _declared(_PLACE)
+    return declared(**_PLACE)
 
 
 def publish_clock_argument() -> DeclareLaunchArgument:
     """Argument of launch files that set the time: one of all programs may."""
-    return boolean_argument(
-        'publish_clock', 'true', 'set the time on /clock; false for all but one of several simulators and players'
-    )
+    meaning = 'set the time on /clock; false for all but one of several simulators and players'
+    return declared(publish_clock=('true', meaning))[0]
 
 
 def window_arguments() -> list[DeclareLaunchArgument]:
     """Arguments that say which seconds of a stream are for identification and which for validation."""
-    return _declared(_WINDOWS)
+    return declared(**_WINDOWS)
 
 
 def handed_on(*names: str) -> dict[str, LaunchConfiguration]:
@@ -157,7 +156,7 @@ def suite_node(package: str, executable: str, parameters: list[Any], **options: 
 
 def viewer_argument() -> DeclareLaunchArgument:
     """Argument of launch files that have :func:`viewer`."""
-    return boolean_argument('viewer', 'false', 'show the robot in a browser: the node prints the address')
+    return declared(viewer=('false', 'show the robot in a browser: the node prints the address'))[0]
 
 
 def viewer(parameters: dict[str, Any]) -> Node:
@@ -168,7 +167,7 @@ def viewer(parameters: dict[str, Any]) -> Node:
 
 def check_robot_argument() -> DeclareLaunchArgument:
     """Argument of launch files that have :func:`check_robot`."""
-    return boolean_argument('check_robot', 'false', 'say after 10 s of messages what is wrong with the wiring')
+    return declared(check_robot=('false', 'say after 10 s of messages what is wrong with the wiring'))[0]
 
 
 def check_robot() -> Node:
