@@ -91,14 +91,14 @@ _TAKING_PART = {
         'recording', 'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
-        'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
+        'control', 'faults', 'feedforward', 'hydraulic', 'link_shapes', 'recorded_ends', 'recording', 'safe_stop',
         'sensor_models', 'servo_edges', 'servo_parts',
     ),
     DESCRIPTION: (
         'c_code', 'closing_legs', 'closure_rows', 'controllers', 'export_numbers', 'export_round_trip',
         'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files', 'graph_files', 'graph_kinematics',
-        'leg_branches', 'leg_lengths', 'leg_motion', 'link_shapes', 'mjcf', 'overlay', 'rods', 'ros2_control',
-        'sdf', 'sdf_names', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
+        'leg_branches', 'leg_lengths', 'leg_motion', 'mjcf', 'overlay', 'rods', 'ros2_control',
+        'sdf', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
     ),
 }  # fmt: skip
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from pkm_bringup.viewer.link_shapes import LinkPoses
 from pkm_bringup.viewer.moment import ForceColors
 from pkm_description.arrays import Array
-from pkm_description.export.link_shapes import LinkPoses
 from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate

@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
+from pkm_bringup.viewer.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_description.arrays import Array
-from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Leg, Machine
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
 from scipy.spatial.transform import Rotation
 
+from pkm_bringup.viewer.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_bringup.viewer.moment import BodyPose, ForceColors, Moment
 
 #: standard deviations of the ellipsoid's half axes

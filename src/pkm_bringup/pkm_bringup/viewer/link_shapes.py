@@ -7,8 +7,6 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from scipy.spatial.transform import Rotation
-
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, ring
 from pkm_description.export.urdf import urdf_text
@@ -16,6 +14,7 @@ from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Machine
+from scipy.spatial.transform import Rotation
 
 #: least radius of bars and balls, as a part of the machine's size: thinner ones are hard to see
 _LEAST_RADIUS = 0.006
