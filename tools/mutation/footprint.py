@@ -30,30 +30,17 @@ class Recorder:
         self._watch_kernels()
 
     def _watch_kernels(self) -> None:
-        from pkm_description.kernels import compiler, jit
+        from pkm_description.kernels.jit import Kernel
 
-        call, entry = jit.Kernel.__call__, compiler.entry
+        call = Kernel.__call__
 
-        def note(kernel: Any) -> None:
+        def noted_call(kernel: Any, *args: Any) -> Any:
             if self._contexts:
                 name = f'{kernel.__module__}.{kernel.__qualname__}'
                 self._kernels.setdefault(self._contexts[-1], set()).add(name)
+            return call(kernel, *args)
 
-        def noted_call(self: Any, *args: Any) -> Any:
-            note(self)
-            return call(self, *args)
-
-        def noted_entry(kernel: Any, structures: tuple[Any, ...], numbers: int) -> Any:
-            compiled = entry(kernel, structures, numbers)
-
-            def noted(*args: Any) -> Any:
-                note(kernel)
-                return compiled(*args)
-
-            return noted
-
-        jit.Kernel.__call__ = noted_call  # type: ignore[method-assign]
-        compiler.entry = noted_entry
+        Kernel.__call__ = noted_call  # type: ignore[method-assign, assignment]
 
     @contextmanager
     def context(self, name: str) -> Iterator[None]:

@@ -7,7 +7,6 @@ constants are exchanged wherever a module holds them by this name. Nothing is im
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 from types import FunctionType, ModuleType
 from typing import Any
@@ -119,19 +118,8 @@ def compile_anew(kernels: set[str]) -> None:
     """
     from pkm_description.kernels.jit import Kernel
 
-    cache: Any = importlib.import_module('pkm_description.kernels.cache').KernelCache
-    load, save = cache.load_overload, cache.save_overload
-
-    def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
-        return None if self._function in kernels else load(self, sig, target_context)
-
-    def save_overload(self: Any, sig: Any, data: Any) -> None:
-        if self._function not in kernels:
-            save(self, sig, data)
-
-    cache.load_overload, cache.save_overload = load_overload, save_overload
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType) and '.kernels' in module.__name__:
             for value in list(vars(module).values()):
                 if isinstance(value, Kernel) and f'{value.__module__}.{value.py_func.__qualname__}' in kernels:
-                    value._for_python = value._for_kernels = None
+                    value.called, value.is_kept = None, False

@@ -80,7 +80,7 @@ from pathlib import Path
 print(f'numpy=={metadata.version("numpy")}')
 for file in sys.argv[1:]:
     # with the marker (python_version) that may follow
-    for name, pin in re.findall(r'^([\w.-]+)(==[^#\n]+)', Path(file).read_text(), re.MULTILINE):
+    for name, pin in re.findall(r'^([\w.-]+)([=>]=[^#\n]+)', Path(file).read_text(), re.MULTILINE):
         try:
             metadata.version(name)  # what the system has is good
         except metadata.PackageNotFoundError:

@@ -69,7 +69,7 @@ start_kernels() {
     (
         trap interrupted INT TERM
         setup_log=$root/log/setup_of_kernels.log
-        step 'compiling the kernels, two minutes or three' compile_kernels
+        step 'compiling the kernels, three minutes or four' compile_kernels
         mkdir -p "$kept" "$root/install"
         echo "$wanted" >"$stamp"
     ) &

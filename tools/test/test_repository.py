@@ -51,9 +51,9 @@ def test_every_distribution_of_the_readme_is_tested() -> None:
 
 @pytest.mark.parametrize('file', ['.github/workflows/industrial_ci.yml', '.devcontainer/Dockerfile'])
 def test_containers_take_what_has_no_rosdep_key_from_the_requirements(file: str) -> None:
-    (names,) = re.findall(r"grep -h?E '\^\((.*)\)=='", (ROOT / file).read_text())
+    (names,) = re.findall(r"grep -h?E '\^\((.*)\)\[=>\]='", (ROOT / file).read_text())
     text = (ROOT / 'requirements.txt').read_text().partition('without a rosdep key')[2]
-    assert names.split('|') == re.findall(r'^([\w-]+)==', text, flags=re.MULTILINE)
+    assert names.split('|') == re.findall(r'^([\w-]+)[=>]=', text, flags=re.MULTILINE)
 
 
 def test_devcontainer_builds_the_dockerfile_beside_it() -> None:

@@ -28,7 +28,7 @@ for package in ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_
                 for value in vars(importlib.import_module(module.name)).values():
                     if isinstance(value, Kernel):
                         seen += 1
-                        if value._for_python is None:
+                        if value.called is None:
                             missing.add(value.__name__)
 print(json.dumps([seen, sorted(missing)]))
 """

@@ -4,7 +4,6 @@ import ast
 import importlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
-from pkm_description.kernels import cache, sources
-from pkm_description.kernels.jit import COMPILED, kernel, structure
+from pkm_description.kernels import jit
+from pkm_description.kernels.jit import COMPILED, kernel, package_of, structure
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason='NUMBA_DISABLE_JIT: nothing is compiled')
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,8 +35,8 @@ def scaled(value):
 CHILD = """
 import json
 from lower.kernels.high import scaled
-from pkm_description.kernels import cache
-print(json.dumps([{calls}, sorted(cache.compiled), sorted(cache.loaded)]))
+from pkm_description.kernels.jit import compiled_kernels
+print(json.dumps([{calls}, sorted(compiled_kernels())]))
 """
 
 
@@ -69,11 +68,11 @@ def start(folder, calls='scaled(10.0)', **environment):
 
 
 def finish(process):
-    """Results of its calls, names of what it compiled and loaded, its messages."""
+    """Results of its calls, names of what it compiled, its messages."""
     out, err = process.communicate(timeout=150)
     assert process.returncode == 0, err
-    *results, compiled, loaded = json.loads(out)
-    return results, compiled, loaded, err
+    *results, compiled = json.loads(out)
+    return results, compiled, err
 
 
 @pytest.fixture
@@ -88,109 +87,83 @@ def run(tmp_path, monkeypatch, capsys):
         for name in [name for name in sys.modules if name.partition('.')[0] in {'lower', 'upper'}]:
             del sys.modules[name]
         importlib.invalidate_caches()
-        for function in (sources.digest_at_import, cache.folders_of):
+        for function in (jit.sources_digest, jit.cache_folder):
             function.cache_clear()
 
     def call(package='lower', between=lambda: None, boundscheck=None, chosen=''):
         forget()
         with monkeypatch.context() as changed:
-            changed.setattr(cache, 'compiled', [])
-            changed.setattr(cache, 'loaded', [])
-            changed.setattr(cache, '_said', set())
+            changed.setattr(jit, '_kernels', [])
             changed.setattr(numba.config, 'BOUNDSCHECK', boundscheck)
             if chosen:
                 changed.setenv('NUMBA_CACHE_DIR', chosen)
             scaled = importlib.import_module(f'{package}.kernels.high').scaled
             between()
-            return [scaled(10.0)], sorted(cache.compiled), sorted(cache.loaded), capsys.readouterr().err
+            return [scaled(10.0)], sorted(jit.compiled_kernels()), capsys.readouterr().err
 
     yield call
     forget()
 
 
-def files(folder):
-    return {path: path.stat().st_mtime_ns for path in folder.rglob('*') if path.is_file()}
+def compiled_below(folder):
+    return sorted(path.name.split('-')[0] for path in folder.rglob('*.nbc'))
 
 
-#: what Python calls; the code of `factor` is inside
-ENTRY = ['lower.kernels.high.scaled']
+BOTH = ['factor', 'scaled']
 
 
 def test_second_process_compiles_nothing_and_says_nothing(folder, run):
-    results, compiled, loaded, messages = run()
-    assert (results, compiled, loaded) == ([20.0], ENTRY, [])
-    assert messages.count('\n') == 1 and 'compiling the kernels of lower: this was not done yet' in messages
-    before = files(folder)
-    assert len(before) == 5 and not (folder / 'user').exists()
-    # as in an installation that is read-only: nothing is written
-    home = str(folder / 'site/lower/kernels/__pycache__/compiled')
-    for path, _, _ in os.walk(home):
-        os.chmod(path, 0o555)
-    assert run(chosen='/proc/nowhere') == ([20.0], [], ENTRY, '')
-    assert files(folder) == before
+    results, compiled, messages = run()
+    assert (results, compiled) == ([20.0], BOTH)
+    assert messages.count('\n') == 1 and 'compiling kernels' in messages
+    assert compiled_below(folder / 'site') == ['high.scaled', 'low.factor'] and not (folder / 'user').exists()
+    assert run() == ([20.0], [], '')
+    assert finish(start(folder)) == ([20.0], [], '')
 
 
-@pytest.mark.parametrize('moved', [False, True], ids=['same folder', 'installed anew'])
-def test_caller_follows_change_in_another_file(folder, run, moved):
+@pytest.mark.parametrize('package', ['lower', 'upper'])
+def test_caller_follows_change_in_another_file(folder, run, package):
     """The trap: the file of the caller is as before; size and time of the other one, too."""
-    assert run()[0] == [20.0]
-    write_package(folder / 'site', factor=3)
-    if moved:
-        shutil.copytree(folder / 'site', folder / 'next')
-        shutil.rmtree(folder / 'site')
-        (folder / 'next').rename(folder / 'site')
-    results, compiled, _, messages = run()
-    assert (results, compiled) == ([30.0], ENTRY)
-    assert 'sources, numba, NumPy or Python are others than when this was done' in messages
-    write_package(folder / 'site', factor=2)
-    assert run()[:2] == ([20.0], []), 'the state before is still there'
-
-
-def test_caller_follows_change_in_another_package(folder, run):
     write_package(folder / 'site', name='upper')
-    assert run('upper')[0] == [20.0]
+    assert run(package)[0] == [20.0]
     write_package(folder / 'site', factor=3)
-    results, compiled, _, _ = run('upper')
-    assert (results, compiled) == ([30.0], ['upper.kernels.high.scaled'])
+    assert run(package)[:2] == ([30.0], BOTH)
+    write_package(folder / 'site', factor=2)
+    assert run(package)[:2] == ([20.0], []), 'the state before is still there'
 
 
-def test_code_for_any_processor_is_used_by_this_one(folder, run):
-    assert finish(start(folder, NUMBA_CPU_NAME='generic'))[1] == ENTRY
-    assert run()[:2] == ([20.0], [])
+def test_another_processor_and_other_options_have_code_of_their_own(folder, run):
+    assert run()[1] == BOTH
+    assert run(boundscheck=1)[1] == BOTH
+    assert finish(start(folder, NUMBA_CPU_NAME='generic'))[1] == BOTH
 
 
-def test_code_for_another_processor_is_not(folder, run):
-    assert run()[1] == ENTRY
-    other = 'x86-64-v2' if os.uname().machine == 'x86_64' else 'cortex-a53'
-    _, compiled, _, messages = finish(start(folder, NUMBA_CPU_NAME=other, NUMBA_CPU_FEATURES=''))
-    assert compiled == ENTRY and 'what is there is for another processor' in messages
+def test_read_only_installation_is_used_from_the_folder_of_the_user(folder, run, monkeypatch):
+    assert run()[1] == BOTH
+    temporary_file = jit.tempfile.TemporaryFile
 
+    def refuse(dir):
+        if Path(dir).is_relative_to(folder / 'site'):
+            raise PermissionError(f'{dir} is read-only')
+        return temporary_file(dir=dir)
 
-def test_other_compiler_options_have_code_of_their_own(folder, run):
-    assert run()[1] == ENTRY
-    assert run(boundscheck=1)[1] == ENTRY
+    monkeypatch.setattr(jit.tempfile, 'TemporaryFile', refuse)
+    assert run() == ([20.0], [], '')
+    assert compiled_below(folder / 'user/pkm/lower.kernels') == ['high.scaled', 'low.factor']
 
 
 def test_user_folder_where_package_cannot_be_written(folder, run):
     (folder / 'site/lower/kernels/__pycache__').touch()
-    assert run()[1] == ENTRY
-    assert len(files(folder / 'user/pkm/lower.kernels')) == 1
-    assert run() == ([20.0], [], ENTRY, '')
+    assert run()[1] == BOTH
+    assert compiled_below(folder / 'user/pkm/lower.kernels') == ['high.scaled', 'low.factor']
+    assert run() == ([20.0], [], '')
 
 
 def test_import_and_result_where_nothing_can_be_written(folder, run):
     (folder / 'site/lower/kernels/__pycache__').touch()
-    results, compiled, _, messages = run(chosen='/proc/nowhere')
-    assert (results, compiled) == ([20.0], ENTRY)
-    assert messages.count('cannot be kept') == 1 and '/proc/nowhere' in messages and 'XDG_CACHE_HOME' in messages
-
-
-def test_damaged_files_are_compiled_again(folder, run):
-    run()
-    for path in files(folder / 'site/lower/kernels/__pycache__/compiled'):
-        path.write_bytes(path.read_bytes()[:-100])
-    assert run()[:2] == ([20.0], ENTRY)
-    assert run()[:2] == ([20.0], [])
+    results, _, messages = run(chosen='/proc/nowhere')
+    assert results == [20.0]
+    assert messages.count('cannot be kept') == 1 and '/proc/nowhere' in messages
 
 
 def test_processes_that_compile_at_the_same_time(folder):
@@ -200,46 +173,34 @@ def test_processes_that_compile_at_the_same_time(folder):
     for process, result in together:
         (value,), *_ = finish(process)
         assert value == result and type(value) is type(result)
-    results, compiled, _, _ = finish(start(folder, ', '.join(calls)))
+    results, compiled, _ = finish(start(folder, ', '.join(calls)))
     assert (results, compiled) == ([20.0, 20], []) and type(results[1]) is int
-    assert not [path for path in files(folder) if path.name.count('.') > 5], 'temporary files'
 
 
-def test_code_of_sources_that_have_changed_meanwhile_is_not_kept(folder, run):
+def test_code_of_sources_that_have_changed_meanwhile_is_kept_for_the_old_ones(folder, run):
     path = folder / 'site/lower/kernels/low.py'
-    assert run(between=lambda: path.write_text(LOW.format(factor=3)))[:2] == ([20.0], ENTRY)
-    assert not (folder / 'site/lower/kernels/__pycache__').exists()
+    assert run(between=lambda: path.write_text(LOW.format(factor=3)))[0] == [20.0]
+    assert run()[:2] == ([30.0], BOTH)
 
 
 def test_plain_python(folder):
     calls = 'scaled(10.0), type(scaled).__name__'
-    assert finish(start(folder, calls, NUMBA_DISABLE_JIT='1')) == ([20.0, 'function'], [], [], '')
+    assert finish(start(folder, calls, NUMBA_DISABLE_JIT='1')) == ([20.0, 'function'], [], '')
     assert not (folder / 'site/lower/kernels/__pycache__').exists()
 
 
-def test_states_used_last_remain(tmp_path):
-    for age, name in enumerate(['e', 'a', 'd', 'b', 'c', 'f']):
-        (tmp_path / name).mkdir()
-        os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
-    cache.remove_old(tmp_path / 'f')
-    assert sorted(path.name for path in tmp_path.iterdir()) == ['a', 'd', 'e', 'f']
-
-
-def test_kernel_with_variables_of_another_function_is_refused():
-    offset = 1.0
-
-    def shifted(value):
-        return value + offset
-
-    assert kernel(shifted)(1.0) == 2.0, 'outside of packages of kernels nothing is kept, so this is no fault'
-    shifted.__module__ = 'pkm_description.kernels.example'
-    with pytest.raises(TypeError, match='shifted depends on offset of the function around it: make it an argument'):
-        kernel(shifted)
+def test_folders_used_last_remain(folder, run):
+    home = folder / 'site/lower/kernels/__pycache__/compiled'
+    for age, name in enumerate(['e', 'a', 'd', 'b', 'c']):
+        (home / name).mkdir(parents=True)
+        os.utime(home / name, (1e9 - age, 1e9 - age))
+    run()
+    assert sorted(path.name for path in home.iterdir() if len(path.name) == 1) == ['a', 'd', 'e']
 
 
 def test_package_of():
-    assert sources.package_of('a.kernels.b.c') == sources.package_of('a.kernels') == 'a.kernels'
-    assert sources.package_of('a.kernels_of_b') is None and sources.package_of('__main__') is None
+    assert package_of('a.kernels.b.c') == package_of('a.kernels') == 'a.kernels'
+    assert package_of('a.kernels_of_b') == package_of('__main__') == ''
 
 
 def imported_modules(path):
@@ -256,7 +217,7 @@ def test_fingerprint_covers_what_kernels_are_made_of():
     assert len(paths) > 5
     for path in paths:
         own = {name for name in imported_modules(path) if name.startswith('pkm_')}
-        outside = {name for name in own if sources.package_of(name) is None} - {'pkm_description.arrays'}
+        outside = {name for name in own if not package_of(name)} - {'pkm_description.arrays'}
         assert not outside, f'{path} imports {outside}'
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pkm_description.kernels import cache
+from pkm_description.kernels.jit import compiled_kernels
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, rotation_log
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.point_motion import FilterStates, point_motions, turn_jacobian
@@ -87,9 +87,9 @@ def test_values_that_all_states_share_compile_nothing_more():
     rotation = np.array([rotation_of(state[ATTITUDE]) for state in states])
     motion = ImuMotion.of(states, states[:, POSITION], rotation, IMU, TURNING, np.array([0.1, 0.2, 0.3]))
     alone = with_constants(layout, states[:1], ImuMotion(*(np.atleast_2d(one)[:1] for one in motion)), SRS.gravity)
-    compiled = len(cache.compiled)
+    compiled = len(compiled_kernels())
     moved = with_constants(layout, states, motion, SRS.gravity)
-    assert len(cache.compiled) == compiled
+    assert len(compiled_kernels()) == compiled
     for one, many in zip(alone, moved, strict=True):
         np.testing.assert_array_equal(many, np.repeat(one, 4, axis=0))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pkm_description.arrays import Array
-from pkm_description.kernels import cache
+from pkm_description.kernels.jit import compiled_kernels
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
@@ -440,7 +440,7 @@ def test_a_replay_of_positions_with_gaps_compiles_nothing() -> None:
     found = []
     for spread in (np.asarray, lambda values: np.repeat(values, 2, axis=1)[:, ::2]):
         window = Window(data.stamps, imu, data.stamps, spread(data.drive_positions), int(data.stamps[0]))
-        compiled = len(cache.compiled)
+        compiled = len(compiled_kernels())
         found.append(replay(*Model(SRS, replay_config(KEPT), window)))
-    assert len(cache.compiled) == compiled
+    assert len(compiled_kernels()) == compiled
     np.testing.assert_array_equal(found[0].white, found[1].white)  # type: ignore[union-attr]

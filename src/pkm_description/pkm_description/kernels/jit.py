@@ -1,79 +1,111 @@
-"""The decorator of all compiled functions, and structures that they read. The first call of one imports Numba."""
+"""The decorator of all compiled functions, the folder of their code, structures that they read. Imports Numba late.
+
+Numba's cache looks at the file of a function, not at those of the functions that are compiled into it. So its folder is
+named by a digest of all kernel sources, of Numba and of the processor: code in it is never out of date.
+"""
 
 from __future__ import annotations
 
-import importlib
+import fcntl
+import hashlib
 import os
+import re
+import shutil
+import sys
+import tempfile
 import threading
 from collections.abc import Callable
-from functools import partial, update_wrapper
+from functools import cache, update_wrapper
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pkm_description.kernels.sources import digest_at_import, package_of
+import numpy as np
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 Data = TypeVar('Data', bound=tuple[Any, ...])
 
 #: False with NUMBA_DISABLE_JIT=1: kernels run as plain Python, for a debugger and for test coverage
 COMPILED = os.environ.get('NUMBA_DISABLE_JIT', '') in ('', '0')
-
+#: folders of other sources or versions that stay, those used last
+KEPT_FOLDERS = 3
 _making = threading.RLock()
+_kernels: list[Kernel] = []
 
 
 class Kernel:
     """A function that is compiled, or found on the disk, when it is first called.
 
-    Importing kernels and calling some of them costs little: Numba takes half a second, and each function a millisecond.
-
     Parameters
     ----------
     function : the plain Python function
+
+    Attributes
+    ----------
+    called : Numba's form of the function, once it is needed
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self._for_python: Any = None
-        self._for_kernels: Any = None
-
-    @property
-    def for_kernels(self) -> Any:
-        """What Numba makes of the function for calls from other kernels."""
-        with _making:
-            if self._for_kernels is None:
-                self._for_kernels = _numba('compiler').for_kernels(self.py_func)
-        return self._for_kernels
-
-    @property
-    def for_python(self) -> Any:
-        """What Numba makes of the function for calls from Python."""
-        with _making:
-            if self._for_python is None:
-                self._for_python = _numba('compiler').for_python(self.py_func)
-        return self._for_python
+        self.called: Any = None
+        #: False: outside of the packages of kernels
+        self.is_kept = package_of(function.__module__) != ''
+        _kernels.append(self)
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function."""
-        return (self._for_python or self.for_python)(*args)
+        return (self.called or self.dispatcher)(*args)
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's form of the function, which compiles it for each new combination of types of arguments."""
+        numba = _numba()
+        config: Any = numba.config
+        with _making:
+            if self.called is None:
+                folder = cache_folder(package_of(self.__module__)) if self.is_kept else None
+                # kernels allocate nothing, so references need not be counted: batches take 0.6 times as long
+                options: dict[str, Any] = {'error_model': 'numpy', 'nogil': True, '_nrt': False}
+                before, config.CACHE_DIR = config.CACHE_DIR, str(folder or '')
+                try:
+                    made = numba.njit(cache=folder is not None, **options)(self.py_func)
+                finally:
+                    config.CACHE_DIR = before
+                if folder is not None:
+                    lock = folder / f'{self.__module__}.{self.py_func.__name__}.lock'
+                    made.compile = _one_at_a_time(made.compile, lock)
+                self.called = made
+        return self.called
+
+
+@cache
+def _numba() -> Any:
+    """Numba, told that kernels call each other by the name in their module, which is a :class:`Kernel`."""
+    import numba
+    from numba.extending import typeof_impl
+
+    typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.dispatcher))
+    return numba
 
 
 def kernel(function: Function) -> Function:
     """Compile a function of one sample, once for all processes; the only way to compile in this project.
 
     No ``fastmath``: the same bits come out of single calls, batches, threads and plain Python. Compiled code is kept on
-    the disk for functions in packages of the name ``kernels`` (see :mod:`~pkm_description.kernels.cache`).
+    the disk for functions in packages of the name ``kernels``.
     """
     if not COMPILED:
         return function
-    package = package_of(function.__module__)
-    if package:
-        digest_at_import(package)  # now: the files may change before the first call
-        if function.__closure__:
-            names = ', '.join(function.__code__.co_freevars)
-            raise TypeError(
-                f'kernel {function.__qualname__} depends on {names} of the function around it: make it an argument'
-            )
+    if package := package_of(function.__module__):
+        sources_digest(package)  # now: the files may change before the first call
     return cast(Function, Kernel(function))
+
+
+def compiled_kernels() -> list[str]:
+    """Names of the kernels that this process has compiled, by combination of types, and not found on the disk."""
+    made = [one for one in _kernels if one.called is not None and one.is_kept]
+    return [one.py_func.__name__ for one in made for _ in range(sum(one.called.stats.cache_misses.values()))]
 
 
 def structure(data: Data) -> Data:
@@ -81,19 +113,81 @@ def structure(data: Data) -> Data:
 
     Its arrays are shared. Without compilation it is the NamedTuple itself.
     """
-    return cast(Data, _numba('structures').StructureValue(data)) if COMPILED else data
+    if not COMPILED:
+        return data
+    from pkm_description.kernels.structures import StructureValue
+
+    return cast(Data, StructureValue(data))
 
 
-def bound(function: Callable[..., int], *structures: tuple[Any, ...], numbers: int) -> Callable[..., int]:
-    """Kernel whose first arguments, structures, are given, and the others are ``numbers`` floats.
+def _one_at_a_time(compile_for: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
+    """Processes wait for each other: Numba mixes up two signatures that are kept at the same moment. So do threads."""
 
-    A call then costs 0.3 us and not 2: nothing has to be found out about its arguments.
-    """
-    if not isinstance(function, Kernel):
-        return partial(function, *structures)
-    return partial(_numba('compiler').entry(function, structures, numbers), *structures)
+    def locked(types: Any) -> Any:
+        with _making, lock.open('w') as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            return compile_for(types)
+
+    return locked
 
 
-def _numba(name: str) -> Any:
-    """A module that imports Numba."""
-    return importlib.import_module(f'pkm_description.kernels.{name}')
+def package_of(module: str) -> str:
+    """Package of kernels that a module belongs to, e.g. ``a.kernels`` for ``a.kernels.b.c``; '' for other modules."""
+    head, found, _ = f'{module}.'.partition('.kernels.')
+    return f'{head}.kernels' if found else ''
+
+
+@cache
+def sources_digest(package: str) -> str:
+    """Digest of the sources of a package of kernels, and of those that it imports, when this process imported them."""
+    total, folder = hashlib.sha256(), _folder_of(package)
+    imported = {__package__}
+    for path in sorted(folder.rglob('*.py')):
+        text = path.read_text(encoding='utf-8')
+        total.update(f'{path.relative_to(folder)} {text}'.encode())
+        imported.update(re.findall(r'^from (\w+\.kernels)\b', text, re.MULTILINE))
+    total.update(''.join(map(sources_digest, sorted(imported - {package}))).encode())
+    return total.hexdigest()
+
+
+def _folder_of(package: str) -> Path:
+    found = find_spec(package)
+    return Path(found.submodule_search_locations[0])  # type: ignore[union-attr, index]
+
+
+@cache
+def cache_folder(package: str) -> Path | None:
+    """Folder of compiled code: beside the sources, or the user's where the installation is read-only; None: nowhere."""
+    import llvmlite.binding
+    import numba
+
+    config: Any = numba.config
+    processor = config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
+    options = f'{config.CPU_FEATURES} {config.OPT} {config.BOUNDSCHECK} {config.DEBUGINFO_DEFAULT}'
+    versions = f'{sys.implementation.cache_tag} {numba.__version__} {llvmlite.__version__} {np.__version__}'
+    told = f'{sources_digest(package)} {versions} {processor} {options}'
+    name = hashlib.sha256(told.encode()).hexdigest()[:16]
+    user = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+    chosen = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(user, 'pkm')
+    beside = _folder_of(package) / '__pycache__' / 'compiled'
+    for home in (beside, Path(chosen) / package):
+        folder = home / name
+        try:
+            is_new = not folder.exists()
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        os.utime(folder)  # used now
+        if is_new:
+            others = sorted(set(home.iterdir()) - {folder}, key=lambda other: other.stat().st_mtime)
+            for other in others[:-KEPT_FOLDERS]:
+                shutil.rmtree(other, ignore_errors=True)
+            if home != beside and (beside / name).exists():  # the installation's, which Numba cannot use where it is
+                shutil.copytree(beside / name, folder, dirs_exist_ok=True)
+        if not any(folder.rglob('*.nbi')):
+            print(f'pkm: compiling kernels, some minutes, once (kept in {folder})', file=sys.stderr, flush=True)
+        return folder
+    print('pkm: compiled kernels cannot be kept, every start compiles them again: no folder is writable '
+          f'({beside}, {chosen})', file=sys.stderr, flush=True)  # fmt: skip
+    return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,13 +18,13 @@ from pkm_description.errors import PkmError
 
 #: entry points of packages that have kernels: functions that give calls which reach all of them
 GROUP = 'pkm.first_calls'
-#: processes at most: each compiles the kernels that its own call too
+#: processes at most: calls share many kernels, for which they wait
 MOST_PROCESSES = 2
 
 #: of a package: calls that reach its kernels
 FirstCalls = Callable[[], Iterable[Callable[[], object]]]
-#: package -> numbers of kernels that were compiled, and that were there; then the folders that were written to
-Done = tuple[dict[str, tuple[int, int]], set[str]]
+#: package -> number of kernels that were compiled; then the folders where they are
+Done = tuple[dict[str, int], set[str]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,22 +33,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog='compile_kernels',
         description=__doc__,
         epilog='The code is kept beside the installed packages if they can be written, for all users; else in the '
-        "user's cache folder. It runs on every processor of this kind, so an image or a folder may move.",
+        "user's cache folder. It is for this model of processor; for all with NUMBA_CPU_NAME=generic, here and later.",
     )
     parser.add_argument(
         'packages', nargs='*', help='default: all that are installed; those that are named need not be installed yet'
     )
     parser.add_argument(
         '--processes', type=int, default=MOST_PROCESSES,
-        help='default: %(default)s; one alone compiles nothing twice, for a computer that has something else to do',
+        help='default: %(default)s; one alone for a computer that has something else to do',
     )  # fmt: skip
     options = parser.parse_args(arguments)
     for name in options.packages:
         if find_spec(name) is None or find_spec(f'{name}.first_calls') is None:
             print(f'error: {name}: no such Python package here, or one without a module first_calls', file=sys.stderr)
             return 1
-    if 'numba' not in sys.modules:  # Numba reads this once
-        os.environ.setdefault('NUMBA_CPU_NAME', 'generic')
     try:
         return _compile(options.packages, max(1, min(options.processes, os.cpu_count() or 1)))
     except PkmError as error:
@@ -63,18 +60,16 @@ def _compile(packages: Sequence[str], processes: int) -> int:
     if not COMPILED:
         print('error: NUMBA_DISABLE_JIT is set, so nothing is compiled', file=sys.stderr)
         return 1
-    print(f'compiling for every {platform.machine()} processor, a minute or two if nothing is there', flush=True)
     begin = time.monotonic()
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
         parts = list(pool.map(partial(compile_share, shares=processes, packages=packages), range(processes)))
     for package in parts[0][0]:
-        compiled, loaded = (sum(counts) for counts in zip(*(found[package] for found, _ in parts), strict=True))
-        print(f'{package}: {compiled} compiled, {loaded} were there')
+        print(f'{package}: {sum(compiled[package] for compiled, _ in parts)} compiled')
     print(f'{time.monotonic() - begin:.0f} s')
     kept = set().union(*(folders for _, folders in parts))
     for folder in sorted(kept):
         print(f'kept in {folder}')
-    return int(any(compiled for found, _ in parts for compiled, _ in found.values()) and not kept)
+    return int(not kept)
 
 
 def compile_share(share: int, shares: int, packages: Sequence[str] = ()) -> Done:
@@ -84,19 +79,21 @@ def compile_share(share: int, shares: int, packages: Sequence[str] = ()) -> Done
     ----------
     packages : names; default: all that are installed
     """
-    from pkm_description.kernels import cache
+    from pkm_description.kernels.jit import cache_folder, compiled_kernels
 
-    cache.say_once('compiling')
     functions: dict[str, int] = {}
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, int] = {}
+    folders: set[str] = set()
     for package, first_calls in _first_calls(packages):
-        compiled, loaded = len(cache.compiled), len(cache.loaded)
+        before = len(compiled_kernels())
         for call in first_calls():
             name = getattr(call, 'func', call).__qualname__
             if functions.setdefault(name, len(functions)) % shares == share:
                 call()
-        found[package] = len(cache.compiled) - compiled, len(cache.loaded) - loaded
-    return found, {str(folder) for folder in cache.kept}
+        found[package] = len(compiled_kernels()) - before
+        if (folder := cache_folder(f'{package}.kernels')) is not None:
+            folders.add(str(folder))
+    return found, folders
 
 
 def _first_calls(packages: Sequence[str]) -> list[tuple[str, FirstCalls]]:

@@ -158,7 +158,8 @@ def find_ends(count: Integers, memory: Array, values: Array, found: Integers) ->
                     memory[LOWER, axis] = value
             if value == memory[UPPER, axis] or value == memory[LOWER, axis]:
                 found[sample] = axis + 1
-        for k in range(RUN - 1, 0, -1):
-            memory[k] = memory[k - 1]
-        memory[0] = values[sample]
+        for axis in range(values.shape[1]):
+            for k in range(RUN - 1, 0, -1):
+                memory[k, axis] = memory[k - 1, axis]
+            memory[0, axis] = values[sample, axis]
         count[0] += 1

@@ -8,12 +8,13 @@ both already turned into platform axes. The equations are in :mod:`pkm_estimatio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import bound, structure
+from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
 
@@ -152,7 +153,7 @@ class InertialProcess:
             outside=np.zeros(1, dtype=np.int64),
         )
         self.struct = structure(self.data)
-        self._take_next = bound(take_next, self.struct, numbers=1)
+        self._take_next = partial(take_next, self.struct)
 
     @property
     def gravity(self) -> Array:
@@ -306,7 +307,7 @@ class InertialStep(ProcessStep):
         """Predict an unscented filter in a single call."""
         if memory is not self._memory:
             self._memory = memory
-            self._predict = bound(predict_step, memory.struct, self._process.struct, numbers=2)
+            self._predict = partial(predict_step, memory.struct, self._process.struct)
         status = self._predict(self._begin, self._duration)
         self.left_chart = status == LEFT_CHART
         return status

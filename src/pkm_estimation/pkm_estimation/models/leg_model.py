@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import bound, structure
+from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import constraint_row_count, scratch_data
 from pkm_description.kinematics import drive_positions, leg_lengths
 from pkm_description.kinematics.geometry_constants import geometry_constants
@@ -218,7 +219,7 @@ class LegLengthModel(LegModel):
         """Correct an unscented filter in a single call."""
         if memory is not self._memory or correction is not self._correction:
             self._memory, self._correction = memory, correction
-            self._update = bound(update, memory.struct, self.struct, correction.struct, numbers=1)
+            self._update = partial(update, memory.struct, self.struct, correction.struct)
         return self._update(limit)
 
 
