@@ -39,11 +39,6 @@ def open_chain_forces(
     return _evaluated(machine, positions, velocities, accelerations, friction, sign_smoothing)[0]
 
 
-def open_chain_loads(machine: Machine, positions: Array, velocities: Array, accelerations: Array) -> Array:
-    """Forces across the joints (N, J) [N] during a motion, which friction along the joints does not change."""
-    return _evaluated(machine, positions, velocities, accelerations)[1]
-
-
 def open_chain_regressor(
     machine: Machine, positions: Array, velocities: Array, accelerations: Array
 ) -> Array:
@@ -65,7 +60,7 @@ def open_chain_mass_matrix(machine: Machine, positions: Array) -> Array:
 
 def open_chain_energy(machine: Machine, positions: Array, velocities: Array) -> tuple[Array, Array]:
     """Kinetic and potential energy, (N,) J each."""
-    energies = _evaluated(machine, positions, velocities, np.zeros(np.shape(positions)))[2]
+    energies = _evaluated(machine, positions, velocities, np.zeros(np.shape(positions)))[1]
     return energies[:, 0], energies[:, 1]
 
 
@@ -112,8 +107,8 @@ def _joints(machine: Machine, positions: Array, *others: tuple[str, Array]) -> l
 def _evaluated(
     machine: Machine, positions: Array, velocities: Array, accelerations: Array, friction: bool = False,
     sign_smoothing: float = 0.0, masses: Array | None = None, regressor: Array | None = None,
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Forces, loads (N, J) and energies (N, 2); fills the others, see the kernel."""
+) -> tuple[Array, Array]:  # fmt: skip
+    """Forces (N, J) and energies (N, 2); fills the others, see the kernel."""
     positions, velocities, accelerations = _joints(
         machine, positions, ('velocities', velocities), ('accelerations', accelerations)
     )
@@ -128,7 +123,7 @@ def _evaluated(
     )  # fmt: skip
     if status < 0:
         require_ok(machine, status, data.detail)
-    return forces, loads, energies
+    return forces, energies
 
 
 # A cart with two links, in closed form with its five parameters: Oh (2003), chapter 3.

@@ -139,16 +139,6 @@ class ForwardKinematicsResult:
         }
         return replace(self, **chosen)
 
-    def with_samples(self, samples: NDArray[np.intp], other: ForwardKinematicsResult) -> ForwardKinematicsResult:
-        """Copy in which ``other`` stands in the place of ``samples``."""
-        changed: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                changed[field.name] = value.copy()
-                changed[field.name][samples] = getattr(other, field.name)
-        return replace(self, **changed)
-
     def _complaint(self, error: type[Exception], sample: int) -> str:
         if error is SingularPoseError and self.singular[sample]:
             free = self.free_twist[sample]

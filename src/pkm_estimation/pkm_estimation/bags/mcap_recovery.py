@@ -14,11 +14,10 @@ from rosbags.rosbag2.storage_mcap import ChunkInfo, McapReader, decompress
 from pkm_estimation.bags.recorded_data import BagError
 from pkm_estimation.bags.unpacking import require_bounded
 
-_CHUNK_MESSAGE = 0x05
-#: opcode, length; of a message also channel, number, times of recording and publication [ns], data
-_message = struct.Struct('<BQHIQQ')
-_begin = struct.Struct('<BQH')
-_HEADER = 9
+#: opcode and length before each record
+_head = struct.Struct('<BQ')
+#: of a message: channel, number, times of recording and publication [ns], before its data
+_message = struct.Struct('<HIQQ')
 
 #: topic, time of recording [ns], data
 Message = tuple[str, int, bytes]
@@ -53,7 +52,7 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
     messages: list[tuple[str, int, bytes]] = []
     warnings: list[str] = []
     complete, damaged, unpacked = False, 0, 0
-    for opcode, record in _records(content, len(_MAGIC), warnings, path.name):
+    for opcode, record in _complete(content, len(_MAGIC), warnings, path.name):
         if opcode == _DATA_END:
             complete = True
             break
@@ -62,7 +61,7 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
             chunk = _chunk_content(record, warnings)
             unpacked += len(chunk)
             require_bounded(unpacked, len(content), str(path))
-            inner = list(_records(chunk, 0, warnings, 'a chunk'))
+            inner = list(_complete(chunk, 0, warnings, 'a chunk'))
         for kind, content_of_record in inner:
             try:
                 _take(kind, content_of_record, schemas, channels, messages)
@@ -81,18 +80,23 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
     return messages, dict(channels.values()), warnings
 
 
-def _records(content: bytes, offset: int, warnings: list[str], where: str) -> Iterator[tuple[int, bytes]]:
+def _records(content: bytes, begin: int = 0) -> Iterator[tuple[int, int, int]]:
+    """Opcode, begin and end of the content of each record; an incomplete last one ends after the bytes."""
+    while begin + _head.size <= len(content):
+        opcode, length = _head.unpack_from(content, begin)
+        begin += _head.size
+        yield opcode, begin, begin + length
+        begin += length
+
+
+def _complete(content: bytes, offset: int, warnings: list[str], where: str) -> Iterator[tuple[int, bytes]]:
     """Yield opcode and content, of an incomplete last chunk too; any incomplete record is reported."""
-    while offset + 9 <= len(content):
-        opcode, length = content[offset], struct.unpack_from('<Q', content, offset + 1)[0]
-        record = content[offset + 9 : offset + 9 + length]
-        if len(record) < length:
-            warnings.append(f'{where} is cut off: a record of {length} bytes has only {len(record)} left')
-            if opcode == _CHUNK:
-                yield opcode, record
-            return
-        yield opcode, record
-        offset += 9 + length
+    for opcode, begin, end in _records(content, offset):
+        if end > len(content):
+            left = len(content) - begin
+            warnings.append(f'{where} is cut off: a record of {end - begin} bytes has only {left} left')
+        if end <= len(content) or opcode == _CHUNK:
+            yield opcode, content[begin:end]
 
 
 def _chunk_content(record: bytes, warnings: list[str]) -> bytes:
@@ -125,8 +129,8 @@ def _take(
         channel, schema = struct.unpack_from('<HH', record)
         channels[channel] = (_string(record, 4), schemas.get(schema, ''))
     elif opcode == _MESSAGE:
-        channel, _, time = struct.unpack_from('<HIQ', record)
-        messages.append((channels[channel][0], time, record[22:]))
+        channel, _, time, _ = _message.unpack_from(record)
+        messages.append((channels[channel][0], time, record[_message.size :]))
 
 
 def _string(record: bytes, offset: int) -> str:
@@ -157,7 +161,12 @@ def messages(file: McapReader, topics: Collection[str] | None) -> Iterator[list[
     for chunks in _overlapping(file.chunks):
         found: list[Message] = []
         for chunk in chunks:
-            found += _messages_of(_content(file, chunk), wanted)
+            content = _content(file, chunk)
+            found += [
+                (wanted[channel], time, content[begin:end])
+                for channel, time, begin, end in _placed(content)
+                if channel in wanted
+            ]
         found.sort(key=itemgetter(1))  # of equal times: by place in the file
         yield found
 
@@ -167,7 +176,7 @@ def counts(file: McapReader) -> Counter[str]:
     topics = {item.id: item.topic for item in file.connections}
     found: Counter[int] = Counter()
     for chunk in file.chunks:
-        found.update(_channels_of(_content(file, chunk)))
+        found.update(channel for channel, *_ in _placed(_content(file, chunk)))
     return Counter({topics[channel]: count for channel, count in found.items() if channel in topics})
 
 
@@ -197,28 +206,13 @@ def _content(file: McapReader, chunk: ChunkInfo) -> bytes:
     return decompress(data, chunk.compression, chunk.uncompressed_size, checksum)
 
 
-def _channels_of(content: bytes) -> Iterator[int]:
-    """Channel of each message of a chunk."""
-    begin, size = 0, len(content)
-    content += bytes(_begin.size)
-    while begin < size:
-        kind, length, channel = _begin.unpack_from(content, begin)
-        begin += _HEADER + length
-        if begin > size:
-            raise BagError(f'a record of {length} bytes is longer than what is left of its chunk')
-        if kind == _CHUNK_MESSAGE:
-            yield channel
-
-
-def _messages_of(content: bytes, wanted: dict[int, str]) -> list[Message]:
-    found, begin, size = [], 0, len(content)
-    content += bytes(_message.size)  # so that any record can be taken for a message
-    while begin < size:
-        kind, length, channel, _, time, _ = _message.unpack_from(content, begin)
-        end = begin + _HEADER + length
-        if end > size:
-            raise BagError(f'a record of {length} bytes is longer than what is left of its chunk, {size - begin}')
-        if kind == _CHUNK_MESSAGE and channel in wanted:
-            found.append((wanted[channel], time, content[begin + _message.size : end]))
-        begin = end
-    return found
+def _placed(content: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Channel, time of recording [ns], begin and end of the data of each message of a chunk."""
+    for opcode, begin, end in _records(content):
+        if end > len(content):
+            raise BagError(
+                f'a record of {end - begin} bytes is longer than what is left of its chunk, {len(content) - begin}'
+            )
+        if opcode == _MESSAGE:
+            channel, _, time, _ = _message.unpack_from(content, begin)
+            yield channel, time, begin + _message.size, end

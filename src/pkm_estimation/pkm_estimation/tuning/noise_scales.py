@@ -219,28 +219,3 @@ class _Search:
         if keep_r or not np.isfinite(found.objective):
             return found.objective
         return found.objective - found.ratio + log(found.ratio) + 1.0
-
-
-def scales_report(scales: NoiseScales) -> list[str]:
-    """Report as lines of text, with the settings for the estimator."""
-    lines = [f'noise by innovations ({scales.runs} runs of the estimator)']
-    for name, found in (('before', scales.before), ('after', scales.after)):
-        lines.append(
-            f'{name:7s} {100.0 * found.in_band:5.1f} % within two standard deviations (95.4 % if consistent), squares '
-            f'{found.ratio:.3g} times their expectation, autocorrelation {found.autocorrelation:+.2f}'
-        )
-    if scales.after.autocorrelation > COLOURED:
-        lines.append(
-            'still coloured: what is left is no white noise but an error of the model (delay, mounting, offsets); a '
-            'larger Q covers it, but does not cure it. R cannot be told from it and is left as it was'
-        )
-    if scales.left_out:
-        legs = ', '.join(f'{name} ({count} times)' for name, count in scales.left_out.items())
-        lines.append(
-            f'the innovations above are those of all legs; but with these factors the leg gate leaves out {legs}: '
-            'such a sensor is wrong, or else what is predicted of it. Do not use them before that is mended '
-            '(if it is delay, mounting or place of the IMU: "estimate" what the motion shows, with q_scale as '
-            'it was) or leg_gate is 0.0'
-        )
-    lines += [f'q_scale: {scales.q_scale:.4g}', f'r_scale: {scales.r_scale:.4g}']
-    return lines

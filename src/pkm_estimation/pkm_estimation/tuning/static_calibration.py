@@ -305,7 +305,6 @@ class ChannelNoise:
     noise_std : (C,) standard deviation of that
     noise_interval : (C, 2) its 95 % confidence interval
     autocorrelation : (C,) of neighbouring samples; white noise has zero
-    excess_kurtosis : (C,) zero for Gaussian noise, more for bursts and heavy tails
     coarse_step : (C,) between readings, where noise is too small to blur it; infinite if there is only one reading, NaN
         where noise blurs it
     """
@@ -317,7 +316,6 @@ class ChannelNoise:
     noise_std: Array
     noise_interval: Array
     autocorrelation: Array
-    excess_kurtosis: Array
     coarse_step: Array
 
 
@@ -368,7 +366,6 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
         noise_interval=noise[:, None]
         * np.sqrt(dof[:, None] / np.stack([chi2.ppf(0.975, dof), chi2.ppf(0.025, dof)], axis=1)),
         autocorrelation=correlations[0],
-        excess_kurtosis=kurtosis,
         coarse_step=np.where(coarse, steps, np.nan),
     )
 
