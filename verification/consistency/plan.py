@@ -16,6 +16,7 @@ from verification.consistency import (
     everything_wrong,
     imu_failure_checks,
     sweep,
+    wrong_geometry,
 )
 from verification.consistency.checks import consistency_checks, convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
@@ -27,7 +28,7 @@ from verification.suite import Part, Plan, Request, Workers
 MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
 
 #: what ``sections`` may name
-SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants', 'causes', 'wrong')
+SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants', 'causes', 'wrong', 'geometry')
 
 #: whose legs fail
 FAULTY_MACHINES = ('srs', 'palida')
@@ -51,6 +52,7 @@ class Extent:
     cause_seeds : causes: runs of each case, and of 10 minutes without errors
     cause_machines : causes: names or files
     wrong_seeds : wrong: runs of each machine
+    geometry_seeds, geometry_duration : geometry: runs of each machine and tolerance, s of each
     fault_duration : delay and legs: s, of each run with a delay, and of each fault of a leg
     """
 
@@ -68,6 +70,8 @@ class Extent:
     cause_seeds: int = 3
     cause_machines: tuple[str, ...] = (cause_checks.MACHINE,)
     wrong_seeds: int = 1
+    geometry_seeds: int = 30
+    geometry_duration: float = 60.0
     fault_duration: float = 20.0
 
     def __post_init__(self) -> None:
@@ -84,10 +88,11 @@ class Extent:
             'constant_seeds',
             'cause_seeds',
             'wrong_seeds',
+            'geometry_seeds',
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f'{name} = {getattr(self, name)}: must be at least 1')
-        for name in ('duration', 'sweep_duration'):
+        for name in ('duration', 'sweep_duration', 'geometry_duration'):
             if not getattr(self, name) >= 4.0:
                 raise ValueError(f'{name} = {getattr(self, name):g}: must be at least 4 s')
         rates = {f'{rate:g}' for rate in sweep.RATES}
@@ -108,6 +113,8 @@ QUICK = Extent(
     imu_seeds=1,
     constant_seeds=2,
     cause_seeds=1,
+    geometry_seeds=8,
+    geometry_duration=4.0,
     fault_duration=12.0,
 )
 
@@ -211,6 +218,15 @@ def _wrong(extent: Extent) -> Iterator[Part]:
         )
 
 
+def _geometry(extent: Extent) -> Iterator[Part]:
+    for name in wrong_geometry.MACHINES:
+        for tolerance in wrong_geometry.TOLERANCES:
+            checks = partial(
+                wrong_geometry.geometry_checks, name, tolerance, extent.geometry_seeds, extent.geometry_duration
+            )
+            yield Part(f'{name}, sines, geometry wrong by {1e3 * tolerance:g} mm', checks)
+
+
 _PARTS = {
     'nees': _nees,
     'sweep': _sweep,
@@ -222,4 +238,5 @@ _PARTS = {
     'constants': _constants,
     'causes': _causes,
     'wrong': _wrong,
+    'geometry': _geometry,
 }

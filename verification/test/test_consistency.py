@@ -152,9 +152,9 @@ def test_every_section_has_its_parts():
         return [part.title for part in plan(Request(settings=extent), Processes()).parts]
 
     sections = [titles(replace(QUICK, sections=(name,))) for name in SECTIONS]
-    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 8, 6, 12, 5]
+    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 8, 6, 12, 5, 20]
     assert [title for section in sections for title in section] == titles(QUICK) == titles(FULL)
-    assert len(set(titles(FULL))) == 64
+    assert len(set(titles(FULL))) == 84
 
 
 @pytest.mark.parametrize('jitter', [0.0, pytest.param(JITTER, marks=pytest.mark.campaign)])

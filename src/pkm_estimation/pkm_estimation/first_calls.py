@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from pkm_description.first_calls import Call
 from pkm_description.loading import load_machine
+from pkm_description.machine.tolerances import USUAL_TOLERANCES
 from pkm_description.motion.profiles import profile
 
 from pkm_estimation.config import ADAPTATIONS, EXTRA_STATES, FILTERS, INTEGRATORS, EstimatorConfig
@@ -38,6 +40,7 @@ def first_calls() -> Iterator[Call]:
         data = measure(machine, profile('hold', machine, duration=0.1, rate=100))
         for config in [*kinds, *(with_constants if machine.has_closed_form else [])]:
             yield partial(estimate, machine, data, config)
+        yield partial(estimate, replace(machine, tolerances=USUAL_TOLERANCES), data, EstimatorConfig())
         # so many samples that their noise need not be carried along
         often = measure(machine, profile('hold', machine, duration=0.02, rate=5000))
         yield partial(estimate, machine, often, EstimatorConfig(filter='ekf'))

@@ -26,6 +26,8 @@ SRS = load_machine('srs')
 GEOMETRY = EstimatorGeometry.from_machine(SRS)
 NOISE = np.diag(SRS.leg_sensors.position_noise**2)
 CONFIG = EstimatorConfig(baseline=False)
+#: what a filter at its start has in common with causes of noise
+CARRIED = np.zeros((15, 18))
 
 
 class Belief:
@@ -127,7 +129,8 @@ def test_the_pose_is_looked_at_ten_times_a_second_and_events_are_told_once():
 def test_a_broad_prior_is_searched_by_points_of_its_own_size():
     """From the mean first, then from 40 points of one and a half times its deviation; without a result it stays."""
     std = np.repeat([0.5, 0.1, 0.2, 1.0, 2.0], 3)
-    ukf, begins = SimpleNamespace(state=np.arange(15.0), covariance=np.diag(std**2)), []
+    ukf = SimpleNamespace(state=np.arange(15.0), covariance=np.diag(std**2), carried=CARRIED)
+    begins = []
 
     def none(begin):
         begins.append(begin.copy())
@@ -145,7 +148,8 @@ def test_a_broad_prior_is_searched_by_points_of_its_own_size():
 
 def test_of_several_explanations_the_most_likely_one_on_the_home_mode_is_kept():
     std, found = np.full(15, 0.5), iter([0.9, 0.1, 0.3, 0.2] + [0.8] * 40)
-    ukf, modes = SimpleNamespace(state=np.zeros(15), covariance=np.diag(std**2)), iter([False, False, True, True])
+    ukf = SimpleNamespace(state=np.zeros(15), covariance=np.diag(std**2), carried=CARRIED)
+    modes = iter([False, False, True, True])
     seen = []
 
     def update(begin):
@@ -304,7 +308,8 @@ def test_motion_is_handed_over_without_biases_and_taken_over_with_them(names):
 def test_the_most_likely_explanation_is_the_one_nearest_to_the_prior():
     """By its standard deviations, on either side of it."""
     prior, std, found = np.full(15, 3.0), np.full(15, 0.5), iter([2.9, 2.2, 3.3, 3.8] + [4.0] * 40)
-    ukf, modes = SimpleNamespace(state=prior.copy(), covariance=np.diag(std**2)), iter([False] + [True] * 40)
+    ukf = SimpleNamespace(state=prior.copy(), covariance=np.diag(std**2), carried=CARRIED)
+    modes = iter([False] + [True] * 40)
 
     def update(begin):
         ukf.state[:] = next(found)

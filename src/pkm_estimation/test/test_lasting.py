@@ -190,6 +190,20 @@ def test_colour_of_innovations_that_are_smaller_than_claimed_is_no_alarm_with_es
     assert 'as much as is claimed' in excess(coloured, names, LARGE, are_white=False)
 
 
+def test_what_constants_of_the_machine_have_is_the_same_for_long() -> None:
+    """A tenth of the variance is one error for all samples: its claim is right, and a larger error still an alarm."""
+    random, names, stamps = np.random.default_rng(4), SRS.drive_labels, np.arange(50) * 10_000_000
+    for size, is_alarm in ((1.0, False), (8.0, True)):
+        lasting, made = size * np.sqrt(0.1) * random.choice([-1.0, 1.0], 6), []
+        for place in range(40):
+            residual = np.sqrt(0.9) * random.normal(size=(50, 6)) + lasting
+            nis = np.square(residual).sum(axis=1)
+            found = stamps + 50 * 10_000_000 * place, np.zeros((50, 6)), residual, np.ones((50, 6)), nis
+            made.append(Block.of(*found, np.full((50, 6), 0.1)))
+        assert bool(excess(made, names, LARGE)) == is_alarm
+        assert excess([block._replace(shared=np.zeros(6)) for block in made], names, LARGE)
+
+
 @pytest.mark.parametrize('name', ['srs', 'delta'])
 def test_constants_that_are_being_found_raise_no_alarm(name: str) -> None:
     """Before: means of 50 innovations scatter 2 to 4 times as much as white ones, while the NIS was 0.4 of 6."""
@@ -380,7 +394,7 @@ def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: py
         stamps, residual = (half * 50 + np.arange(50)) * 10_000_000, 2.0 * random.normal(size=(50, 6))
         test.add_block(SimpleNamespace(  # type: ignore[arg-type]
             epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
-            variance=np.ones((50, 6)), nis=np.square(residual).sum(axis=1),
+            variance=np.ones((50, 6)), nis=np.square(residual).sum(axis=1), shared=np.zeros((50, 6)),
         ))  # fmt: skip
     told = [event.stamp * 1e-9 for event in health.report().events if event.name == 'over_confident_because']
     pauses = np.diff(told)

@@ -185,7 +185,9 @@ def update_with_constraints(
     drives, nis = _onto_constraints(correct, legs, values, noise_of_constraints)
     used = np.arange(drives) if used is None else used
     innovation = correct(values, noise, used, limit)
-    return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis), nis
+    of_drives = (np.broadcast_to(part, len(values))[:drives] for part in (*innovation[:2], innovation.shared))
+    residual, variance, shared = of_drives
+    return Innovation(residual, variance, innovation.nis, shared), nis
 
 
 def predicted_with_constraints(

@@ -211,9 +211,9 @@ class ExtendedKalmanFilter(KalmanFilter):
                     spread = spread + seen @ seen.T
                     root = np.linalg.cholesky(spread)
                 error = np.linalg.solve(root, residual)
-                full = np.full((2, len(measurement)), np.nan)
-                full[0, rows], full[1, rows] = residual, spread.diagonal()
-                first = Innovation(full[0], full[1], float(error @ error))
+                full = np.full((3, len(measurement)), np.nan)
+                full[:, rows] = residual, spread.diagonal(), np.square(seen).sum(axis=1) / spread.diagonal()
+                first = Innovation(full[0], full[1], float(error @ error), np.nan_to_num(full[2]))
                 if first.nis > limit:
                     return first
             there = prior + gain @ residual

@@ -36,11 +36,13 @@ class Innovation(NamedTuple):
     residual : (m,) measured minus predicted; NaN where an entry was not used
     variance : (m,) of the residual
     nis : normalised innovation squared
+    shared : part (m,) of the variance that constants of the machine have: an error that hardly changes with time
     """
 
     residual: Array
     variance: Array
     nis: float
+    shared: Array | float = 0.0
 
     @property
     def std(self) -> Array:

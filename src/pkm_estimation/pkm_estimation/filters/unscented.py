@@ -97,7 +97,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         work = self.prepared(measurement, noise_covariance, used)
         _check(model.correct(self.memory, work, limit))
         data = work.data
-        return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item())
+        return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item(), data.shared.copy())
 
     def predicted_innovation(
         self, model: MeasurementModel, measurement: Array, noise_covariance: Array

@@ -106,6 +106,7 @@ class FollowedData(NamedTuple):
     samples : (N, 6) IMU
     residuals, variances, nis : (N, A), (N, A), (N,) innovations
     white : (N, A) residuals divided by the root of their covariance
+    shared : (N, A) part of the variances that constants of the machine have
     rates, ages : (N, 3), (N, 2) differentiated angular rate
     """
 
@@ -118,6 +119,7 @@ class FollowedData(NamedTuple):
     rates: Array
     ages: Array
     white: Array
+    shared: Array
 
 
 @kernel
@@ -273,6 +275,7 @@ def follow(
     rates: Array,
     ages: Array,
     white: Array,
+    shared: Array,
 ) -> int:
     """Follow measurements up to the first that is not ordinary, or after which to look at the pose; returns how many.
 
@@ -326,7 +329,7 @@ def follow(
         put(data.now, taken[k])
         for drive in range(residuals.shape[1]):
             residuals[k, drive], variances[k, drive] = correction.residual[drive], correction.variance[drive]
-            white[k, drive] = correction.judged[drive]
+            white[k, drive], shared[k, drive] = correction.judged[drive], correction.shared[drive]
         nis[k] = correction.nis[0]
         put(data.differentiated[0], rates[k])
         put(data.ages, ages[k])

@@ -95,7 +95,8 @@ class CorrectionData(NamedTuple):
     judged : (m,) ``white``, divided by the root of ``I + D D^T``
     rows : (n + m, n') the corrected covariance is the sum of their squares, as in :class:`FilterData`
     residual, variance : (m,) of the innovation; NaN where not used; by ``S + D D^T``
-    nis : (1,) normalised innovation squared, the same
+    shared : (m,) part of the variance that constants of the machine have: an error that hardly changes with time
+    nis : (1,) normalised innovation squared, by ``S + D D^T``, too
     """
 
     values: Array
@@ -122,6 +123,7 @@ class CorrectionData(NamedTuple):
     rows: Array
     residual: Array
     variance: Array
+    shared: Array
     nis: Array
 
 
@@ -152,7 +154,7 @@ def correction_data(size: int, count: int, constants: int = 0) -> CorrectionData
         constants=zeros(count, constants), considered=zeros(count, count), considered_root=zeros(count, count),
         judged=zeros(count),
         excess_root=zeros(count, count), white=zeros(count), rows=zeros(size + count, whole_blocks(size)),
-        residual=zeros(count), variance=zeros(count), nis=zeros(1),
+        residual=zeros(count), variance=zeros(count), shared=zeros(count), nis=zeros(1),
     )  # fmt: skip
 
 
@@ -252,6 +254,7 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
         along_factor(filter_.factor, filter_.rates, filter_.along_rates)
     for i in range(len(correction.residual)):
         correction.residual[i] = correction.variance[i] = nan
+        correction.shared[i] = 0.0
     for k in range(count):
         number, total = used[k], 0.0
         for j in range(size):
@@ -396,7 +399,9 @@ def consider(filter_: FilterData, correction: CorrectionData) -> int:
             for j in range(i + 1):
                 raw += root[i, j] * seen[j, c]
             variance += raw * raw
-        correction.variance[correction.used[i]] += variance
+        number = correction.used[i]
+        correction.variance[number] += variance
+        correction.shared[number] = variance / correction.variance[number]
     return DONE
 
 

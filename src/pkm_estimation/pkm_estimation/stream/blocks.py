@@ -35,6 +35,8 @@ LARGE, ANY = (1.3, 1.6, 1.8), (1.0, 1.0, 1.0)
 _CERTAIN, _STILL = 6.0, 3.0
 #: blocks whose means are tested, at least; blocks that are looked at, at most, of what lasts
 _FEWEST, _MOST = 5, 240
+#: of a variance, what is counted as white at least
+_LEAST_PART = 1e-6
 
 
 class Block(NamedTuple):
@@ -46,6 +48,7 @@ class Block(NamedTuple):
     nis, numbers : their sum, and how many numbers it is of
     squares, seen : (A,) sums of the normalised innovations' squares, and how many of each leg
     means, products, complete : (A,), (A, A) of the measurements of all legs, and how many there are
+    shared : (A,) part of the variances that constants of the machine have: one error for all blocks
     """
 
     stamps: Integers
@@ -57,9 +60,18 @@ class Block(NamedTuple):
     means: Array
     products: Array
     complete: int
+    shared: Array
 
     @classmethod
-    def of(cls, stamps: Integers, positions: Array, residual: Array, variance: Array, nis: Array) -> Block:
+    def of(
+        cls,
+        stamps: Integers,
+        positions: Array,
+        residual: Array,
+        variance: Array,
+        nis: Array,
+        shared: Array | None = None,
+    ) -> Block:
         """Sum up measurements (N,); innovations (N, A), NaN where a leg was not used."""
         ratios = residual / np.sqrt(variance)
         seen = np.isfinite(ratios)
@@ -69,6 +81,7 @@ class Block(NamedTuple):
         return cls(
             stamps, positions, float(nis[there].sum()), int(seen[there].sum()),
             np.square(np.where(seen, ratios, 0.0)).sum(axis=0), seen.sum(axis=0), mean, off.T @ off, len(complete),
+            np.zeros(residual.shape[1]) if shared is None else shared.mean(axis=0),
         )  # fmt: skip
 
 
@@ -114,13 +127,14 @@ def excess(
     count = sum(len(block.stamps) for block in blocks)
     if not numbers:
         return ''
+    shared = np.mean([block.shared for block in blocks], axis=0)
     nis = sum(block.nis for block in blocks)
-    if _is_large(nis / numbers, numbers, least[0], certain):
+    if _is_large(nis / numbers, numbers, least[0], certain, float(shared @ shared) / len(shared) ** 2):
         return f'mean NIS {nis / count:.3g}, expected {numbers / count:.3g}, for {seconds:.3g} s'
     squares = np.sum([block.squares for block in blocks], axis=0)
     seen = np.sum([block.seen for block in blocks], axis=0)
     for leg, name in enumerate(legs):
-        if seen[leg] and _is_large(squares[leg] / seen[leg], int(seen[leg]), least[1], certain):
+        if seen[leg] and _is_large(squares[leg] / seen[leg], int(seen[leg]), least[1], certain, shared[leg] ** 2):
             ratio = squares[leg] / seen[leg]
             return f'squares of the innovations of {name} {ratio:.3g} times their variance for {seconds:.3g} s'
     longest = max(len(block.stamps) for block in blocks)
@@ -137,15 +151,21 @@ def excess(
         statistic = float(np.sum(means * np.linalg.solve(covariance, means.T).T))
     except np.linalg.LinAlgError:
         return ''
-    ratio = statistic / (drives * len(whole))
-    if _is_large(ratio, numbers, least[2], certain):
+    # an error that lasts makes the mean of n as large as a single one
+    lasting = longest * shared / np.maximum(1.0 - shared, _LEAST_PART)
+    ratio = statistic / (drives * len(whole)) / float(np.mean(1.0 + lasting))
+    part = lasting / (1.0 + lasting)
+    if _is_large(ratio, numbers, least[2], certain, float(part @ part) / drives**2):
         return f'means of {longest} innovations scatter {ratio:.3g} times as much as {as_much_as}, for {seconds:.3g} s'
     return ''
 
 
-def _is_large(ratio: float, numbers: int, bound: float, certain: float) -> bool:
-    """Whether a mean of squares of so many independent standard normal numbers is too large, and matters."""
-    return bool(ratio > max(bound, 1.0 + certain * (2.0 / numbers) ** 0.5))
+def _is_large(ratio: float, numbers: int, bound: float, certain: float, shared: float = 0.0) -> bool:
+    """Whether a mean of squares of so many standard normal numbers is too large, and matters.
+
+    They are independent, but for a part of each that is one and the same number: ``shared`` is the square of this part.
+    """
+    return bool(ratio > max(bound, 1.0 + certain * (2.0 / numbers + 2.0 * shared) ** 0.5))
 
 
 class Suspicion:

@@ -73,7 +73,8 @@ class Followed:
 
     def innovation(self, index: int) -> Innovation:
         """Innovation of one of the measurements."""
-        return Innovation(self.data.residuals[index], self.data.variances[index], self.data.nis.item(index))
+        data = self.data
+        return Innovation(data.residuals[index], data.variances[index], data.nis.item(index), data.shared[index])
 
     def output(self, index: int, efforts: Array, baseline: BaselineEstimate | None) -> EstimatorOutput:
         """One of the estimates."""
@@ -96,8 +97,8 @@ class Followed:
         return OutputBlock(
             np.full(count, self.epoch), self.stamps, np.zeros(count, dtype=bool),
             FilterStates(data.states, data.covariances, chart, quaternion, data.samples, turning, noise),
-            data.residuals, data.variances, data.nis, rates, self.positions, np.full(count, self.imu_delay),
-            np.zeros(count, dtype=bool), np.zeros(count, dtype=bool),
+            data.residuals, data.variances, data.nis, data.shared, rates, self.positions,
+            np.full(count, self.imu_delay), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool),
         )  # fmt: skip
 
 
@@ -240,5 +241,5 @@ def followed_data(count: int, size: int, drives: int) -> FollowedData:
     return FollowedData(
         np.empty((count, size)), np.empty((count, size, size)), np.empty((count, 6)), np.empty((count, drives)),
         np.empty((count, drives)), np.empty(count), np.empty((count, 3)), np.empty((count, 2)),
-        np.empty((count, drives)),
+        np.empty((count, drives)), np.empty((count, drives)),
     )  # fmt: skip

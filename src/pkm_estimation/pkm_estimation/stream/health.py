@@ -195,7 +195,7 @@ class HealthMonitor:
         if len(self._convergence_time) < len(STATE_GROUPS):
             self._look_for_convergence(np.array([output.stamp]), output.state_std[None])
         if output.innovation is not None:
-            residual, variance, nis = output.innovation
+            residual, variance, nis, _ = output.innovation
             self._add_innovations(residual[None], variance[None], np.array([nis]))
 
     def outputs(self, block: OutputBlock, last: EstimatorOutput) -> None:

@@ -146,6 +146,7 @@ class LastingTest:
             self._add(
                 output.instant.epoch, stamps, output.drive_positions[None], innovation.residual[None],
                 innovation.variance[None], np.array([innovation.nis]),
+                np.broadcast_to(innovation.shared, innovation.residual.shape)[None],
             )  # fmt: skip
 
     def _suspect(self, epoch: int, stamps: Integers, positions: Array) -> None:
@@ -187,7 +188,9 @@ class LastingTest:
             epoch = int(block.epochs[0])
             if self._suspicion.is_on:
                 self._suspect(epoch, block.stamps, block.drive_positions)
-            self._add(epoch, block.stamps, block.drive_positions, block.residual, block.variance, block.nis)
+            self._add(
+                epoch, block.stamps, block.drive_positions, block.residual, block.variance, block.nis, block.shared
+            )
 
     def _add(self, epoch: int, *columns: NDArray[Any]) -> None:
         if epoch != self._epoch:
@@ -208,8 +211,8 @@ class LastingTest:
 
     # -- tests ---------------------------------------------------------------------------------------------------------
 
-    def _judge(self, stamps: Integers, positions: Array, residual: Array, variance: Array, nis: Array) -> None:
-        self._blocks.append(Block.of(stamps, positions, residual, variance, nis))
+    def _judge(self, stamps: Integers, *innovations: Array) -> None:
+        self._blocks.append(Block.of(stamps, *innovations))
         end = int(stamps[-1])
         self._since = int(stamps[0]) if self._since is None else self._since
         while len(self._blocks) > 1 and (end - self._blocks[1].stamps[0]) * 1e-9 > _LONG_WINDOW:

@@ -117,6 +117,7 @@ class OutputBlock:
     epochs, stamps, started : (N,)
     known : states of the filter
     residual, variance, nis : (N, A), (N, A), (N,) innovations, NaN where there are none
+    shared : (N, A) part of the variances that constants of the machine have, see :class:`Innovation`
     rates : (N, 3) rad/s^2 differentiated angular rate, platform axes, NaN while that settles
     drive_positions : (N, A)
     imu_delay : (N,) s
@@ -131,6 +132,7 @@ class OutputBlock:
     residual: Array
     variance: Array
     nis: Array
+    shared: Array
     rates: Array
     drive_positions: Array
     imu_delay: Array
@@ -152,13 +154,14 @@ class OutputBlock:
         positions = np.array([output.drive_positions for output in outputs])
         unknown, no_rate = np.full(positions.shape[1], np.nan), np.full(3, np.nan)
         none = Innovation(unknown, unknown, np.nan)
-        residual, variance, nis = zip(*(output.innovation or none for output in outputs), strict=True)
+        residual, variance, nis, shared = zip(*(output.innovation or none for output in outputs), strict=True)
+        parts = [np.broadcast_to(part, positions.shape[1]) for part in shared]
         rates = [no_rate if output.differentiated is None else output.differentiated.value for output in outputs]
         known = zip(*(output.filter_state for output in outputs), strict=True)
         epochs, stamps = zip(*(output.instant for output in outputs), strict=True)
         return cls(
             np.array(epochs), np.array(stamps), np.array([output.started for output in outputs]),
-            FilterStates(*map(np.array, known)), np.array(residual), np.array(variance), np.array(nis),
+            FilterStates(*map(np.array, known)), np.array(residual), np.array(variance), np.array(nis), np.array(parts),
             np.array(rates), positions, np.array([output.imu_delay for output in outputs]),
             np.array([output.by_legs_alone for output in outputs]),
             np.array([output.mode_unknown for output in outputs]),
