@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pkm_bringup.simulation.pacing import LARGEST_LAG_OF_COMMANDS, ClockFollower, Pacer
+from pkm_bringup.nodes.simulator import LARGEST_LAG_OF_COMMANDS, ClockFollower, Pacer
 
 MS = 10**6
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
-from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
+from pkm_estimation.sensors.conditions import ImuFault
 
 from pkm_bringup.simulation.sensors import JointSample, Sample, SimulatedImuSample
 
 #: alone in the list: no fault (an empty list cannot be typed for `ros2 param set`)
 NONE = 'none'
-#: half a turn about x: an IMU that was mounted upside down
-_HALF_TURN = np.array([1.0, -1.0, -1.0])
-_STANDARD_GRAVITY = 9.80665
+#: faults of the IMU whose name for users differs from that of :class:`~pkm_estimation.sensors.conditions.ImuFault`
+_KINDS = {'in_degrees': 'in_deg_per_s'}
 
 
 class FaultError(PkmError):
@@ -149,15 +148,11 @@ class SensorFaults:
         if kind == 'frozen':
             self._held_imu = self._held_imu or sample
             return self._held_imu
-        return _IMU_CHANGES[kind](sample.specific_force, sample.angular_rate)
-
-
-_IMU_CHANGES: dict[str, Callable[[Array, Array], SimulatedImuSample]] = {
-    'upside_down': lambda force, rate: SimulatedImuSample(_HALF_TURN * force, _HALF_TURN * rate),
-    'in_g': lambda force, rate: SimulatedImuSample(force / _STANDARD_GRAVITY, rate),
-    'in_degrees': lambda force, rate: SimulatedImuSample(force, np.degrees(rate)),
-    'negative': lambda force, rate: SimulatedImuSample(-force, rate),
-}
+        if kind == 'negative':
+            return replace(sample, specific_force=-sample.specific_force)
+        signals = np.hstack([sample.specific_force, sample.angular_rate])[None]
+        force, rate = np.split(ImuFault(_KINDS.get(kind, kind)).apply(signals, np.zeros(1), np.zeros((1, 3)))[0], 2)
+        return SimulatedImuSample(force, rate)
 
 
 def _parsed(text: str, drives: Sequence[str]) -> _Fault:
