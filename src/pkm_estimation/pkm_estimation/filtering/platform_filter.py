@@ -154,12 +154,13 @@ class PlatformFilter:
         position_std: float | None = None,
         attitude_std: float | None = None,
         imu: Array | None = None,
+        age: float = 0.0,
     ) -> None:
         """Start from a known pose of the platform origin, at rest, biases unknown (S3-33); default: stds as set.
 
-        ``imu`` (6,) is the sample of that instant, if there is one.
+        ``imu`` (6,) is the sample of that instant, if there is one; the pose may be that of ``age`` s before.
         """
-        config, late = self.config, self._late_variance()
+        config, late = self.config, self._late_variance() + age**2
         rotation = pose.rotation_base_platform
         position = pose.position + rotation @ self.geometry.imu_position
         if position_std is None:

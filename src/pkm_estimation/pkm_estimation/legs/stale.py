@@ -54,7 +54,7 @@ class StaleEncoders:
 
     def __init__(self, noise: Array) -> None:
         self._noise = noise
-        self._jittered, self._repeats = 0, np.zeros(len(noise))
+        self._jittered, self._repeats = np.zeros(len(noise)), np.zeros(len(noise))
         self.reset()
 
     def reset(self) -> None:
@@ -90,11 +90,11 @@ class StaleEncoders:
         seconds = 1e-9 * max(stamp - self.stamp, _SHORTEST)
         part = covariance[np.ix_(legs, legs)]
         fits = _fits(float(residual[legs] @ solved(part, residual[legs])), len(legs))
-        chance = float(np.prod((self._repeats[legs] + 1.0) / (self._jittered + 2.0)))
+        chance = float(np.prod((self._repeats[legs] + 1.0) / (self._jittered[legs] + 2.0)))
         # of all positions that the prediction admits, few are within the noise of the last one
         chance *= min(1.0, float(np.prod(self._noise[legs]) / np.linalg.det(part) ** 0.5))
         if self._weights is None:
-            rest = 0.5 * _JITTER_WITHOUT_NOISE**self._jittered if len(legs) == len(self._noise) else 0.0
+            rest = 0.5 * _JITTER_WITHOUT_NOISE ** self._jittered.max() if len(legs) == len(self._noise) else 0.0
             rest *= _fits(imu_distance, 6)
             # a prediction that fitted until now does not become wrong just when the platform stops
             anew, wrong, stale = 1.0 - rest, 0.0, 0.0
@@ -119,6 +119,10 @@ class StaleEncoders:
         begin = 0
         for end in (*(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(stamps)):
             part, slot = positions[begin:end], int(slots[begin])
+            same = part == np.vstack([self._last, part[:-1]])
+            measured = np.isfinite(part)
+            if not measured.all():  # each drive may have a publisher of its own
+                part = np.where(measured, part, self._last)
             before = np.vstack([self._before, self._last, part])
             if slot != self._slot:
                 self._was_rest = (self._is_rest and slot - self._slot == 1) or self._slot < 0
@@ -130,11 +134,10 @@ class StaleEncoders:
             if self._was_rest and rests[0]:
                 off = np.abs(part - 2.0 * before[1:-1] + before[:-2])
                 jittered = rests & (off > _JITTER * self._noise).any(axis=1)
-                same: NDArray[np.bool_] = part == before[1:-1]
-                self._jittered += int(jittered.sum())
+                self._jittered = self._jittered + measured[jittered].sum(axis=0)
                 self._repeats = self._repeats + same[jittered].sum(axis=0)
             self._before, self._last, self.stamp, begin = before[-2], part[-1], int(stamps[end - 1]), end
-        if not (self._last == self._before).any():
+        if not same[-1].any():
             self._weights, self.legs = None, self.legs[:0]
 
 

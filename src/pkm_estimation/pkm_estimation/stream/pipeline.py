@@ -111,7 +111,7 @@ class EstimatorPipeline:
 
     def _clear(self) -> None:
         self._imu_gate, self._leg_gate = self._new_gate(), self._new_gate()
-        self._user_gates: dict[str, StampGate] = {}
+        self._user_gates: dict[str | tuple[int, ...], StampGate] = {}  # of some legs, too
         self._imu: deque[ImuSample] = deque()
         self._waiting = MeasurementQueue()
         self._last: Measurement | None = None
@@ -177,15 +177,23 @@ class EstimatorPipeline:
     ) -> list[EstimatorOutput]:
         """Process joint positions by name at ``stamp`` [ns]; returns the estimates that are now possible."""
 
+        gathered = self.tracker.gathered
+
         def complain(reason: str, detail: str) -> None:
-            self.health.event(stamp, reason, detail)
+            # what other publishers give is not missing
+            if reason != 'missing_joint' or gathered.age(stamp) > self.config.maximum_leg_gap:
+                self.health.event(stamp, reason, detail)
 
         self.health.count('legs_received')
         sample = self._reader.read(names, positions, efforts, complain)
         if sample is None:
             self.health.count('legs_rejected')
             return []
-        instant = self._admit('legs', self._leg_gate, self._imu_gate, stamp)
+        if len(sample.used) == len(self._reader.all):
+            instant = self._admit('legs', self._leg_gate, self._imu_gate, stamp)
+        else:  # perhaps each drive has a publisher of its own
+            instant = self.health.admit('legs', self._gate_of(tuple(sample.used.tolist()), stamp), stamp)
+            gathered.add(stamp, sample)
         return [] if instant is None else self._take(LegMeasurement(instant, sample))
 
     def add_measurement(
@@ -220,14 +228,18 @@ class EstimatorPipeline:
         if not np.isfinite(numbers).all():
             self.health.event(stamp, f'{name}_not_finite', f'{name} is not finite: {numbers.tolist()}')
             return []
-        gate = self._user_gates.get(name)
+        instant = self.health.admit(name, self._gate_of(name, stamp), stamp)
+        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
+
+    def _gate_of(self, source: str | tuple[int, ...], stamp: int) -> StampGate:
+        """Gate of a user's measurement or of a publisher of some legs, in the epoch in which ``stamp`` [ns] is."""
+        gate = self._user_gates.get(source)
         if gate is None:
-            gate = self._user_gates[name] = self._new_gate()
+            gate = self._user_gates[source] = self._new_gate()
             gate.epoch = self._leg_gate.epoch
         if not gate.follow(self._leg_gate, stamp):
             gate.follow(self._imu_gate, stamp)
-        instant = self.health.admit(name, gate, stamp)
-        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
+        return gate
 
     def _take_imu_noise(self, covariance: Array) -> None:
         """Go on with another noise (6, 6) of one IMU sample, platform axes."""

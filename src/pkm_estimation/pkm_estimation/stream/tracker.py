@@ -345,10 +345,13 @@ class Tracker(ImuGapTracker):
             self._leave_out_imu(measurement, *bad)
         if self.imu_fault.is_on:
             return self._start_alone(measurement, imu)
-        if len(sample.used) < self.machine.actuated_count:
+        self.gathered.add(stamp, sample)
+        age = self.gathered.age(stamp)
+        if age > self.config.maximum_imu_gap:
             self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
             return None
-        innovation, snapshots = None, []
+        measurement = measurement._replace(sample=sample._replace(positions=self.gathered.positions))
+        sample, innovation, snapshots = measurement.sample, None, []
         self.filter.observe_leg_stamp(imu.instant.stamp)
         try:
             if self.config.start == 'printed':
@@ -358,7 +361,7 @@ class Tracker(ImuGapTracker):
                     raise KinematicsError('no pose on the home assembly mode has these positions')
             else:
                 for pose in self._start_poses(measurement):
-                    self.filter.start_at(pose, imu=imu.value)
+                    self.filter.start_at(pose, imu=imu.value, age=age)
                     snapshots.append(self.filter.snapshot())
         except (KinematicsError, CovarianceError) as error:
             self.health.event(stamp, 'start_failed', f'no start from these positions: {error}')

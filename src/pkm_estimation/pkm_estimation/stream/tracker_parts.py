@@ -24,6 +24,7 @@ from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.history import Memory
 from pkm_estimation.stream.imu_watch import ImuCauses, ImuWatch
+from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.output import AngularAcceleration, OutputModel
 from pkm_estimation.stream.samples import ImuSample, Instant, seconds
@@ -87,6 +88,7 @@ class TrackerParts:
     alone, imu_watch, imu_fault, imu_causes, continuity : for that: the filter without it, its samples, its state, why,
         the legs' past
     stale : judges legs that may not have been read anew
+    gathered : positions of all legs, for a start
     judges_imu : whether innovations that are too large may be a reason
     largest_biases : (6,) m/s^2, rad/s, beyond which they are those of no sensor
     largest_constraint_nis : normalised innovation squared of constraints beyond which the prediction is wrong
@@ -127,6 +129,7 @@ class TrackerParts:
         self.imu_fault, self.imu_causes = FaultTracker(), ImuCauses()
         self.continuity = LegContinuity(np.sqrt(leg_noise.diagonal()))
         self.stale = StaleEncoders(np.sqrt(leg_noise.diagonal()))
+        self.gathered = LatestPositions(machine.actuated_count)
         priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
         largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
         self.largest_biases = largest if self.may_leave_out_imu else np.full(6, inf)
@@ -153,6 +156,7 @@ class TrackerParts:
             self.imu_causes,
             self.continuity,
             self.stale,
+            self.gathered,
             self.doubt,
             self.alone_doubt,
             *self.baseline.remembering,
@@ -172,6 +176,33 @@ class TrackerParts:
             self.alone.restore(alone)
         self.filter.restore(filter_)
         self._memory.restore(parts)
+
+
+class LatestPositions:
+    """The last position of each drive; attributes are replaced, never written into.
+
+    Parameters
+    ----------
+    count : of the drives
+
+    Attributes
+    ----------
+    positions : (A,) m or rad, NaN where there was none
+    """
+
+    def __init__(self, count: int) -> None:
+        self.positions = np.full(count, np.nan)
+        self._stamps = np.full(count, -(2**62))
+
+    def add(self, stamp: int, sample: LegSample) -> None:
+        """Take those of a sample of ``stamp`` [ns] that are used."""
+        used = np.isin(np.arange(len(self.positions)), sample.used)
+        self.positions = np.where(used, sample.positions, self.positions)
+        self._stamps = np.where(used, stamp, self._stamps)
+
+    def age(self, stamp: int) -> float:
+        """Time [s] from the oldest of them to a stamp [ns], or to it from one that is later."""
+        return 1e-9 * float(np.abs(stamp - self._stamps).max())
 
 
 class DeclaredDelay:
