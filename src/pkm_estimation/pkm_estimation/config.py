@@ -17,10 +17,6 @@ CLAIMS = ('accuracy', 'repeatability')
 STARTS = ('forward_kinematics', 'printed')
 
 
-#: legs of a measurement that is used, where nothing else is asked for: each drive may have a publisher of its own
-_USUAL_MINIMUM = 1
-
-
 @dataclass(frozen=True)
 class EstimatorConfig(Settings):
     """Settings, SI units; every field carries its description and range as metadata.
@@ -164,7 +160,7 @@ class EstimatorConfig(Settings):
     )
     queue_length: int = setting(4000, 'samples per topic that wait for the other topic', 10, 1_000_000)
     minimum_legs: int = setting(
-        _USUAL_MINIMUM, 'legs that a measurement must have to be used; all of a machine that has fewer', 1, 100
+        1, 'legs that a measurement must have to be used; all of a machine that has fewer', 1, 100
     )
 
     leg_gate: float = setting(
@@ -209,6 +205,6 @@ class EstimatorConfig(Settings):
             Naming the setting, its value, what is allowed and the file.
         """
         drives = machine.actuated_count
-        if self.minimum_legs > max(drives, _USUAL_MINIMUM):
+        if self.minimum_legs > drives:
             reason = f'must be a whole number from 1 to {drives}, the legs of {machine.name}'
             raise self.refusal('minimum_legs', reason)

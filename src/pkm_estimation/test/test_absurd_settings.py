@@ -26,7 +26,7 @@ def test_more_legs_than_the_machine_has_are_refused(tmp_path, capsys):
         EstimatorPipeline(load_machine('srs'), load_config(file))
     with pytest.raises(ConfigurationError, match=f'^{reason}'):
         EstimatorPipeline(load_machine('srs'), EstimatorConfig(minimum_legs=99))
-    for machine, legs in (('srs', 6), ('five_bar', 3)):  # the default is for machines with fewer legs, too
+    for machine, legs in (('srs', 6), ('five_bar', 2)):
         EstimatorPipeline(load_machine(machine), EstimatorConfig(minimum_legs=legs))
 
 

@@ -127,8 +127,9 @@ class ImuWatch:
     def _take(self, instant: Instant, value: Array, ended: int) -> None:
         """The same of the next sample; ``ended`` is 1 plus an axis that has stopped at the end of a range, or 0."""
         before = self._instant
-        self.jumps.take(instant.epoch, np.array([instant.stamp]), value[None])
         content, parts = value.tobytes(), value * self._parts
+        if content != self._last or not value[:3].any():
+            self.jumps.take(instant.epoch, np.array([instant.stamp]), value[None])
         if content == self._last and value[:3].any():
             self._repeat(instant)
         elif self._repeats:
@@ -178,7 +179,7 @@ class ImuWatch:
         if not self._repeats:
             self._run_begin = self._instant
         self._repeats += 1
-        if self._repeats >= max(_REPEATS, _UNUSUAL * self._usual):
+        if self.is_frozen:
             detail = f'{self._repeats} samples repeat the one before in all six numbers while legs move: frozen'
             self._add('imu_frozen', detail, self._instant, instant, self._run_begin)
 
@@ -200,6 +201,20 @@ class ImuWatch:
         self._until = end if self._until is None else max(end, self._until)
 
     # -- questions -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether more samples repeat the one before than of a driver that publishes faster than its sensor."""
+        return self._repeats >= max(_REPEATS, _UNUSUAL * self._usual)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the last sample repeats the one before, to the last bit: it tells nothing new."""
+        return self._repeats > 0
+
+    def has_repeats(self, values: Array) -> bool:
+        """Whether one of the samples (M, 6) that continue this stream repeats the one before."""
+        return len(values) > 0 and (values[0].tobytes() == self._last or (values[1:] == values[:-1]).all(axis=1).any())
 
     def touching(self, now: Instant, due: Instant) -> BadSpan | None:
         """Samples that cannot be right and on which the input from ``now`` to ``due`` depends."""

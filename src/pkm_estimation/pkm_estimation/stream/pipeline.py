@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 from operator import attrgetter
 
@@ -15,8 +16,10 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.point_motion import PlatformPoints
+from pkm_estimation.legs.resolution import EncoderResolution
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
+from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.history import History, Processed
 from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.messages import (
@@ -32,6 +35,7 @@ from pkm_estimation.stream.messages import (
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import ImuSample, Instant, StampGate
 from pkm_estimation.stream.tracker import Tracker
+from pkm_estimation.stream.tracker_parts import LatestPositions
 
 
 class EstimatorPipeline:
@@ -62,21 +66,46 @@ class EstimatorPipeline:
     def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
         if not machine.has_platform:
             raise KinematicsError(f'{machine.name} is an open chain, it has no platform: there is no pose to estimate')
-        self.machine, self.waits_for_imu = machine, False
+        self.waits_for_imu = False
         self.config = config = config or EstimatorConfig()
         config.require_fitting(machine)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
-        self.tracker = Tracker(machine, config, self.imu_frame)
-        self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
-        self.baseline = self.tracker.baseline.estimator
-        self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
-        self._reader = LegMessageReader(self.machine, config.minimum_legs)
-        self.lasting = LastingTest(machine, config, self.health)
+        self._know(machine, None)
+        self._resolution = EncoderResolution(machine)
         takes_noise = config.imu_noise == 'messages'
         self._message_noise = MessageNoise(self.imu_frame, self._take_imu_noise, self.health) if takes_noise else None
         # what is shorter than a gap is none
         self._silence = round(1e9 * max(config.imu_silence, config.maximum_imu_gap)) if config.imu_silence else None
         self._clear()
+
+    def _know(self, machine: Machine, health: HealthMonitor | None) -> None:
+        """Begin with what is known of the machine."""
+        self.machine, self._history = machine, History.of(self.config)
+        self.tracker = Tracker(machine, self.config, self.imu_frame, health)
+        self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
+        self.baseline = self.tracker.baseline.estimator
+        self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
+        self._reader = LegMessageReader(machine, self.config.minimum_legs)
+        self.lasting = LastingTest(machine, self.config, self.health)
+
+    def _look_at_resolution(self, measurement: LegMeasurement) -> None:
+        """Begin anew where the encoders turn out to have steps that the machine file does not state."""
+        resolution, stamp = self._resolution, measurement.instant.stamp
+        resolution.add(measurement.sample.positions)
+        steps = resolution.unstated
+        if not (resolution.is_known and steps.any()):
+            return
+        names = ', '.join(
+            f'{name} {step:.3g}' for name, step in zip(self.machine.drive_labels, steps.tolist(), strict=True) if step
+        )
+        self.health.event(
+            stamp, 'encoder_resolution', f'positions change in steps larger than their noise [m, rad]: {names}; taken '
+            'into account. State them in the machine file: sensors.legs.position_resolution',
+        )  # fmt: skip
+        sensors, before = self.machine.leg_sensors, self.tracker
+        known = np.where(steps > 0.0, steps, sensors.position_resolution)
+        self._know(replace(self.machine, leg_sensors=replace(sensors, position_resolution=known)), self.health)
+        self.tracker.baseline_wanted, self.tracker.may_bridge = before.baseline_wanted, before.may_bridge
 
     @property
     def imu_delay(self) -> float:
@@ -111,10 +140,13 @@ class EstimatorPipeline:
 
     def _clear(self) -> None:
         self._imu_gate, self._leg_gate = self._new_gate(), self._new_gate()
-        self._user_gates: dict[str | tuple[int, ...], StampGate] = {}  # of some legs, too
+        self._user_gates: dict[str, StampGate] = {}
         self._imu: deque[ImuSample] = deque()
+        self._repeated: list[ImuSample] = []  # tell nothing new if the next one differs
         self._waiting = MeasurementQueue()
         self._last: Measurement | None = None
+        self._legs_at_last: set[int] = set()  # that came with the last stamp
+        self._received = LatestPositions(self.machine.actuated_count)  # in messages of some legs
         self._known: dict[tuple[Instant, str], bool] = {}  # what is processed again, and whether it was answered
         self._history = History.of(self.config)
         self.lasting.clear()
@@ -153,8 +185,17 @@ class EstimatorPipeline:
             return []
         if self._message_noise is not None:
             self._message_noise.take(stamp, covariances)
-        self.tracker.imu_watch.take(instant, value)
+        watch = self.tracker.imu_watch
+        watch.take(instant, value)
         sample = ImuSample(instant, self.imu_frame.to_platform(value))
+        if watch.is_repeated and not watch.is_frozen:
+            self._repeated.append(sample)
+            return []
+        repeated, self._repeated = self._repeated if watch.is_frozen else [], []
+        return [output for one in (*repeated, sample) for output in self._take_imu(one)]
+
+    def _take_imu(self, sample: ImuSample) -> list[EstimatorOutput]:
+        """Add a sample that tells something to those of the filter."""
         if len(self._imu) >= self.config.queue_length:
             self._imu.popleft()
             self.health.count('imu_queue_overflow')
@@ -162,7 +203,7 @@ class EstimatorPipeline:
                 self._history.forget(self._imu[0].instant)
         if self._history is not None:
             self._history.add_imu(sample)
-            if self._imu and instant < self._imu[-1].instant:
+            if self._imu and sample.instant < self._imu[-1].instant:
                 return self._take_late_imu(sample, self._history)
         self._imu.append(sample)
         self.lasting.add_imu(sample)
@@ -177,11 +218,9 @@ class EstimatorPipeline:
     ) -> list[EstimatorOutput]:
         """Process joint positions by name at ``stamp`` [ns]; returns the estimates that are now possible."""
 
-        gathered = self.tracker.gathered
-
         def complain(reason: str, detail: str) -> None:
             # what other publishers give is not missing
-            if reason != 'missing_joint' or gathered.age(stamp) > self.config.maximum_leg_gap:
+            if reason != 'missing_joint' or self._received.age(stamp) > self.config.maximum_leg_gap:
                 self.health.event(stamp, reason, detail)
 
         self.health.count('legs_received')
@@ -189,12 +228,12 @@ class EstimatorPipeline:
         if sample is None:
             self.health.count('legs_rejected')
             return []
-        if len(sample.used) == len(self._reader.all):
-            instant = self._admit('legs', self._leg_gate, self._imu_gate, stamp)
-        else:  # perhaps each drive has a publisher of its own
-            instant = self.health.admit('legs', self._gate_of(tuple(sample.used.tolist()), stamp), stamp)
-            gathered.add(stamp, sample)
-        return [] if instant is None else self._take(LegMeasurement(instant, sample))
+        instant = self._admit_legs(stamp, set(sample.used.tolist()))
+        if instant is None:
+            return []
+        if len(sample.used) < len(self._reader.all):
+            self._received.add(stamp, sample)
+        return self._take(LegMeasurement(instant, sample))
 
     def add_measurement(
         self,
@@ -228,23 +267,31 @@ class EstimatorPipeline:
         if not np.isfinite(numbers).all():
             self.health.event(stamp, f'{name}_not_finite', f'{name} is not finite: {numbers.tolist()}')
             return []
-        instant = self.health.admit(name, self._gate_of(name, stamp), stamp)
-        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
-
-    def _gate_of(self, source: str | tuple[int, ...], stamp: int) -> StampGate:
-        """Gate of a user's measurement or of a publisher of some legs, in the epoch in which ``stamp`` [ns] is."""
-        gate = self._user_gates.get(source)
+        gate = self._user_gates.get(name)
         if gate is None:
-            gate = self._user_gates[source] = self._new_gate()
+            gate = self._user_gates[name] = self._new_gate()
             gate.epoch = self._leg_gate.epoch
         if not gate.follow(self._leg_gate, stamp):
             gate.follow(self._imu_gate, stamp)
-        return gate
+        instant = self.health.admit(name, gate, stamp)
+        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
 
     def _take_imu_noise(self, covariance: Array) -> None:
         """Go on with another noise (6, 6) of one IMU sample, platform axes."""
         self.filter.set_imu_noise(covariance)
         self.lasting.know_imu_noise(self.imu_frame.covariance_to_imu(covariance))
+
+    def _admit_legs(self, stamp: int, legs: set[int]) -> Instant | None:
+        """Instant of a message of some legs; drives with publishers of their own may give the same stamp."""
+        gate = self._leg_gate
+        if stamp == gate.last and not legs & self._legs_at_last:
+            self._legs_at_last |= legs
+            self.health.admitted('legs', 1, stamp, stamp)
+            return Instant(gate.epoch, stamp)
+        instant = self._admit('legs', gate, self._imu_gate, stamp)
+        if instant is not None:
+            self._legs_at_last = legs
+        return instant
 
     def _admit(self, topic: str, gate: StampGate, other: StampGate, stamp: int) -> Instant | None:
         if gate.epoch != other.epoch and gate.join(other, stamp):
@@ -329,7 +376,9 @@ class EstimatorPipeline:
     def finish(self) -> list[EstimatorOutput]:
         """Process what would wait no longer for the IMU if all samples had arrived in time; no more will come."""
         self.waits_for_imu = False
-        return self._process_ready()
+        outputs = [output for sample in self._repeated for output in self._take_imu(sample)]
+        self._repeated = []
+        return outputs + self._process_ready()
 
     def _is_silent(self, due: Instant) -> bool:
         """Whether the IMU has been silent for so long, by the stamps of the legs, that nobody waits for it."""
@@ -354,6 +403,8 @@ class EstimatorPipeline:
 
     def _process(self, measurement: Measurement, answered_before: bool = False) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement; also whether it was used."""
+        if isinstance(measurement, LegMeasurement) and not self._resolution.is_known:
+            self._look_at_resolution(measurement)
         tracker, output = self.tracker, None
         before = None if self._history is None else (tracker.due(measurement.instant), tracker.snapshot())
         if isinstance(measurement, LegMeasurement):

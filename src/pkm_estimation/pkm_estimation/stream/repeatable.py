@@ -24,6 +24,7 @@ class Checkpoint(NamedTuple):
 
     tracker: tuple[Any, ...]
     imu: tuple[Any, ...]
+    repeated: tuple[Any, ...]
     waiting: tuple[Any, ...]
     gates: tuple[Any, ...]
     last: Any
@@ -41,7 +42,8 @@ class RepeatablePipeline(StretchPipeline):
         """Where it is now."""
         gates = deepcopy((self._imu_gate, self._leg_gate, self._user_gates))
         watch = self.tracker.imu_watch.snapshot()
-        return Checkpoint(self.tracker.snapshot(), tuple(self._imu), tuple(self._waiting), gates, self._last, watch)
+        queues = tuple(self._imu), tuple(self._repeated), tuple(self._waiting)
+        return Checkpoint(self.tracker.snapshot(), *queues, gates, self._last, watch)
 
     def return_to(self, checkpoint: Checkpoint) -> StepRecord:
         """Return to a checkpoint and record all steps from then on; counters and events count nothing any more."""
@@ -49,7 +51,8 @@ class RepeatablePipeline(StretchPipeline):
         self.lasting = LastingTest(self.machine, replace(self.config, rank_causes=False), self.health)
         self.tracker.restore(checkpoint.tracker)
         self.tracker.imu_watch.restore(checkpoint.watch)
-        self._imu, self._waiting = deque(checkpoint.imu), MeasurementQueue(checkpoint.waiting)
+        self._imu, self._repeated = deque(checkpoint.imu), list(checkpoint.repeated)
+        self._waiting = MeasurementQueue(checkpoint.waiting)
         self._imu_gate, self._leg_gate, self._user_gates = deepcopy(checkpoint.gates)
         self._last = checkpoint.last
         record = StepRecord(lambda: self.imu_delay)

@@ -72,6 +72,8 @@ class StretchPipeline(EstimatorPipeline):
         length = len(self._imu) + len(waiting) + len(stretch.imu_stamps) + len(stretch.leg_stamps)
         if len(epochs) > 1 or length > config.queue_length or not np.isfinite(stretch.imu).all():
             return None
+        if not self._resolution.is_known or self._repeated or tracker.imu_watch.has_repeats(stretch.imu):
+            return None
         if not (imu_gate.is_continued_by(stretch.imu_stamps) and leg_gate.is_continued_by(stretch.leg_stamps)):
             return None
         if self._last is None or (stretch.leg_stamps <= self._last.instant.stamp).any():
@@ -82,6 +84,8 @@ class StretchPipeline(EstimatorPipeline):
         if self._message_noise is not None:
             self._message_noise.take_all(stretch.imu_stamps, stretch.imu_covariances)
         tracker.imu_watch.take_all(imu_gate.epoch, stretch.imu_stamps, stretch.imu)
+        if len(stretch.leg_stamps):
+            self._legs_at_last = set(self._reader.all.tolist())
         for topic, gate, stamps in (('imu', imu_gate, stretch.imu_stamps), ('legs', leg_gate, stretch.leg_stamps)):
             if len(stamps):
                 gate.go_on(int(stamps[-1]))

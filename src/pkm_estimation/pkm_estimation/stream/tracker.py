@@ -15,6 +15,7 @@ from pkm_estimation.filtering.point_motion import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
+from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.imu_gap import IMU_GAP, ImuGapTracker
 from pkm_estimation.stream.imu_judge import ImuSuspectError, LegsJumpedError
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
@@ -25,8 +26,10 @@ from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples
 class Tracker(ImuGapTracker):
     """Takes the parts from measurement to measurement; parameters and attributes as those of the parts."""
 
-    def __init__(self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame) -> None:
-        super().__init__(machine, config, imu_frame)
+    def __init__(
+        self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame, health: HealthMonitor | None = None
+    ) -> None:
+        super().__init__(machine, config, imu_frame, health)
         self._follower = Follower.of(self)
 
     def reset(self) -> None:
@@ -345,12 +348,14 @@ class Tracker(ImuGapTracker):
             self._leave_out_imu(measurement, *bad)
         if self.imu_fault.is_on:
             return self._start_alone(measurement, imu)
-        self.gathered.add(stamp, sample)
-        age = self.gathered.age(stamp)
-        if age > self.config.maximum_imu_gap:
-            self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
-            return None
-        measurement = measurement._replace(sample=sample._replace(positions=self.gathered.positions))
+        age = 0.0
+        if len(sample.used) < self.machine.actuated_count:
+            self.gathered.add(stamp, sample)
+            age = self.gathered.age(stamp)
+            if age > self.config.maximum_imu_gap:
+                self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
+                return None
+            measurement = measurement._replace(sample=sample._replace(positions=self.gathered.positions))
         sample, innovation, snapshots = measurement.sample, None, []
         self.filter.observe_leg_stamp(imu.instant.stamp)
         try:

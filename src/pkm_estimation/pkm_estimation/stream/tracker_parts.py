@@ -83,7 +83,7 @@ class TrackerParts:
     Attributes
     ----------
     filter, leg_gate, delay, noise, side, pose_watch, baseline, angular_acceleration : the parts
-    health : gets all counters and events
+    health : gets all counters and events; default: one of its own
     may_leave_out_imu : whether an IMU that fails may be left out
     alone, imu_watch, imu_fault, imu_causes, continuity : for that: the filter without it, its samples, its state, why,
         the legs' past
@@ -102,13 +102,15 @@ class TrackerParts:
     lost_samples : measurements in a row that did not fit at all
     """
 
-    def __init__(self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame) -> None:
+    def __init__(
+        self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame, health: HealthMonitor | None = None
+    ) -> None:
         self.machine, self.config = machine, config
         legs = machine.leg_sensors
         leg_noise = np.diag(legs.position_noise**2 + np.square(legs.position_resolution) / 12.0)
         geometry = EstimatorGeometry.from_machine(machine)
         self.filter = PlatformFilter(geometry, imu_frame.noise_covariance, leg_noise, config, machine)
-        self.health = HealthMonitor(machine.actuated_count, self.filter.layout.groups)
+        self.health = health or HealthMonitor(machine.actuated_count, self.filter.layout.groups)
         self.baseline = BaselineStream(machine, config, self.health)
         self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
         self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_std, self.filter.layout.imu_delay)
