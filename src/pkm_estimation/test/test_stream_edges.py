@@ -56,15 +56,15 @@ def test_legs_are_used_again_once_it_is_half_of_the_limit_behind(span: int, used
 
 
 def test_turns_become_longer_while_samples_are_followed() -> None:
-    """Twice as long each time after the one that starts the filter, so that a long queue costs few turns."""
+    """Twice as long each time after those that start the filter, so that a long queue costs few turns."""
     backlog, sizes = Backlog(LivePipeline(SRS, EstimatorConfig(baseline=False)), 0.0), []
-    for k in range(50):
+    for k in range(90):
         wait(backlog, k)
     while len(backlog):
         before = len(backlog)
         backlog.work()
         sizes.append(before - len(backlog))
-    assert sizes[2] == 2 * sizes[1]
+    assert sizes[3] == 2 * sizes[2]
 
 
 def test_messages_of_a_node_with_a_reason_are_no_loss() -> None:

@@ -192,6 +192,7 @@ class ImuWatch:
         begin = instant if before is None or before.epoch != instant.epoch else before
         # a sample acts in as many intervals after it as the input's polynomial has earlier samples, and one more
         end = Instant(instant.epoch, instant.stamp + (EARLIER + 1) * (instant.stamp - begin.stamp) + 1)
+        begin = min(begin, first)  # nothing was measured since the first of samples that repeat each other
         for place, span in enumerate(self._spans):
             if span.kind == kind and begin <= span.end:
                 self._spans[place] = span._replace(end=max(end, span.end))
