@@ -23,8 +23,8 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.feasible import ENGINES, feasible_parameters
-from pkm_identification.estimator.feasible_lmi import linear_constraints, unknowns_of
+from pkm_identification.estimator.base_feasibility import linear_constraints, unknowns_of
+from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.interface import estimator_by_name
 from pkm_identification.judgement.significance import excited_parameters
@@ -60,22 +60,13 @@ def main() -> int:
     used, problem = timed(lambda: _problem(model, structure, regressor, forces, truth))
     assert isinstance(problem, FeasibleProblem)
     print(f'  excited base parameters, weighted least squares {used:8.3f} s')
-    good, total = True, 0.0
-    for engine in ENGINES:
-        if engine == 'lmi':
-            try:
-                timed(lambda: feasible_parameters(problem, 'lmi', 1.0))  # imports cvxpy
-            except Exception as error:
-                print(f'  {engine:12s} {error}')
-                continue
-        seconds, found = timed(lambda engine=engine: feasible_parameters(problem, engine))  # type: ignore[misc]
-        least = min(found.relative_eigenvalue.values())  # type: ignore[attr-defined]
-        print(f'  feasible fit, {engine:12s} {seconds:8.3f} s, least eigenvalue over the nominal one {least:.3f}')
-        if engine == 'barrier':
-            total = used + seconds
-            good &= seconds <= TARGET_FIT and total <= TARGET and least > 0.0
-            print(f'  matrix to machine            {total:8.3f} s (target {TARGET:g}, of it the fit {TARGET_FIT:g})'
-                  f'{"" if good else "  MISSED"}')  # fmt: skip
+    seconds, found = timed(lambda: feasible_parameters(problem))
+    assert isinstance(found, FeasibleParameters)
+    least, total = min(found.relative_eigenvalue.values()), used + seconds
+    print(f'  feasible fit                 {seconds:8.3f} s, least eigenvalue over the nominal one {least:.3f}')
+    good = seconds <= TARGET_FIT and total <= TARGET and least > 0.0
+    print(f'  matrix to machine            {total:8.3f} s (target {TARGET:g}, of it the fit {TARGET_FIT:g})'
+          f'{"" if good else "  MISSED"}')  # fmt: skip
     peer = peer_time(problem, regressor, forces)
     if peer is None:
         print('  cvxpy is not installed: no comparison')

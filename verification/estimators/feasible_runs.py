@@ -9,7 +9,8 @@ from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.base_feasibility import FEASIBLE, base_feasibility
-from pkm_identification.estimator.feasible import ENGINES, FeasibleParameters, feasible_parameters
+from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
+from pkm_identification.estimator.feasible_barrier import BarrierEngine
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
@@ -17,6 +18,7 @@ from pkm_identification.judgement.physical import infeasibilities, nominal_covar
 from pkm_identification.judgement.significance import excited_parameters
 
 from verification.check import Check, at_least, at_most, equal
+from verification.estimators.conic_peer import LmiEngine
 
 #: noise of the forces over their rms, from the best sensors to the worst; runs; relative errors of the nominal machine
 NOISE, RUNS, QUICK_RUNS = (1e-4, 0.3), 200, 10
@@ -93,5 +95,5 @@ def _exists(names: tuple[str, ...], values: np.ndarray) -> bool:
 def _disagreement(problem: FeasibleProblem, found: FeasibleParameters) -> float:
     """Largest difference between the engines, in standard deviations."""
     std = np.where(np.isfinite(found.std) & (found.std > 0.0), found.std, np.inf)
-    values = [feasible_parameters(problem, engine, weight=1.0).values for engine in ENGINES]
+    values = [feasible_parameters(problem, 1.0, engine).values for engine in (BarrierEngine, LmiEngine)]
     return float(np.abs((np.ptp(values, axis=0)) / std).max())

@@ -29,7 +29,7 @@ KEYS = {
 #: modules that no package.xml names, and why
 WITHOUT_KEY = {
     'clarabel': 'no rosdep key; the solver of cvxpy; requirements.txt',
-    'cvxpy': 'no rosdep key; the identification says so where its engine lmi lacks it; requirements.txt',
+    'cvxpy': 'no rosdep key; base_feasibility says so where it lacks it; requirements.txt',
     'distributed': 'design_excitation --dask says so where it is not installed',
     'mujoco': 'no rosdep key; requirements.txt',
     'llvmlite': 'comes with numba',

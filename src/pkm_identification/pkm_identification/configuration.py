@@ -13,7 +13,7 @@ TERMS = (
     'offset', 'load_friction', 'transverse_friction', 'thrust_friction', 'quadratic', 'spring', 'inertia', 'gain',
     'ripple', 'delay', 'presliding',
 )  # fmt: skip
-PHYSICAL = ('barrier', 'log_cholesky', 'lmi', 'share_out')
+PHYSICAL = ('barrier', 'share_out')
 ESTIMATORS = ('gls', 'wls', 'irls', 'ls', 'rls')
 MOTION_SOURCES = (
     'low_pass', 'fourier', 'periods', 'savitzky_golay', 'local_regression', 'central_differences', 'estimator',
@@ -151,8 +151,8 @@ class EstimatorSettings(Settings):
     )
     physical: str = setting(
         'barrier',
-        "how physical parameters come from base parameters: 'barrier', 'log_cholesky' or 'lmi' (needs cvxpy) give a "
-        "machine that can exist; 'share_out' the most likely parameters, whether or not",
+        "how physical parameters come from base parameters: 'barrier' gives a machine that can exist; 'share_out' the "
+        'most likely parameters, whether or not',
         choices=PHYSICAL,
     )
     keep_base_values: bool = setting(

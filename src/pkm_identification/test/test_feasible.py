@@ -1,4 +1,4 @@
-"""Feasible by construction: three engines, one answer; limits, honest covariance, and the test of base values."""
+"""Feasible by construction: engine and conic peer agree; limits, honest covariance, and the test of base values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import pytest
 from base_values import Case, case_of
 from pkm_description.errors import ConfigurationError
 from pkm_identification.estimator.base_feasibility import FEASIBLE, INFEASIBLE, WITHIN_NOISE, base_feasibility
-from pkm_identification.estimator.feasible import ENGINES, feasible_parameters, inside
+from pkm_identification.estimator.feasible import feasible_parameters, inside
+from pkm_identification.estimator.feasible_barrier import BarrierEngine
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, Limits, feasible_problem
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
 from pkm_identification.judgement.physical import infeasibilities, nominal_covariance, share_out
 from scipy.optimize import approx_fprime
+
+from verification.estimators.conic_peer import LmiEngine
+
+ENGINES = {'barrier': BarrierEngine, 'lmi': LmiEngine}
 
 
 @pytest.fixture(scope='module')
@@ -37,24 +42,21 @@ def problem_of(case: Case, seed: int, limits: Limits | None = None) -> FeasibleP
     ],
 )
 def test_engines_agree(name: str, noise: float) -> None:
-    """Newton on pseudo-inertias, log-Cholesky and Clarabel's conic programme find the same machine."""
+    """Newton on pseudo-inertias and Clarabel's conic programme find the same machine."""
     problem = problem_of(case_of(name, noise), 1)
     for weight in (1.0, 1e-2):
-        found = {engine: feasible_parameters(problem, engine, weight) for engine in ENGINES}
+        found = {name: feasible_parameters(problem, weight, engine) for name, engine in ENGINES.items()}
         std = np.where(np.isfinite(found['lmi'].std), found['lmi'].std, 1.0)
         for engine, other in found.items():
             assert other.solver.converged, engine
             assert np.abs((other.values - found['lmi'].values) / std).max() < 0.02, engine
             assert other.solver.cost == pytest.approx(found['lmi'].solver.cost, rel=1e-4, abs=1e-4)
-        # they share neither coordinates nor solver: much nearer to each other than Clarabel's tolerance
-        gap = (found['barrier'].values - found['log_cholesky'].values) / std
-        assert np.abs(gap).max() < 1e-4
 
 
 def test_engines_choose_the_same_pull() -> None:
     """The strongest one that leaves every base value within its standard deviation."""
     problem = problem_of(case_of('palida', 0.002, overlay=True), 0)
-    found = {engine: feasible_parameters(problem, engine) for engine in ENGINES}
+    found = {name: feasible_parameters(problem, engine=engine) for name, engine in ENGINES.items()}
     assert len({other.weight for other in found.values()}) == 1
     gaps = np.ptp([other.values for other in found.values()], axis=0) / found['lmi'].std
     assert gaps.max() < 0.02
@@ -65,19 +67,15 @@ def test_engines_choose_the_same_pull() -> None:
 
 
 def test_derivatives_are_exact(srs_case: Case) -> None:
-    """Gradient, Hessian and Jacobian of the engines against finite differences."""
+    """Gradient and Hessian against finite differences."""
     problem = problem_of(srs_case, 2, Limits({'platform_link.m': (2000.0, 4000.0)}))
     place = inside(problem) + 1e-3 * np.random.default_rng(0).normal(size=len(problem.start))
-    barrier, cholesky = (ENGINES[name](problem, inside(problem)) for name in ('barrier', 'log_cholesky'))
+    barrier = BarrierEngine(problem, inside(problem))
     gradient, hessian = barrier._derivatives(place, 0.5, 0.1)
     rough = approx_fprime(place, lambda z: barrier._cost(z, 0.5, 0.1), 1e-7)
     assert gradient == pytest.approx(rough, rel=1e-3, abs=1e-4 * np.abs(rough).max())
     slopes = approx_fprime(place, lambda z: barrier._derivatives(z, 0.5, 0.1)[0], 1e-7)
     assert np.abs(slopes - hessian).max() < 1e-5 * np.abs(hessian).max()
-    prices = np.full(2, 3.0), np.zeros(0)
-    start = cholesky._start + 0.05 * np.random.default_rng(1).normal(size=len(problem.start))
-    jacobian = approx_fprime(start, lambda z: cholesky._residuals(z, 0.5, prices), 1e-7)
-    assert np.abs(jacobian - cholesky._jacobian(start, 0.5, prices)).max() < 1e-5 * np.abs(jacobian).max()
 
 
 def test_no_noise_gives_an_impossible_machine(srs_case: Case) -> None:
@@ -159,8 +157,8 @@ def test_limits_are_kept_and_named() -> None:
         {'platform_link': ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.02))},
     )
     problem = problem_of(case, 5, limits)
-    for engine in ENGINES:
-        found = feasible_parameters(problem, engine, weight=1.0)
+    for engine in ENGINES.values():
+        found = feasible_parameters(problem, 1.0, engine)
         values = dict(zip(found.names, found.values, strict=True))
         assert 8.5 - 1e-6 <= values['platform_link.m'] <= 9.5
         assert values['platform_link.mz'] <= 0.02 * values['platform_link.m'] + 1e-6
@@ -184,8 +182,8 @@ def test_parameters_can_be_held() -> None:
     problem = feasible_problem(
         replace(base, independent=case.base.independent), values, case.covariance, case.names, case.truth
     )
-    for engine in ENGINES:
-        found = feasible_parameters(problem, engine, weight=1.0)
+    for engine in ENGINES.values():
+        found = feasible_parameters(problem, 1.0, engine)
         assert found.values[held] == pytest.approx(case.truth[held], rel=1e-6, abs=1e-9)
         assert min(found.least_eigenvalue.values()) > 0.0
         assert np.abs((found.values - case.truth)[free] / np.maximum(found.std[free], 1e-12)).max() < 5.0
@@ -198,8 +196,8 @@ def test_parameters_can_be_held() -> None:
 def test_flat_bodies_and_bodies_without_mass(name: str) -> None:
     """A platform that is drawn as a disc gets a thickness; a joint's massless frame stays one."""
     case = case_of(name, 0.01)
-    for engine in ENGINES:
-        found = feasible_parameters(problem_of(case, 7), engine)
+    for engine in ENGINES.values():
+        found = feasible_parameters(problem_of(case, 7), engine=engine)
         assert min(found.least_eigenvalue.values()) > 0.0
         massless = [
             index for body, ten in bodies_by_name(case.names, case.nominal).items() if not ten.any()
@@ -250,8 +248,6 @@ def test_what_cannot_be_is_refused(srs_case: Case) -> None:
     impossible = Limits({'leg_rod.Ixx': (50.0, 60.0), 'leg_rod.Iyy': (1.0, 2.0), 'leg_rod.Izz': (1.0, 2.0)})
     with pytest.raises(ConfigurationError, match=r'no machine that can exist keeps all limits; in the way: leg_rod'):
         feasible_parameters(problem_of(srs_case, 0, impossible))
-    with pytest.raises(ConfigurationError, match="engine = 'sdp': choose barrier, log_cholesky, lmi"):
-        feasible_parameters(problem_of(srs_case, 0), 'sdp')
     with pytest.raises(ConfigurationError, match='must be positive'):
         feasible_parameters(problem_of(srs_case, 0), weight=0.0)
     nothing = srs_case.nominal.copy()
@@ -261,10 +257,9 @@ def test_what_cannot_be_is_refused(srs_case: Case) -> None:
 
 
 def test_without_cvxpy(srs_case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other engines do not need it, and nothing takes their place in silence."""
+    """The barrier does not need it, and does not take the place of the exact test in silence."""
     monkeypatch.setitem(sys.modules, 'cvxpy', None)
     problem = problem_of(srs_case, 0)
     with pytest.raises(ConfigurationError, match=r"engine = 'lmi' needs cvxpy and clarabel .* pip install cvxpy"):
-        feasible_parameters(problem, 'lmi')
-    for engine in ('barrier', 'log_cholesky'):
-        assert feasible_parameters(problem, engine, weight=1.0).solver.converged
+        base_feasibility(problem)
+    assert feasible_parameters(problem, 1.0).solver.converged

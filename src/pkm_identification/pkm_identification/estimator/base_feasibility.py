@@ -6,7 +6,9 @@ searches the bodies behind them: all of positive mass and positive definite pseu
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -15,15 +17,9 @@ from scipy.stats import chi2
 
 from pkm_identification.estimator.feasible import WEIGHTS, active_limits, inside
 from pkm_identification.estimator.feasible_barrier import BarrierEngine
-from pkm_identification.estimator.feasible_lmi import (
-    linear_constraints,
-    record_of,
-    require_cvxpy,
-    solve_conic,
-    unknowns_of,
-)
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
+from pkm_identification.estimator.pseudo_inertia import BASIS
 
 #: verdicts: a machine with exactly these values exists; none does, but the noise of the values explains that; none does
 FEASIBLE, WITHIN_NOISE, INFEASIBLE = 'feasible', 'infeasible within the noise', 'infeasible'
@@ -139,3 +135,61 @@ def _margin(problem: FeasibleProblem, unknowns: Array) -> float:
     values = np.linalg.eigvalsh(problem.matrices(unknowns))[:, 0] if problem.bodies else np.ones(1)
     slack = problem.limit_values - problem.limits @ unknowns
     return float(min(values.min(), slack.min(initial=np.inf)))
+
+
+def require_cvxpy() -> Any:
+    """Import cvxpy, or say what to do."""
+    try:
+        import clarabel  # noqa: F401
+        import cvxpy
+    except ImportError as error:
+        raise ConfigurationError(
+            f"engine = 'lmi' needs cvxpy and clarabel ({error}); pip install cvxpy clarabel, or choose 'barrier'"
+        ) from error
+    return cvxpy
+
+
+def unknowns_of(cp: Any, problem: FeasibleProblem) -> tuple[Any, list[Any]]:
+    """Variables: all unknowns, and each body's whitened pseudo-inertia as an expression of them."""
+    unknowns = cp.Variable(len(problem.start))
+    basis = BASIS.reshape(10, 16).T
+    matrices = [
+        cp.reshape(basis @ unknowns[10 * place : 10 * place + 10], (4, 4), order='F')
+        for place in range(len(problem.bodies))
+    ]
+    return unknowns, matrices
+
+
+def linear_constraints(problem: FeasibleProblem, unknowns: Any) -> list[Any]:
+    """Limits and held parameters."""
+    found = []
+    if len(problem.limits):
+        found.append(problem.limits @ unknowns <= problem.limit_values)
+    if len(problem.held):
+        found.append(problem.held @ unknowns == problem.held_values)
+    return found
+
+
+def solve_conic(cp: Any, task: Any) -> Any:
+    """Solve, or raise what Clarabel says; its own answer."""
+    data, chain, inverse = task.get_problem_data(cp.CLARABEL, solver_opts={})
+    answer = chain.solve_via_data(task, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', UserWarning)  # "may be inaccurate": the record says so
+        task.unpack_results(answer, chain, inverse)
+    if task.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise ConfigurationError(
+            f'engine lmi: Clarabel found the problem {task.status}: bounds, boxes and held parameters leave no machine '
+            'that can exist; widen them'
+        )
+    return answer
+
+
+def record_of(answer: Any, cost: float) -> SolverRecord:
+    """What Clarabel says of a solved problem."""
+    gap = abs(float(answer.obj_val) - float(answer.obj_val_dual)) / max(1.0, abs(float(answer.obj_val)))
+    figures = {
+        'relative duality gap': gap, 'primal residual': float(answer.r_prim), 'dual residual': float(answer.r_dual),
+    }  # fmt: skip
+    stop = str(answer.status)
+    return SolverRecord('lmi, Clarabel through cvxpy', int(answer.iterations), stop == 'Solved', figures, 1, stop, cost)

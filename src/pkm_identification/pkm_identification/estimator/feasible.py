@@ -19,8 +19,6 @@ from scipy.optimize import minimize
 
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.estimator.feasible_barrier import BarrierEngine
-from pkm_identification.estimator.feasible_lmi import LmiEngine
-from pkm_identification.estimator.feasible_log_cholesky import LogCholeskyEngine
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import BASIS, places_of_bodies, pseudo_inertia
@@ -42,13 +40,6 @@ class Engine(Protocol):
     def solve(self, weight: float, start: Array | None = None) -> tuple[Array, SolverRecord]:
         """Unknowns (Z,) at the optimum, from the solution of a near weight where there is one."""
         ...
-
-
-ENGINES: dict[str, Callable[[FeasibleProblem, Array], Engine]] = {
-    'barrier': BarrierEngine,
-    'log_cholesky': LogCholeskyEngine,
-    'lmi': LmiEngine,
-}
 
 
 @dataclass(frozen=True)
@@ -89,36 +80,36 @@ class FeasibleParameters:
 
 
 def feasible_parameters(
-    problem: FeasibleProblem, engine: str = 'barrier', weight: float | None = None
+    problem: FeasibleProblem,
+    weight: float | None = None,
+    engine: Callable[[FeasibleProblem, Array], Engine] = BarrierEngine,
 ) -> FeasibleParameters:
     """Solve a problem of :func:`~pkm_identification.estimator.feasible_problem.feasible_problem`.
 
     Parameters
     ----------
     problem : base values, nominal machine, trust in it, limits
-    engine : ``'barrier'`` (fast), ``'log_cholesky'`` or ``'lmi'`` (needs cvxpy); all minimise the same convex cost
     weight : of the pull towards the nominal bodies. 1 takes the trust in them at its word: the most probable machine,
         best where the drawings are right; it corrects base values that the data leave open. ``None`` takes the largest
         weight up to 1 with which every base value stays within one standard deviation of the identified one, as far
         as machines can exist there: the nominal bodies only share out what the data leave open
+    engine : minimises the convex cost from unknowns (Z,) inside the limits; another one only for comparison
 
     Raises
     ------
     ConfigurationError
-        Unknown engine, no cvxpy, or limits that contradict each other.
+        A weight that is not positive, or limits that contradict each other.
     InfeasibleParametersError
         The engine ended at something that cannot exist or does not keep the limits; nothing is returned in its place.
     """
-    if engine not in ENGINES:
-        raise ConfigurationError(f'engine = {engine!r}: choose {", ".join(ENGINES)}')
     if weight is not None and not weight > 0.0:
         raise ConfigurationError(f'weight = {weight} of the pull towards the nominal bodies must be positive')
-    solver = ENGINES[engine](problem, inside(problem))
+    solver = engine(problem, inside(problem))
     if weight is None:
         unknowns, record, weight = _strongest_pull(problem, solver)
     else:
         unknowns, record = solver.solve(weight)
-    _require_limits(problem, unknowns, engine)
+    _require_limits(problem, unknowns, solver.name)
     return _result(problem, unknowns, record, weight)
 
 
@@ -131,7 +122,7 @@ def _require_limits(problem: FeasibleProblem, unknowns: Array, engine: str) -> N
     worst = problem.limit_names[int(np.argmax(beyond))] if beyond.max(initial=0.0) > ACCURACY else 'a held parameter'
     raise InfeasibleParametersError(
         f'engine {engine} found no machine that can exist ({worst}, off by {max(beyond.max(initial=0.0), gap):.2g}, '
-        "whitened); choose engine 'barrier', or widen the bounds"
+        'whitened); widen the bounds'
     )
 
 

@@ -90,9 +90,9 @@ def _feasible(
     )  # fmt: skip
     remarks: tuple[str, ...] = ()
     if settings.keep_base_values:
-        found = feasible_parameters(problem, settings.physical)
+        found = feasible_parameters(problem)
     else:
-        found = feasible_parameters(problem, settings.physical, 1.0)
+        found = feasible_parameters(problem, 1.0)
         if _probability(found, base) < DOUBT:
             remarks = (
                 'the recording contradicts the trust in the nominal bodies (estimator.platform_uncertainty = '
@@ -100,7 +100,7 @@ def _feasible(
                 f'probable machine under it differs from {_farthest(found, base)}. The machine that keeps the base '
                 'parameters is taken; raise the uncertainties that are too small',
             )
-            found = feasible_parameters(problem, settings.physical)
+            found = feasible_parameters(problem)
     infeasible: tuple[str, ...] = ()
     if _probability(found, base) < CHANCE:
         infeasible = (f'no machine that can exist has these base parameters: the nearest one differs from '
