@@ -18,7 +18,7 @@ from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.nodes.estimate import main
 from pkm_estimation.nodes.node_settings import load_config
-from pkm_estimation.offline import motion_plots, plots
+from pkm_estimation.offline import plots
 from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
@@ -232,8 +232,7 @@ def test_joint_states_unlike_the_others_count_as_in_the_node(bag, tmp_path):
 def unseen():
     """Pictures of reports are arranged but not drawn, which takes longer than the estimation."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (plots, motion_plots):
-            patch.setattr(module, 'inline', lambda figure, **options: 'data:image/png;base64,')
+        patch.setattr(plots, 'inline', lambda figure, **options: 'data:image/png;base64,')
         yield
 
 

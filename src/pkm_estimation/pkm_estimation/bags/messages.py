@@ -17,12 +17,11 @@ from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driv
 from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
 
-from pkm_estimation.bags import mcap_recovery
+from pkm_estimation.bags import recovery
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
-from pkm_estimation.bags.mcap_recovery import Message, chunked_files, recover_mcap
 from pkm_estimation.bags.recorded_data import BagError
+from pkm_estimation.bags.recovery import SIDECARS, Message, chunked_files, recover_mcap, recover_sqlite3
 from pkm_estimation.bags.ros1 import Ros1Bag
-from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
 from pkm_estimation.bags.unpacking import (
     ZSTD_MARK,
     CompressionBombError,
@@ -164,7 +163,7 @@ def _messages(reader: Reader, topics: Collection[str] | None) -> Iterator[Messag
     """Topic, time of recording [ns] and data, as they are stored."""
     files = chunked_files(reader)
     if files is not None:
-        return chain.from_iterable(found for file in files for found in mcap_recovery.messages(file, topics))
+        return chain.from_iterable(found for file in files for found in recovery.messages(file, topics))
     connections = [item for item in reader.connections if topics is None or item.topic in topics]
     found = reader.messages(connections) if connections else ()
     return ((connection.topic, time, data) for connection, time, data in found)
@@ -264,7 +263,7 @@ def _sound_reader(path: Path, stack: ExitStack) -> tuple[Reader, Counter[str]] |
         if chunked:
             (file,) = chunked
             require_bounded(sum(chunk.uncompressed_size for chunk in file.chunks), path.stat().st_size, str(path))
-            counts = mcap_recovery.counts(file)
+            counts = recovery.counts(file)
             if sum(counts.values()) != reader.message_count:
                 return None  # its index does not fit: all records are looked at
         else:

@@ -18,7 +18,7 @@ from pkm_description.writing import replacing_together
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline import motion_plots, plots
+from pkm_estimation.offline import plots
 from pkm_estimation.offline.judgement import judge
 from pkm_estimation.offline.metrics import ErrorTable, error_table, poses_of_truth
 from pkm_estimation.offline.result import EstimationResult
@@ -60,8 +60,8 @@ def report_text(
         diagnostics=f'Diagnostics at the end: {level}: {sentence}.',
         warnings=data.warnings,
         provenance=_provenance(result, data, machine, config),
-        motion_plot=motion_plots.motion_plot(result),
-        error_plot='' if truth is None else motion_plots.error_plot(result, truth),
+        motion_plot=plots.motion_plot(result),
+        error_plot='' if truth is None else plots.error_plot(result, truth),
         errors=table,
         error_text=without,
         innovation_plot=plots.innovation_plot(result, legs, units),
@@ -127,7 +127,7 @@ def _error_rows(table: ErrorTable) -> list[Row]:
         ('angular_velocity', 'rad/s', 1.0),
     ):
         ours, theirs = (factor * getattr(errors, name) for errors in (table.estimate, table.baseline))
-        scale = scale_of(unit, ours, motion_plots.LEAST[unit])
+        scale = scale_of(unit, ours, plots.LEAST[unit])
         rows.append({
             'name': name.replace('_', ' '), 'unit': scale.unit,
             'ours': [float(value) for value in scale.factor * ours],
