@@ -123,6 +123,9 @@ def test_tolerances(tmp_path: Path) -> None:
     text = 'tolerances: {joint_centres: [1.0e-4, 1.0e-4, 3.0e-4, 1.0e-4, 1.0e-4, 1.0e-4], leg_zeros: 5.0e-5}'
     given = load_machine(_with_tolerances(tmp_path, text)).tolerances
     assert given.is_stated and str(given) == 'joint centres 0.1 to 0.3 mm, zeros of the drives 0.05 mm or mrad'
+    text = 'tolerances: {joint_centres: 0.0, leg_zeros: 0.0, gravity: 0.02, imu_scale: 1.0e-3}'
+    of_imu = load_machine(_with_tolerances(tmp_path, text)).tolerances
+    assert not of_imu.are_zero and str(of_imu).endswith('gravity 0.02 m/s^2, scale of the IMU 0.001')
     for wrong in ('tolerances: -1.0', 'tolerances: {joint_centres: [1.0e-4]}', 'tolerances: {centres: 0.0}'):
         with pytest.raises(MachineFileError, match='centres|tolerances'):
             load_machine(_with_tolerances(tmp_path, wrong))

@@ -206,7 +206,8 @@ def test_swapped_legs_are_named_and_legs_that_are_as_long_are_not():
 
 def accepted(residual, variance, fit=None):
     fit = np.array([1.0, 0.0, 1.0, -1.0, *np.zeros(len(residual))]) if fit is None else fit
-    accept(np.array(residual, dtype=float), np.array(variance, dtype=float), fit, np.empty(len(residual)))
+    size = len(residual)
+    accept(np.array(residual, dtype=float), np.array(variance, dtype=float), np.zeros(size), fit, np.empty(size))
     return fit
 
 

@@ -11,10 +11,11 @@ from pkm_description.kinematics.rotation import (
     matrix_from_quaternion,
     matrix_from_rpy,
     quaternion_from_matrix,
+    rotation_exp,
     rotation_log,
 )
 from pkm_description.machine import Machine, Tolerances
-from pkm_estimation.filtering.parts import measurement_model
+from pkm_estimation.filtering.parts import considered_tolerances, measurement_model
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout
 
@@ -30,7 +31,8 @@ def _with_tolerance(name: str, tolerance: float) -> Machine:
 
 
 def _model(machine: Machine):
-    model = measurement_model(EstimatorGeometry.from_machine(machine), StateLayout(STATE_SIZE), machine)
+    geometry = EstimatorGeometry.from_machine(machine)
+    model = measurement_model(geometry, StateLayout(STATE_SIZE), machine, machine.tolerances)
     model.set_chart(np.eye(3))
     return model
 
@@ -103,10 +105,49 @@ def test_every_filter_claims_the_geometry(kind: str) -> None:
     assert 0.5 < nees[100:].mean() < 18.0
 
 
+#: tolerances of the IMU and of gravity, and how a machine is one standard deviation off
+_IMU = {
+    'gravity': (0.03, lambda m, r: (replace(m, gravity=m.gravity + 0.03 * r), None)),
+    'imu_position': (0.01, lambda m, r: (replace(m, imu=replace(m.imu, position=m.imu.position + 0.01 * r)), None)),
+    'imu_rotation': (
+        0.01,
+        lambda m, r: (
+            replace(m, imu=replace(m.imu, rotation_platform_imu=rotation_exp(0.01 * r) @ m.imu.rotation_platform_imu)),
+            None,
+        ),
+    ),
+    'imu_scale': (3e-3, lambda m, r: (m, r)),
+}
+
+
+@pytest.mark.parametrize('name', _IMU)
+def test_claims_contain_gravity_and_the_imu(name: str) -> None:
+    """Of fast motion, where each of them makes the estimate more wrong than the noise alone claims."""
+    std, change = _IMU[name]
+    tolerances = replace(Tolerances(0.0, 0.0), **{name: std})
+    machine, squares = replace(load_machine('srs'), tolerances=tolerances), {'accuracy': [], 'repeatability': []}
+    motion = profile('drives', machine, duration=6.0, rate=100.0)
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        built, scales = change(machine, random.normal(size=3))
+        data = measure(built, motion, seed=seed)
+        if scales is not None:
+            force, rate = 1.0 + std * random.normal(size=(2, 3))
+            data = replace(data, specific_force=force * data.specific_force, angular_rate=rate * data.angular_rate)
+        for claim, found in squares.items():
+            config = EstimatorConfig(claim=claim, leg_gate=0.0, baseline=False)
+            estimated = estimate(machine, data, config).motion
+            error = estimated.position - motion.position
+            precision = np.linalg.inv(estimated.pose_covariance[:, :3, :3])
+            found.append(np.einsum('ni,nij,nj->n', error, precision, error)[100:].mean() / 3.0)
+    assert np.mean(squares['accuracy']) < 2.0 < np.mean(squares['repeatability'])
+
+
 def test_estimated_offsets_are_no_tolerances() -> None:
     """Zeros of drives that are estimated as states are not considered beside them."""
     machine = _with_tolerance('srs', 1e-4)
     layout = StateLayout.of(STATE_SIZE, 6, ('leg_offsets',))
-    model = measurement_model(EstimatorGeometry.from_machine(machine), layout, machine)
+    tolerances = considered_tolerances(machine, layout, EstimatorConfig())
+    model = measurement_model(EstimatorGeometry.from_machine(machine), layout, machine, tolerances)
     slopes = model.slopes_by_constants(np.hstack([_point(machine), np.zeros((1, 6))]))
     assert not slopes[:, 6::7].any() and slopes[:, 0].any()

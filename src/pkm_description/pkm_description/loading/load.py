@@ -204,10 +204,12 @@ def read_tolerances(top: Section, legs: int, drives: int) -> Tolerances:
         whole = top.number('tolerances', least=0.0)
         return Tolerances(whole, whole)
     section = top.section('tolerances')
-    section.expect_keys([], ['joint_centres', 'leg_zeros'])
+    others = ['gravity', 'imu_position', 'imu_rotation', 'imu_scale']
+    section.expect_keys([], ['joint_centres', 'leg_zeros', *others])
     return Tolerances(
         section.per_leg('joint_centres', legs, USUAL_TOLERANCE, least=0.0),
         section.per_leg('leg_zeros', drives, USUAL_TOLERANCE, least=0.0, each='drive'),
+        *(section.number(key, 0.0, least=0.0) for key in others),
     )
 
 

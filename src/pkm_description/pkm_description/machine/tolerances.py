@@ -20,17 +20,37 @@ class Tolerances:
     ----------
     joint_centres : m, of each component of each joint's centre; one number, or (L,) for the joints of each leg
     leg_zeros : m or rad, of where each drive reads zero; one number, or (A,)
+    gravity : m/s^2, of each component in ``base_link``
+    imu_position, imu_rotation : m and rad, of each component of the IMU's place, and about each axis
+    imu_scale : of each number of a sample, relative
     is_stated : whether the machine file says so
     """
 
     joint_centres: Array | float = USUAL_TOLERANCE
     leg_zeros: Array | float = USUAL_TOLERANCE
+    gravity: float = 0.0
+    imu_position: float = 0.0
+    imu_rotation: float = 0.0
+    imu_scale: float = 0.0
     is_stated: bool = True
 
     @property
     def are_zero(self) -> bool:
         """Whether the machine is exactly as its file says."""
-        return not (np.any(self.joint_centres) or np.any(self.leg_zeros))
+        return not (self.has_geometry or any(value for value, _ in self._of_imu()))
+
+    @property
+    def has_geometry(self) -> bool:
+        """Whether joint centres or zeros of the drives are not exact."""
+        return bool(np.any(self.joint_centres) or np.any(self.leg_zeros))
+
+    def _of_imu(self) -> tuple[tuple[float, str], ...]:
+        return (
+            (self.gravity, 'gravity {} m/s^2'),
+            (self.imu_position, 'place of the IMU {} m'),
+            (self.imu_rotation, 'mounting of the IMU {} rad'),
+            (self.imu_scale, 'scale of the IMU {}'),
+        )
 
     def __str__(self) -> str:
         """Return the numbers in words, in mm and mrad."""
@@ -38,6 +58,7 @@ class Tolerances:
             return 'exact'
         centres, zeros = (_range(1e3 * np.asarray(value)) for value in (self.joint_centres, self.leg_zeros))
         told = f'joint centres {centres} mm, zeros of the drives {zeros} mm or mrad'
+        told = ', '.join([told, *(text.format(f'{value:.3g}') for value, text in self._of_imu() if value)])
         return told if self.is_stated else f'{told} (usual machining: the machine file has no tolerances)'
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import EXACT
 
 from pkm_estimation.config import EstimatorConfig
@@ -58,21 +58,28 @@ def make_filter(
     return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants)
 
 
+def considered_tolerances(machine: Machine | None, layout: StateLayout, config: EstimatorConfig) -> Tolerances:
+    """Tolerances that the filter considers: none where it claims repeatability; of none that it estimates."""
+    if machine is None or config.claim != 'accuracy':
+        return EXACT
+    states = {'leg_offsets': 'leg_zeros', 'imu_rotation': 'imu_rotation', 'imu_position': 'imu_position'}
+    return replace(machine.tolerances, **{states[name]: 0.0 for name in layout.groups if name in states})
+
+
 def measurement_model(
-    geometry: EstimatorGeometry, layout: StateLayout, machine: Machine | None, claim: str = 'accuracy'
+    geometry: EstimatorGeometry, layout: StateLayout, machine: Machine | None, tolerances: Tolerances = EXACT
 ) -> LegModel:
     """Measurement model of the legs for the kind of machine and the extra states.
 
-    It knows the tolerances of the geometry where ``claim`` is ``'accuracy'``; offsets that are states have none.
+    Parameters
+    ----------
+    tolerances : of the geometry that the filter considers
 
     Raises
     ------
     KinematicsError
         Drives and constraints do not determine the platform's pose.
     """
-    tolerances = EXACT if machine is None or claim != 'accuracy' else machine.tolerances
-    if layout.leg_offsets is not None and not tolerances.are_zero:
-        tolerances = replace(tolerances, leg_zeros=0.0)
     if machine is not None and not measures_lengths(machine):
         model = DriveModel(machine, geometry.imu_position, layout, tolerances)
         check_determined(machine, model)

@@ -16,6 +16,7 @@ from scipy.linalg import block_diag
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.parts import (
     StepWatcher,
+    considered_tolerances,
     constant_states,
     make_filter,
     measurement_model,
@@ -29,7 +30,8 @@ from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, Unsce
 from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.inertial_process import InertialStep, move_chart, rotation_of
+from pkm_estimation.models.inertial_process import InertialStep, input_constants, move_chart, rotation_of
+from pkm_estimation.models.leg_model import whole_sixes
 
 
 class PlatformFilter:
@@ -76,16 +78,18 @@ class PlatformFilter:
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.lengths_at_zero), config.estimate)
         # as printed, a step knows two samples
         longest_gap = 0.0 if config.filter == 'paper' else config.maximum_imu_gap
+        tolerances = considered_tolerances(machine, self.layout, config)
+        constants = input_constants(tolerances)
         self.process = InertialProcess(
-            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap
+            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap, constants
         )
         self._step = InertialStep(self.process)
         paper = config.filter == 'paper'
         self.process.set_stamp_jitter(*(0.0, 0.0) if paper else (config.imu_stamp_jitter, config.leg_stamp_jitter))
-        self.legs = measurement_model(geometry, self.layout, machine, config.claim)
+        self.legs = measurement_model(geometry, self.layout, machine, tolerances)
         self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
-        self.ukf = make_filter(config, self.layout, geometry, self.legs.constant_count)
+        self.ukf = make_filter(config, self.layout, geometry, self.legs.constant_count + whole_sixes(len(constants)))
         self.walk = walk_variances(self.layout, config, machine)
         self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
@@ -170,7 +174,7 @@ class PlatformFilter:
             attitude_std = hypot(config.start_attitude_std, 0.5 * sqrt(late * turning))
         self._start(position, rotation, position_std, attitude_std)
         if self.legs.constant_count:
-            self.ukf.sensitivity[:] = start_sensitivity(self.ukf.state, self.legs)
+            self.ukf.sensitivity[:, : self.legs.constant_count] = start_sensitivity(self.ukf.state, self.legs)
 
     def _late_variance(self) -> float:
         """Variance [s^2] of the time of the first leg positions: stamps that jitter, a delay that is not known.
@@ -415,7 +419,7 @@ class PlatformFilter:
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""
         self.chart, self.chart_quaternion = rotation, quaternion_from_matrix(rotation)
-        self.process.set_gravity(rotation.T @ self.geometry.gravity)
+        self.process.set_chart(rotation, self.geometry.gravity)
         self.legs.set_chart(rotation)
 
     @property

@@ -85,12 +85,12 @@ class MeasurementModel(ABC):
     def observe(self, points: Array) -> Array:
         """Predictions (N, m) of points (N, n)."""
 
-    def slopes_by_constants(self, points: Array) -> Array | float:
-        """Slopes (m, p) of the prediction with respect to the constants that the filter considers.
+    def slopes_by_constants(self, points: Array) -> Array | None:
+        """Slopes (m, p) of the prediction with respect to the first p constants that the filter considers.
 
         At the first of the points (N, n) that were observed last. Default: it does not depend on them.
         """
-        return 0.0
+        return None
 
     def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
         """Correct an unscented filter; returns the kernels' status. Compiled models do so in a single call."""
@@ -99,7 +99,10 @@ class MeasurementModel(ABC):
             return status
         correction.data.values[:] = self.observe(memory.data.points)
         if correction.data.constants.size:
-            correction.data.constants[:] = self.slopes_by_constants(memory.data.points)
+            constants, slopes = correction.data.constants, self.slopes_by_constants(memory.data.points)
+            constants[:] = 0.0
+            if slopes is not None:
+                constants[:, : slopes.shape[1]] = slopes
         return correct(memory.struct, correction.struct, limit)
 
 

@@ -115,9 +115,9 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
                 covariance = kept @ prior_covariance @ kept.T + gain @ (noise + excess) @ gain.T
                 self.covariance[:] = 0.5 * (covariance + covariance.T)
                 if np.abs(step / np.sqrt(covariance.diagonal())).max() < _SETTLED:
-                    self.carried[:] = kept @ self.carried
-                    if self.sensitivity.shape[1]:
-                        self.sensitivity[:] -= gain @ _of_rows(model.slopes_by_constants(self.memory.data.points), rows)
+                    seen = self.seen_constants(model, self.memory.data.points, slope, rows)
+                    self.noise_carried[:] = kept @ self.noise_carried
+                    self.sensitivity[:] -= gain @ seen
                     return _innovation(residual, spread, rows, len(measurement))
         raise CovarianceError(f'the iterated update did not settle within {MAX_ITERATIONS} iterations')
 
@@ -131,10 +131,6 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         innovate(self.memory.struct, work.struct)
         slope = solve_triangular(self.memory.data.factor, data.slopes[:count].T, trans=1, lower=True).T
         return slope, measurement[rows] - data.residual[rows], data.excess[:count, :count].copy()
-
-
-def _of_rows(slopes: Array | float, rows: Indices) -> Array | float:
-    return slopes if isinstance(slopes, float) else slopes[rows]
 
 
 def _innovation(residual: Array, spread: Array, rows: Indices, size: int) -> Innovation:
@@ -203,9 +199,7 @@ class ExtendedKalmanFilter(KalmanFilter):
             except np.linalg.LinAlgError:
                 raise CovarianceError('innovation covariance is not positive definite') from None
             gain = np.linalg.solve(spread, slope @ self.covariance).T
-            seen = slope @ self.sensitivity
-            if seen.size:
-                seen += _of_rows(model.slopes_by_constants(here[None]), rows)
+            seen = self.seen_constants(model, here[None], slope, rows)
             if first is None:
                 if seen.size:
                     spread = spread + seen @ seen.T
@@ -237,8 +231,8 @@ class ExtendedKalmanFilter(KalmanFilter):
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted, slope = self._linearise(model.observe, self.state)
         spread = slope @ self.covariance @ slope.T + noise_covariance
-        if self.sensitivity.shape[1]:
-            seen = slope @ self.sensitivity + model.slopes_by_constants(self.state[None])
+        seen = self.seen_constants(model, self.state[None], slope)
+        if seen.size:
             spread += seen @ seen.T
         return measurement - predicted, spread
 

@@ -78,6 +78,19 @@ class KalmanFilter(ABC):
         """Covariances (n, 18) with causes of process noise."""
         return self.carried[:, :CARRIED_NOISES]
 
+    def seen_constants(
+        self, model: MeasurementModel, points: Array, slope: Array, rows: Indices | None = None
+    ) -> Array:
+        """``D = H B + H_g``: sensitivity (m, p) of an innovation to the constants, with the slope H (m, n).
+
+        ``points`` are those that ``model`` observed last, ``rows`` of its predictions the used ones.
+        """
+        seen: Array = slope @ self.sensitivity
+        slopes = model.slopes_by_constants(points) if seen.size else None
+        if slopes is not None:
+            seen[:, : slopes.shape[1]] += slopes if rows is None else slopes[rows]
+        return seen
+
     @property
     def claimed(self) -> Array:
         """Covariance (n, n) with what the constants of the machine make of the estimate."""

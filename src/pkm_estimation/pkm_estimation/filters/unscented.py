@@ -109,7 +109,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         data, spread = self.memory.data, memory.data.spread.copy()
         if self.sensitivity.shape[1]:
             slope = solve_triangular(data.factor, memory.data.slopes.T, trans=1, lower=True).T
-            seen = slope @ self.sensitivity + model.slopes_by_constants(data.points)
+            seen = self.seen_constants(model, data.points, slope)
             spread += seen @ seen.T
         return memory.data.residual.copy(), spread
 

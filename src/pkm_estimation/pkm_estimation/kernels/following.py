@@ -247,7 +247,7 @@ def correct_and_judge(
         if not abs(filter_.state[ACCELEROMETER_ROW + i]) <= data.largest_biases[i]:
             return False
     if data.is_judged:
-        accept(correction.residual, correction.variance, data.fit, data.squares)
+        accept(correction.residual, correction.variance, correction.shared, data.fit, data.squares)
     return True
 
 

@@ -29,7 +29,15 @@ from pkm_description.kernels.linalg import Vector, cross, dot, plus, times
 
 from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.kernels.input_path import CARRIED, INPUTS
-from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, VELOCITY_ROW, ProcessData, rotation, turn
+from pkm_estimation.kernels.process import (
+    ATTITUDE_ROW,
+    POSITION_ROW,
+    VELOCITY_ROW,
+    ProcessData,
+    rotation,
+    turn,
+    turn_back,
+)
 
 #: no sample has this stamp [ns]
 NO_STAMP = -(2**62)
@@ -40,6 +48,9 @@ LASTING_COLUMNS = COLUMNS - INPUTS
 LOUD = 0.1
 #: row of the slope in the present interval
 NOW = CARRIED
+#: constants that act through the input: gravity [m/s^2], base axes; place [m] and mounting [rad] of the IMU, platform
+#: axes; scale of each number of a sample
+GRAVITY, PLACE, MOUNTING, SCALE = 0, 1, 2, 3
 
 
 @kernel
@@ -191,6 +202,48 @@ def set_effect(process: ProcessData, state: Array) -> None:
         by_moment, (by_velocity, by_attitude) = turn(to_base, force), effect_of(process, force, omega)
         for i in range(3):
             effect[i, k], effect[3 + i, k], effect[6 + i, k] = by_moment[i], by_velocity[i], by_attitude[i]
+
+
+@kernel
+def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple[Vector, Vector]:
+    """Error of specific force and angular rate by one standard deviation of a constant, platform axes.
+
+    The state is that of the IMU's place in the file: a sample taken r away is wrong by ``omega' x r + omega x (omega x
+    r)``, and one of an IMU that is turned by v by ``v x`` itself. Gravity acts like a specific force.
+    """
+    after, before, none = process.samples[0], process.samples[1], (0.0, 0.0, 0.0)
+    force = 0.5 * (before[0] + after[0]), 0.5 * (before[1] + after[1]), 0.5 * (before[2] + after[2])
+    omega = 0.5 * (before[3] + after[3]), 0.5 * (before[4] + after[4]), 0.5 * (before[5] + after[5])
+    unit = std if axis % 3 == 0 else 0.0, std if axis % 3 == 1 else 0.0, std if axis % 3 == 2 else 0.0
+    if kind == GRAVITY:
+        at, chart = process.effect_at, process.chart
+        to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
+        return turn_back(to_base, (std * chart[axis, 0], std * chart[axis, 1], std * chart[axis, 2])), none
+    if kind == PLACE:
+        rate = 1.0 / process.times[0]
+        turning = rate * (after[3] - before[3]), rate * (after[4] - before[4]), rate * (after[5] - before[5])
+        return times(-1.0, plus(cross(turning, unit), cross(omega, cross(omega, unit)))), none
+    if kind == MOUNTING:
+        return cross(unit, force), cross(unit, omega)
+    if axis < 3:
+        return (unit[0] * force[0], unit[1] * force[1], unit[2] * force[2]), none
+    return none, (unit[0] * omega[0], unit[1] * omega[1], unit[2] * omega[2])
+
+
+@kernel
+def add_constants(process: ProcessData, carried: Array, duration: float) -> None:
+    """Add to the last columns of ``carried``, after a step, what constants that act through the input make of it."""
+    at, first = process.effect_at, carried.shape[1] - len(process.constants)
+    to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
+    for k in range(len(process.constants)):
+        kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
+        force, omega = input_error(process, kind, axis, process.constants[k, 2])
+        by_position = times(0.5 * duration * duration, turn(to_base, force))
+        by_velocity, by_attitude = effect_of(process, force, omega)
+        for i in range(3):
+            carried[POSITION_ROW + i, first + k] += by_position[i]
+            carried[VELOCITY_ROW + i, first + k] += duration * by_velocity[i]
+            carried[ATTITUDE_ROW + i, first + k] += duration * by_attitude[i]
 
 
 @kernel

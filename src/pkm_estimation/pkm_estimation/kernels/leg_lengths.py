@@ -31,6 +31,8 @@ LOUDEST = 1e4
 _NOISE_RATE, _NOISE_FADE = 0.1, 0.8
 #: median of a chi-square variable with one degree of freedom
 _MEDIAN = 0.4549
+#: square of the largest error that lasts, in its standard deviations
+_SHARED = 9.0
 #: most iterations of a leg
 MOST = 50
 
@@ -235,11 +237,15 @@ def median_of_squares(values: Array, count: int) -> float:
 
 
 @kernel
-def accept(residual: Array, variance: Array, fit: Array, squares: Array) -> None:
-    """Add the first A numbers of an innovation, NaN where a leg was not used; ``squares`` (A,) is memory."""
+def accept(residual: Array, variance: Array, shared: Array, fit: Array, squares: Array) -> None:
+    """Add the first A numbers of an innovation, NaN where a leg was not used; ``squares`` (A,) is memory.
+
+    What constants of the machine have of the variance, ``shared`` (A,), is one error for all samples, so that no mean
+    makes it smaller: it counts as large as it can be.
+    """
     count, total, product = 0, 0.0, 0.0
     for leg in range(len(squares)):
-        error = residual[leg] / sqrt(variance[leg])
+        error = residual[leg] / sqrt(variance[leg] * (1.0 + (_SHARED - 1.0) * shared[leg]))
         if error == error:
             squares[count] = error * error
             total += squares[count]

@@ -55,6 +55,9 @@ class ProcessData(NamedTuple):
     imu_scatter, imu_stamps, leg_scatter, leg_stamps : (6,), (3,) jitter of the stamps of the IMU and of the legs, see
         :mod:`~pkm_estimation.kernels.carried`
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
+    chart : (3, 3) axes of the positions to base axes
+    constants : (p, 3) constants that act through the input: kind, axis and standard deviation, see
+        :func:`~pkm_estimation.kernels.input_noise.add_constants`
     """
 
     gravity: Array
@@ -89,6 +92,8 @@ class ProcessData(NamedTuple):
     leg_scatter: Array
     leg_stamps: Integers
     outside: Integers
+    chart: Array
+    constants: Array
 
 
 @kernel

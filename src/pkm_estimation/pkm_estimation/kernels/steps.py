@@ -9,6 +9,7 @@ from pkm_estimation.kernels.carried import carry
 from pkm_estimation.kernels.input_noise import (
     COLUMNS,
     LASTING_COLUMNS,
+    add_constants,
     add_independent_noise,
     add_input_noise,
     forget_carried,
@@ -78,6 +79,7 @@ def predict(filter_: FilterData, process: ProcessData, begin: float, duration: f
     carry(
         filter_.factor, filter_.points, half, ACCELEROMETER_ROW, first, filter_.carried, filter_.along, filter_.squares
     )  # fmt: skip
+    add_constants(process, filter_.carried, duration)
     if not is_carried:
         return status
     add_input_noise(process, filter_.covariance, filter_.carried, duration)

@@ -140,7 +140,8 @@ class LegGate:
         """Add a measurement (A,) that was used to the statistics."""
         if self.active:
             fit = self.fit.copy()
-            accept(innovation.residual, innovation.variance, fit, np.empty(len(positions)))
+            shared = np.array(np.broadcast_to(innovation.shared, len(positions)), dtype=float)
+            accept(innovation.residual, innovation.variance, shared, fit, np.empty(len(positions)))
             self.accepted(positions, fit, 1)
 
     def accepted(self, positions: Array, fit: Array, count: int) -> None:

@@ -17,11 +17,17 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
+from pkm_description.machine import Tolerances
 
 from pkm_estimation.filters.interface import FilterMemory, Integrator, ProcessStep
 from pkm_estimation.kernels.carried import NUMBERS, SETTING, VARIANCE, observe_stamp
 from pkm_estimation.kernels.input_noise import (
+    GRAVITY,
+    MOUNTING,
     NO_STAMP,
+    PLACE,
+    SCALE,
+    add_constants,
     add_independent_noise,
     add_input_noise,
     forget_carried,
@@ -109,6 +115,7 @@ class InertialProcess:
     mounting : rows of a rotation vector from the IMU's nominal to the true platform axes, where that is a state;
         biases are in nominal axes, all else in true ones. Constant states may follow: they stay as they are
     longest_gap : s, between earlier samples that the input goes through; 0: through none
+    constants : (p, 3) that act through the input and are not exact, by :func:`input_constants`; default: none
 
     Attributes
     ----------
@@ -116,7 +123,12 @@ class InertialProcess:
     """
 
     def __init__(
-        self, gravity: Array, integrator: Integrator, mounting: slice | None = None, longest_gap: float = inf
+        self,
+        gravity: Array,
+        integrator: Integrator,
+        mounting: slice | None = None,
+        longest_gap: float = inf,
+        constants: Array | None = None,
     ) -> None:
         self.data = ProcessData(
             gravity=np.array(gravity, dtype=float),
@@ -151,6 +163,8 @@ class InertialProcess:
             leg_scatter=np.zeros(NUMBERS),
             leg_stamps=np.zeros(3, dtype=np.int64),
             outside=np.zeros(1, dtype=np.int64),
+            chart=np.eye(3),
+            constants=np.zeros((0, 3)) if constants is None else constants,
         )
         self.struct = structure(self.data)
         self._take_next = partial(take_next, self.struct)
@@ -160,9 +174,9 @@ class InertialProcess:
         """Gravity (3,) m/s^2 in the axes in which positions are given."""
         return self.data.gravity
 
-    def set_gravity(self, gravity: Array) -> None:
-        """Gravity (3,) m/s^2 in the axes in which positions are given from now on."""
-        self.data.gravity[:] = gravity
+    def set_chart(self, rotation: Array, gravity: Array) -> None:
+        """Give positions in axes that ``rotation`` (3, 3) maps to base axes; there ``gravity`` (3,) is given."""
+        self.data.chart[:], self.data.gravity[:] = rotation, rotation.T @ gravity
 
     def set_noise(self, imu_covariance: Array) -> None:
         """Covariance (6, 6) of one IMU sample (Miletovic Eq. 23)."""
@@ -258,6 +272,18 @@ class InertialProcess:
         return factor.T
 
 
+def input_constants(tolerances: Tolerances) -> Array:
+    """Constants (p, 3) that act through the input and are not exact: kind, axis, standard deviation."""
+    kinds = (
+        (GRAVITY, 3, tolerances.gravity),
+        (PLACE, 3, tolerances.imu_position),
+        (MOUNTING, 3, tolerances.imu_rotation),
+        (SCALE, 6, tolerances.imu_scale),
+    )
+    rows = [(kind, axis, std) for kind, count, std in kinds for axis in range(count) if std > 0.0]
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
 class InertialStep(ProcessStep):
     """Step of the process between samples that it has taken; the object is used again for the next step.
 
@@ -302,6 +328,7 @@ class InertialStep(ProcessStep):
         else:
             forget_carried(process, carried)
             add_independent_noise(process, covariance, self._duration)
+        add_constants(process, carried, self._duration)
 
     def predict(self, memory: FilterMemory) -> int:
         """Predict an unscented filter in a single call."""

@@ -166,7 +166,7 @@ class LegLengthModel(LegModel):
     ) -> None:
         self.drive_count = len(base_points)
         if not tolerances.are_zero:
-            self.constant_count = _whole_sixes(7 * self.drive_count)
+            self.constant_count = whole_sixes(7 * self.drive_count)
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
         self.imu, self.turning = np.zeros(6), np.zeros(3)
@@ -283,7 +283,7 @@ class DriveModel(LegModel):
         )
         self.struct = structure(self.data)
         constants = geometry_constants(replace(machine, tolerances=tolerances))
-        self.constant_count = _whole_sixes(len(constants.kind))
+        self.constant_count = whole_sixes(len(constants.kind))
         self.geometry = structure(constants)
 
     @property
@@ -323,5 +323,6 @@ class DriveModel(LegModel):
         return slopes
 
 
-def _whole_sixes(count: int) -> int:
+def whole_sixes(count: int) -> int:
+    """Columns that a number of constants takes."""
     return -(-count // TOGETHER) * TOGETHER

@@ -21,6 +21,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
+from pkm_estimation.models import POSITION
 from pkm_estimation.nodes import estimator as messages
 from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
@@ -165,10 +166,14 @@ class EstimatorNode(StreamNode):
         """Statistics of the filter."""
         machine = self.pipeline.machine
         level, sentence = summarise(report, machine.actuated_count)
+        ukf = self.pipeline.filter.ukf
+        repeatability, accuracy = (np.sqrt(np.trace(one[POSITION, POSITION])) for one in (ukf.covariance, ukf.claimed))
         details = values(report, machine.drive_labels, machine.position_units) | {
             'angular acceleration lag [s]': self.pipeline.angular_acceleration.lag,
             'tolerances of the machine': str(machine.tolerances),
             'claimed': self.config.claim,
+            'position, repeatability [mm]': 1e3 * float(repeatability),
+            'position, accuracy [mm]': 1e3 * float(accuracy),
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,
         }
         return 'filter', level, sentence, details
