@@ -37,7 +37,6 @@ WITHOUT_KEY = {
     'numba': 'the rosdep key python3-numba names a package that Ubuntu 24.04 does not have; requirements.txt',
     'rosbags': 'no rosdep key; requirements.txt',
     'pinocchio': 'import_machine compares its result with it where it is installed, and says so where it is not',
-    'playwright': 'no rosdep key; for the picture and the test of the live page; requirements-test.txt',
     'viser': 'no rosdep key; requirements.txt',
 }
 WITHOUT_KEY_IN_TESTS = WITHOUT_KEY | {
