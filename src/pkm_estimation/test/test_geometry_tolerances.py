@@ -18,6 +18,7 @@ from pkm_description.machine import Machine, Tolerances
 from pkm_estimation.filtering.parts import considered_tolerances, measurement_model
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.stream import EstimatorPipeline
 
 from pkm_description import load_machine, profile
 from pkm_estimation import EstimatorConfig, estimate, measure
@@ -141,6 +142,19 @@ def test_claims_contain_gravity_and_the_imu(name: str) -> None:
             precision = np.linalg.inv(estimated.pose_covariance[:, :3, :3])
             found.append(np.einsum('ni,nij,nj->n', error, precision, error)[100:].mean() / 3.0)
     assert np.mean(squares['accuracy']) < 2.0 < np.mean(squares['repeatability'])
+
+
+def test_sample_by_sample_gives_the_same_bits() -> None:
+    """Claims of the node are those of a recording."""
+    machine, config = _with_tolerance('srs', 1e-4), EstimatorConfig(baseline=False)
+    motion = profile('drives', machine, duration=3.0, rate=100.0)
+    data = measure(machine, motion, seed=0)
+    recorded, pipeline, outputs = estimate(machine, data, config).motion, EstimatorPipeline(machine, config), []
+    for k, stamp in enumerate(data.stamps.tolist()):
+        pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        outputs += pipeline.add_joint_positions(stamp, machine.actuated_joint_names, data.drive_positions[k])
+    live = np.array([output.motion.pose_covariance for output in outputs])
+    assert len(live) >= len(recorded) - 1 and np.array_equal(live, recorded.pose_covariance[: len(live)])
 
 
 def test_estimated_offsets_are_no_tolerances() -> None:

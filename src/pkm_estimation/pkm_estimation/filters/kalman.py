@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
+from pkm_estimation.kernels.carried import add_claim
 from pkm_estimation.kernels.unscented import CARRIED_NOISES
 
 Indices = NDArray[np.intp]
@@ -94,9 +95,9 @@ class KalmanFilter(ABC):
     @property
     def claimed(self) -> Array:
         """Covariance (n, n) with what the constants of the machine make of the estimate."""
-        if not self.sensitivity.shape[1]:
-            return self.covariance.copy()
-        claimed: Array = self.covariance + self.sensitivity @ self.sensitivity.T
+        claimed = self.covariance.copy()
+        if self.carried.shape[1] > CARRIED_NOISES:
+            add_claim(self.carried, CARRIED_NOISES, claimed)
         return claimed
 
     @abstractmethod
