@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,8 +18,10 @@ from pkm_description.kernels.tree import turn_about
 from pkm_description.kinematics.assembly_modes import regular_from_home
 from pkm_description.kinematics.closed_legs import admissible_home, close_legs, leg_regularity
 from pkm_description.kinematics.drive_map import drive_jacobian_rate
+from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.machine.tolerances import USUAL_TOLERANCES
 from pkm_description.motion.limits import check_motion
 from pkm_description.motion.profiles import profile
 
@@ -72,6 +75,9 @@ def _poses(machine: Machine) -> Iterator[Call]:
     yield partial(admissible_home, machine, drives=machine.home_positions[machine.drive_columns])
     closed = close_legs(machine, position, rotation)
     yield partial(leg_regularity, machine, position, rotation, closed.positions)
+    if machine.legs_hold_platform:
+        wrong = replace(machine, tolerances=USUAL_TOLERANCES)
+        yield partial(with_geometry, wrong, np.zeros(len(geometry_constants(wrong).kind)))
     if machine.drives_are_struts:
         yield partial(regular_from_home, machine, position, rotation)
     if machine.has_closed_form:

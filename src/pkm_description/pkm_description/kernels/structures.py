@@ -1,6 +1,6 @@
 """NamedTuples of arrays as kernels take them: one address instead of hundreds of numbers. Needs Numba.
 
-Of Numba's StructRef only the idea: with it each look at a field counts references, and batches take 1.6 times as long.
+Of Numba's StructRef only the idea: with it kernels take longer to load, and count references, which batches feel.
 """
 
 from __future__ import annotations

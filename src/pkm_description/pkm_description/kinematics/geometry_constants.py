@@ -60,8 +60,8 @@ def geometry_constants(machine: Machine) -> GeometryData:
         ]
         start.append(len(rows))
     kinds, places, axes, stds = zip(*rows, strict=True) if rows else ((), (), (), ())
-    integers = (np.array(values, dtype=np.int64) for values in (start, kinds, places, axes))
-    return GeometryData(*integers, np.array(stds, dtype=float))
+    first, kind, place, axis = (np.array(values, dtype=np.int64) for values in (start, kinds, places, axes))
+    return GeometryData(first, kind, place, axis, np.array(stds, dtype=float))
 
 
 def with_geometry(machine: Machine, deviations: Array) -> Machine:
