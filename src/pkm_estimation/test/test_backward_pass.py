@@ -70,7 +70,7 @@ class Linear:
                 kept = np.eye(SIZE) - gain @ self.seen[k]
                 covariance, carried = kept @ covariance, kept @ carried
             begin = now()
-            entries.append(Estimated(begin, (), np.zeros(0)))
+            entries.append(Estimated(begin, (), np.zeros(0), np.zeros((SIZE, 0))))
             if k == STEPS:
                 break
             slope = np.zeros((SIZE + 1, SIZE + 1))

@@ -301,7 +301,7 @@ def test_causes_are_sought_in_ten_seconds_and_later_in_all_that_there_is(monkeyp
         test.add_imus(stamps, np.zeros((50, 6)))
         test.add_block(SimpleNamespace(
             epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
-            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1),
+            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1), shared=np.zeros_like(residual),
         ))  # fmt: skip
     assert len(windows) == 2
     (first, short), (second, long) = windows
@@ -320,6 +320,7 @@ def lasting_of(seconds: int) -> LastingTest:
         test.add_block(SimpleNamespace(
             epochs=np.zeros(len(part), dtype=np.int64), stamps=part, drive_positions=np.zeros((len(part), 6)),
             residual=residual, variance=np.ones((len(part), 6)), nis=np.sum(residual**2, axis=1),
+            shared=np.zeros_like(residual),
         ))  # fmt: skip
     return test
 

@@ -131,7 +131,7 @@ def test_an_alarm_is_one_event_until_it_ends():
         stamps = second * SECOND + np.arange(50) * SECOND // 50
         test.add_block(SimpleNamespace(
             epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
-            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1),
+            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1), shared=np.zeros_like(residual),
         ))  # fmt: skip
         states.append(bool(health.lasting))
     assert health.counters['over_confident'] == 2
