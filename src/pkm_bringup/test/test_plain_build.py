@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -56,11 +57,12 @@ def _modules(installed: Path, package: str) -> Path:
 
 @pytest.fixture(scope='module')
 def kernels(installed: Path) -> None:
-    """What was compiled for the sources serves their copies, too."""
+    """What was compiled for the sources serves their copies, too: Numba names its folders by where the sources are."""
     for package in PACKAGES:
-        compiled = ROOT / 'src' / package / package / 'kernels' / '__pycache__'
-        if compiled.exists():
-            shutil.copytree(compiled, _modules(installed, package) / 'kernels' / '__pycache__', dirs_exist_ok=True)
+        sources, copies = ROOT / 'src' / package / package / 'kernels', _modules(installed, package) / 'kernels'
+        here, there = (f'kernels_{hashlib.sha1(str(place).encode()).hexdigest()}' for place in (sources, copies))
+        for kept in sources.glob(f'__pycache__/compiled/*/{here}'):
+            shutil.copytree(kept, copies / kept.parent.relative_to(sources) / there, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope='module')

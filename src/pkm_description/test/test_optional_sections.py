@@ -110,8 +110,8 @@ def test_overlays_add_whole_sections_only(tmp_path: Path) -> None:
 
 def _with_tolerances(tmp_path: Path, text: str) -> Path:
     path = tmp_path / 'machine.yaml'
-    lines = machine_file('srs').read_text(encoding='utf-8').replace('tolerances: 0.0', text)
-    path.write_text(lines, encoding='utf-8')
+    lines = machine_file('srs').read_text(encoding='utf-8').replace('tolerances: 0.0', text).splitlines(keepends=True)
+    path.write_text(''.join(line for line in lines if 'simulated as this file says' not in line), encoding='utf-8')
     return path
 
 

@@ -116,7 +116,7 @@ def test_records_identifies_and_survives(
 
 def test_refuses_a_wrong_parameter() -> None:
     """One line that names the parameter, no traceback, exit code 1."""
-    with WarmNode('pkm_identification', 'identification', ['--ros-args', '-p', 'friction:=some']) as process:
+    with WarmNode('pkm_identification', 'identification', ['--ros-args', '-p', 'columns.friction:=some']) as process:
         assert process.wait() == 1
         assert 'friction' in process.output
         assert 'Traceback' not in process.output
