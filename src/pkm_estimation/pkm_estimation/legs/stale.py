@@ -35,8 +35,11 @@ _REST, _STILL = 100_000_000, 8.0
 #: standard deviations of its noise that a position must leave the line through the two before, to have jittered, and
 #: how likely that is of sensors without noise
 _JITTER, _JITTER_WITHOUT_NOISE = 2.0, 0.1
-#: what one position that is not used costs, in that of a stale one that is: they are in one hundred samples of a second
+#: weight of stale positions, to that of positions that were read anew, from which on they are not used: a stale one
+#: that is used does a hundred times the harm of a good one that is not
 _COST = 0.01
+#: m or rad, noise of sensors that have none
+_LEAST_NOISE = 1e-12
 
 
 class StaleEncoders:
@@ -53,7 +56,7 @@ class StaleEncoders:
     """
 
     def __init__(self, noise: Array) -> None:
-        self._noise = noise
+        self._noise = np.maximum(noise, _LEAST_NOISE)
         self._jittered, self._repeats = np.zeros(len(noise)), np.zeros(len(noise))
         self.reset()
 
