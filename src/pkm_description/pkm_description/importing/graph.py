@@ -11,6 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import Leg, RigidBody
 from pkm_description.machine.joint_arrays import JointArrays
+from pkm_description.machine.machine import with_joints
 from pkm_description.machine.parts import HERE, Placement
 
 
@@ -270,10 +271,7 @@ class Mechanism(JointArrays):
     def at_home(self, positions: Array, pose: Placement) -> Mechanism:
         """Return the same mechanism with another home: joint positions (J,) and the platform's pose."""
         values = iter(positions.tolist())
-        legs = tuple(
-            replace(leg, joints=tuple(replace(joint, home=next(values)) for joint in leg.joints)) for leg in self.legs
-        )
-        return replace(self, legs=legs, home=pose)
+        return replace(with_joints(self, lambda joint: replace(joint, home=next(values))), home=pose)
 
     def noting(self, *notes: str) -> Mechanism:
         """Return the same mechanism with more notes."""

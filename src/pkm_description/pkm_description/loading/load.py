@@ -206,11 +206,12 @@ def read_tolerances(top: Section, legs: int, drives: int) -> Tolerances:
     section = top.section('tolerances')
     others = ['gravity', 'imu_position', 'imu_rotation', 'imu_scale']
     section.expect_keys([], ['joint_centres', 'leg_zeros', *others])
+    gravity, position, rotation, scale = (section.number(key, 0.0, least=0.0) for key in others)
     return Tolerances(
         section.per_leg('joint_centres', legs, USUAL_TOLERANCE, least=0.0),
         section.per_leg('leg_zeros', drives, USUAL_TOLERANCE, least=0.0, each='drive'),
-        *(section.number(key, 0.0, least=0.0) for key in others),
-    )
+        gravity, position, rotation, scale,
+    )  # fmt: skip
 
 
 def read_sensors(top: Section, count: int, each: str = 'leg') -> tuple[ImuSensor, LegSensors, ServoGains]:

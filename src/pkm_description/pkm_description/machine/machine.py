@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from pkm_description.machine.sensors import (
 from pkm_description.machine.tolerances import USUAL_TOLERANCES, Tolerances
 
 Freedom = Literal['free', 'planar', 'none']
+Joints = TypeVar('Joints', bound=JointArrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,10 +226,10 @@ def without_rotors(machine: Machine) -> Machine:
     return with_joints(machine, lambda joint: replace(joint, rotor_inertia=0.0))
 
 
-def with_joints(machine: Machine, changed: Callable[[Joint], Joint]) -> Machine:
-    """Machine with other joints, each made of the one in its place."""
+def with_joints(machine: Joints, changed: Callable[[Joint], Joint]) -> Joints:
+    """Machine or mechanism with other joints, each made of the one in its place."""
     legs = tuple(replace(leg, joints=tuple(map(changed, leg.joints))) for leg in machine.legs)
-    return replace(machine, legs=legs)
+    return replace(machine, legs=legs)  # type: ignore[type-var]
 
 
 def joined(first: RigidBody, *others: RigidBody) -> RigidBody:

@@ -63,7 +63,8 @@ def considered_tolerances(machine: Machine | None, layout: StateLayout, config: 
     if machine is None or config.claim != 'accuracy':
         return EXACT
     states = {'leg_offsets': 'leg_zeros', 'imu_rotation': 'imu_rotation', 'imu_position': 'imu_position'}
-    return replace(machine.tolerances, **{states[name]: 0.0 for name in layout.groups if name in states})
+    estimated: dict[str, Any] = {states[name]: 0.0 for name in layout.groups if name in states}
+    return replace(machine.tolerances, **estimated)
 
 
 def measurement_model(

@@ -96,8 +96,7 @@ class KalmanFilter(ABC):
     def claimed(self) -> Array:
         """Covariance (n, n) with what the constants of the machine make of the estimate."""
         claimed = self.covariance.copy()
-        if self.carried.shape[1] > CARRIED_NOISES:
-            add_claim(self.carried, CARRIED_NOISES, claimed)
+        add_claim(self.carried, CARRIED_NOISES, claimed)
         return claimed
 
     @abstractmethod

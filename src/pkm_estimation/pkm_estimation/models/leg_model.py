@@ -68,6 +68,10 @@ class LegModel(MeasurementModel):
     def measured(self, drive_positions: Array) -> Array:
         """What :meth:`observe` predicts, as measured (A + K,), by the positions of the drives (A,) m or rad."""
 
+    @abstractmethod
+    def slopes_by_constants(self, points: Array) -> Array:
+        """Slopes (A + K, p) with respect to the geometry, at the first of the points (N, n) that were observed last."""
+
     def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
         """Take note of the IMU samples (6,) between which the state was predicted, ``duration`` s."""
         self.imu[:], self.turning[:] = imu_end, (imu_end[3:] - imu_start[3:]) / duration
@@ -165,7 +169,7 @@ class LegLengthModel(LegModel):
         tolerances: Tolerances = EXACT,
     ) -> None:
         self.drive_count = len(base_points)
-        if not tolerances.are_zero:
+        if not tolerances.are_zero:  # where there are any columns, the kernel writes those of the geometry, too
             self.constant_count = whole_sixes(7 * self.drive_count)
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity

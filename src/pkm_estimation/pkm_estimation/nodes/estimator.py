@@ -22,7 +22,6 @@ from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.models import POSITION
-from pkm_estimation.nodes import estimator as messages
 from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
@@ -134,13 +133,13 @@ class EstimatorNode(StreamNode):
             self.publish_odometry(self._odometry, output.stamp, motion, motion.twist_covariance)
             # then topics with subscribers: a message costs more time than the filter's step
             if self._imu.get_subscription_count():
-                self._imu.publish(messages.imu(stamp(output.stamp), self.frames.imu, output))
+                self._imu.publish(imu(stamp(output.stamp), self.frames.imu, output))
             if self._acceleration.get_subscription_count():
-                self._acceleration.publish(messages.acceleration(stamp(output.stamp), self.frames.imu, output))
+                self._acceleration.publish(acceleration(stamp(output.stamp), self.frames.imu, output))
             if self._innovations.get_subscription_count():
-                self._innovations.publish(messages.innovations(stamp(output.stamp), self._innovation_names, output))
+                self._innovations.publish(innovations(stamp(output.stamp), self._innovation_names, output))
             if output.baseline is not None:
-                self.publish_odometry(self._baseline, output.stamp, output.baseline, messages.UNKNOWN)
+                self.publish_odometry(self._baseline, output.stamp, output.baseline, UNKNOWN)
             if self._viewing.is_due(output.stamp):
                 self._publish_view(output)
 
@@ -154,7 +153,7 @@ class EstimatorNode(StreamNode):
             )
         if not self._joint_states.get_subscription_count():
             return
-        joints = messages.joint_states(stamp(output.stamp), self.pipeline.machine, output, self._point)
+        joints = joint_states(stamp(output.stamp), self.pipeline.machine, output, self._point)
         if joints is None:
             self.pipeline.health.event(
                 output.stamp, 'joint_angles_undefined', 'no passive joint angles at this pose'

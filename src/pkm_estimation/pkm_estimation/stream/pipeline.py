@@ -232,7 +232,7 @@ class EstimatorPipeline:
         if instant is None:
             return []
         if len(sample.used) < len(self._reader.all):
-            self._received.add(stamp, sample)
+            self._received.add(stamp, sample.positions)
         return self._take(LegMeasurement(instant, sample))
 
     def add_measurement(

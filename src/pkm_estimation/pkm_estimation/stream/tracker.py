@@ -350,7 +350,7 @@ class Tracker(ImuGapTracker):
             return self._start_alone(measurement, imu)
         age = 0.0
         if len(sample.used) < self.machine.actuated_count:
-            self.gathered.add(stamp, sample)
+            self.gathered.add(stamp, sample.positions)
             age = self.gathered.age(stamp)
             if age > self.config.maximum_imu_gap:
                 self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')

@@ -24,7 +24,6 @@ from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.history import Memory
 from pkm_estimation.stream.imu_watch import ImuCauses, ImuWatch
-from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.output import AngularAcceleration, OutputModel
 from pkm_estimation.stream.samples import ImuSample, Instant, seconds
@@ -129,8 +128,8 @@ class TrackerParts:
         self.last_poses = NO_POSES
         self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
         self.imu_fault, self.imu_causes = FaultTracker(), ImuCauses()
-        self.continuity = LegContinuity(np.sqrt(leg_noise.diagonal()))
-        self.stale = StaleEncoders(np.sqrt(leg_noise.diagonal()))
+        noise = np.sqrt(leg_noise.diagonal())
+        self.continuity, self.stale = LegContinuity(noise), StaleEncoders(noise)
         self.gathered = LatestPositions(machine.actuated_count)
         priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
         largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
@@ -196,11 +195,11 @@ class LatestPositions:
         self.positions = np.full(count, np.nan)
         self._stamps = np.full(count, -(2**62))
 
-    def add(self, stamp: int, sample: LegSample) -> None:
-        """Take those of a sample of ``stamp`` [ns] that are used."""
-        used = np.isin(np.arange(len(self.positions)), sample.used)
-        self.positions = np.where(used, sample.positions, self.positions)
-        self._stamps = np.where(used, stamp, self._stamps)
+    def add(self, stamp: int, positions: Array) -> None:
+        """Take positions (A,) of a stamp [ns], not finite where a message has none."""
+        there = np.isfinite(positions)
+        self.positions = np.where(there, positions, self.positions)
+        self._stamps = np.where(there, stamp, self._stamps)
 
     def age(self, stamp: int) -> float:
         """Time [s] from the oldest of them to a stamp [ns], or to it from one that is later."""

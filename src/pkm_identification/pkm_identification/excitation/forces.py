@@ -20,7 +20,8 @@ from pkm_description.friction_laws.coulomb import NO_FRICTION
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
 from pkm_description.kinematics.workspace import random_states
-from pkm_description.machine import JointFriction, Machine, PlatformMotion
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
+from pkm_description.machine.machine import with_friction
 
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.excitation.coordinates import MotionCoordinates
@@ -34,16 +35,13 @@ _FEW = 1.5
 
 def design_machine(machine: Machine) -> Machine:
     """The machine with viscous and Coulomb friction in place of laws that depend on the load, which have no columns."""
-    legs = tuple(
-        replace(leg, joints=tuple(
-            replace(joint, friction=JointFriction.viscous_coulomb(joint.friction.viscous, joint.friction.coulomb))
-            if joint.friction.law.needs_load else joint
-            for joint in leg.joints
-        ))
-        for leg in machine.legs
-    )  # fmt: skip
+
+    def linear(joint: Joint) -> JointFriction:
+        own = joint.friction
+        return JointFriction.viscous_coulomb(own.viscous, own.coulomb) if own.law.needs_load else own
+
     changed = any(joint.friction.law.needs_load for joint in machine.joints)
-    return replace(machine, legs=legs) if changed else machine
+    return with_friction(machine, linear) if changed else machine
 
 
 class LinearForces:
@@ -169,14 +167,7 @@ def _machine_of_own_parameters(machine: Machine) -> Machine:
 
     Negative masses and friction mean nothing to a machine file, but a force is linear in them.
     """
-    legs = tuple(
-        replace(leg, joints=tuple(
-            replace(joint, friction=replace(joint.friction, law=_without_loads(joint.friction.law)))
-            for joint in leg.joints
-        ))
-        for leg in machine.legs
-    )  # fmt: skip
-    own = replace(machine, legs=legs)
+    own = with_friction(machine, lambda joint: replace(joint.friction, law=_without_loads(joint.friction.law)))
     model = own.model._replace(
         parameters=np.zeros_like(own.model.parameters), rotor_inertia=np.zeros_like(own.model.rotor_inertia),
         friction_linear=np.zeros_like(own.model.friction_linear),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +13,7 @@ from pkm_description.friction_laws.law import SLIDING_LEVELS, FrictionLaw
 from pkm_description.friction_laws.stribeck import LoadDependentStribeck
 from pkm_description.loading.yaml_reader import joint_key
 from pkm_description.machine import Joint, Machine, RigidBody
+from pkm_description.machine.machine import with_friction, with_joints
 from scipy.stats import chi2
 
 from pkm_identification.columns.friction_term import FrictionTerm
@@ -163,15 +163,15 @@ def machine_of_parameters(model: ObservationModel, values: Array) -> Machine:
     """
     laws = _laws(model)
     by_name = dict(zip(model.all_names, values.tolist(), strict=True))
-    with_laws = _joints_changed(model.machine, lambda joint: _with_law(joint, laws.get(joint.name)))
+    with_laws = with_joints(model.machine, lambda joint: _with_law(joint, laws.get(joint.name)))
     machine = machine_with(with_laws, model.all_names, values)
-    return _joints_changed(machine, lambda joint: _with_terms(joint, by_name))
+    return with_joints(machine, lambda joint: _with_terms(joint, by_name))
 
 
 def with_friction_of(machine: Machine, other: Machine) -> Machine:
     """A machine with the friction that another one has in the same joints."""
     frictions = {joint.name: joint.friction for joint in other.joints}
-    return _joints_changed(machine, lambda joint: replace(joint, friction=frictions[joint.name]))
+    return with_friction(machine, lambda joint: frictions[joint.name])
 
 
 def is_carried(term: Term, model: ObservationModel) -> bool:
@@ -188,11 +188,6 @@ def _laws(model: ObservationModel) -> dict[str, FrictionLaw]:
     """Laws of the model by joint, which may be others than those of the machine file."""
     terms = [term for term in model.terms if isinstance(term, FrictionTerm)]
     return {name: law for term in terms for name, law in zip(term.joints, term.laws, strict=True)}
-
-
-def _joints_changed(machine: Machine, change: Callable[[Joint], Joint]) -> Machine:
-    legs = [replace(leg, joints=tuple(change(joint) for joint in leg.joints)) for leg in machine.legs]
-    return replace(machine, legs=tuple(legs))
 
 
 def _with_law(joint: Joint, law: FrictionLaw | None) -> Joint:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
-from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
+from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine, RigidBody
+from pkm_description.machine.machine import with_joints
 from scipy.linalg import cho_factor, cho_solve
 
 from pkm_identification.estimator.pseudo_inertia import (
@@ -175,15 +176,8 @@ def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Mac
         shared = old.name if old.name in bodies else f'leg_{old.name.partition("_")[2]}'
         return body_from_parameters(old.name, bodies[shared]) if shared in bodies else old
 
-    legs = []
-    for leg in machine.legs:
-        joints = tuple(
-            replace(
-                joint,
-                body=body(joint.body),
-                friction=joint.friction.with_parameters(friction.get(joint.name, {})),
-            )
-            for joint in leg.joints
-        )
-        legs.append(replace(leg, joints=joints))
-    return replace(machine, platform=body(machine.platform), legs=tuple(legs))
+    def changed(joint: Joint) -> Joint:
+        own = joint.friction.with_parameters(friction.get(joint.name, {}))
+        return replace(joint, body=body(joint.body), friction=own)
+
+    return replace(with_joints(machine, changed), platform=body(machine.platform))

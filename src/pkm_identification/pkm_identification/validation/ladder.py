@@ -14,6 +14,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices
 from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine.machine import with_joints
 
 from pkm_identification.columns.observation import ObservationModel, observation_model
 from pkm_identification.configuration import IdentificationConfig
@@ -177,13 +178,7 @@ def _rung(
 
 def _light(machine: Machine) -> Machine:
     """The same machine, whose legs weigh nothing."""
-    legs = tuple(
-        replace(leg, joints=tuple(
-            replace(one, body=RigidBody(one.body.name, 0.0, np.zeros(3), np.zeros((3, 3)))) for one in leg.joints
-        ))
-        for leg in machine.legs
-    )  # fmt: skip
-    return replace(machine, legs=legs)
+    return with_joints(machine, lambda joint: replace(joint, body=RigidBody(joint.body.name)))
 
 
 def ladder_table(rungs: list[Rung]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
