@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from pkm_bringup.viewer.link_shapes import LinkPoses
 from pkm_bringup.viewer.moment import ForceColors
+from pkm_bringup.viewer.scene import LinkPoses
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
-from pkm_bringup.viewer.link_shapes import LinkPoses, LinkShape, MachineShapes
+from pkm_bringup.viewer.scene import LinkPoses, LinkShape, MachineShapes
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Leg, Machine

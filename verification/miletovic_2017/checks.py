@@ -22,8 +22,9 @@ from pkm_description.kinematics.rotation import (
     rpy_from_matrix,
 )
 from pkm_description.kinematics.workspace import position_violations, random_states, single_axis_limits
-from pkm_description.machine import Machine, Pose, hexapod_layout
+from pkm_description.machine import Machine, Pose
 from pkm_description.motion.profiles import RollPitchSines, mp1_profile
+from pkm_description.skeleton.kinds import hexapod_layout
 from scipy.spatial.transform import Rotation
 
 from verification.check import Check, at_most, equal, near, near_each, refused, relative_error

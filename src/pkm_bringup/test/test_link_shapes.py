@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_bringup.viewer.link_shapes import MachineShapes
+from pkm_bringup.viewer.scene import MachineShapes
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names

@@ -13,7 +13,7 @@ from pkm_estimation.bags.messages import open_bag
 pytest.importorskip('rclpy')
 
 from node_processes import call_service, ros_domain, wait_for
-from pkm_bringup.recording.recording import in_order_of_sending
+from pkm_bringup.recording import in_order_of_sending
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
 from rclpy.node import Node
 from sensor_msgs.msg import Imu

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_bringup.recording import BagRecording, Playback, offered_qos
-from pkm_bringup.recording.recording import learn_type, message_definitions
+from pkm_bringup.recording import BagRecording, Playback, learn_type, message_definitions, offered_qos
 from pkm_description.driver import Driver
 from pkm_estimation.bags import BagError, BagWriter, read_bag
 from pkm_estimation.bags.messages import open_bag

@@ -12,7 +12,7 @@ from pkm_bringup.control.leg_reference import LegReference
 from pkm_bringup.control.reference_check import check_reference
 from pkm_bringup.control.reference_plan import ReferenceMaker
 from pkm_bringup.control.servo_settings import ServoSettings, largest_integral_rate
-from pkm_bringup.recording.recording import offered_qos
+from pkm_bringup.recording import offered_qos
 from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
@@ -128,6 +128,6 @@ class Waits:
 
 
 def test_what_waits_is_taken_in_the_order_in_which_it_was_sent() -> None:
-    waiting = pytest.importorskip('pkm_bringup.recording.recording')
+    waiting = pytest.importorskip('pkm_bringup.recording')
     subscriptions = [Waits((1, 'a'), (4, 'b')), Waits(), Waits((2, 'c'), (3, 'd'), (5, 'e'))]
     assert list(waiting.in_order_of_sending(subscriptions)) == [(0, 'a'), (2, 'c'), (2, 'd'), (0, 'b'), (2, 'e')]

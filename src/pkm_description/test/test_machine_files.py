@@ -13,9 +13,9 @@ from pkm_description.errors import MachineFileError
 from pkm_description.kinematics import joint_positions
 from pkm_description.loading import load_machine, machine_file, machine_names
 from pkm_description.loading.yaml_reader import as_lists, by_name
-from pkm_description.machine import hexapod_layout
 from pkm_description.nodes import convert_machine
 from pkm_description.nodes.convert_machine import with_lists
+from pkm_description.skeleton.kinds import hexapod_layout
 
 #: universal joint, strut, ball joint
 HEXAPODS = ['ford', 'msi', 'palida', 'snl', 'srs', 'uf']

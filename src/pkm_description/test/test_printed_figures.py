@@ -8,7 +8,8 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import joint_motion, leg_lengths, length_jacobian
 from pkm_description.kinematics.workspace import position_violations
 from pkm_description.loading import load_machine, machine_file
-from pkm_description.machine import Machine, PlatformMotion, hexapod_layout
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.skeleton.kinds import hexapod_layout
 
 
 def _translations(

@@ -9,7 +9,7 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline.judgement import judge
+from pkm_estimation.offline.report import judge
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig
 

@@ -36,7 +36,7 @@ from pkm_bringup.demo.run import DemoRun, Phase, plan
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.nodes.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
-from pkm_bringup.recording.recording import message_class
+from pkm_bringup.recording import message_class
 
 #: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (

@@ -27,8 +27,7 @@ from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import Trigger
 
-from pkm_bringup.recording import BagRecording, offered_qos
-from pkm_bringup.recording.recording import in_order_of_sending, message_class
+from pkm_bringup.recording import BagRecording, in_order_of_sending, message_class, offered_qos
 
 DEFAULT_TOPICS = [
     JOINT_TOPIC,

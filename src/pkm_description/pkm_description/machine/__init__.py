@@ -1,6 +1,5 @@
 """The machine: its parts, and their parameters as arrays."""
 
-from pkm_description.machine.layout import hexapod_layout
 from pkm_description.machine.machine import Freedom, Machine
 from pkm_description.machine.parts import (
     INERTIAL_PARAMETERS,
@@ -35,5 +34,4 @@ __all__ = [
     'RigidBody',
     'ServoGains',
     'Tolerances',
-    'hexapod_layout',
 ]
