@@ -9,14 +9,14 @@ from pkm_description.errors import Finding, JointStateError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
-from pkm_bringup.robot_check.clock_checks import clock_checks, delay_checks, velocity_checks
-from pkm_bringup.robot_check.effort_checks import effort_checks
+from pkm_bringup.robot_check.drive_checks import effort_checks, velocity_checks
+from pkm_bringup.robot_check.imu_checks import imu_checks
 from pkm_bringup.robot_check.motion_checks import motion_checks
 from pkm_bringup.robot_check.position_checks import pose_checks, position_checks
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Observation
-from pkm_bringup.robot_check.stamp_checks import rate_checks, stamp_checks
-from pkm_bringup.robot_check.stream_checks import imu_checks, name_checks, topic_checks, value_checks
-from pkm_bringup.robot_check.time_axis import time_axes
+from pkm_bringup.robot_check.signals import time_axes
+from pkm_bringup.robot_check.stamp_checks import clock_checks, delay_checks, rate_checks, stamp_checks
+from pkm_bringup.robot_check.stream_checks import name_checks, topic_checks, value_checks
 from pkm_bringup.robot_check.wiring import DriverPatch, Report, Wiring, cannot_tell
 
 Check = Callable[[Wiring], Iterator[Finding]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from pkm_description.kinematics import drive_positions, forward_kinematics, meas
 from pkm_description.machine import Leg, Machine
 from pkm_description.machine.model_data import leg_reach
 
-from pkm_bringup.robot_check.arrangement import is_solvable
+from pkm_bringup.robot_check.hypotheses import is_solvable
 from pkm_bringup.robot_check.recorded import Flags
 from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
 
@@ -40,22 +40,34 @@ def position_checks(wiring: Wiring) -> Iterator[Finding]:
     scale, offset = np.ones(count), np.zeros(count)
     if len(some) == 0:
         return
-    good: Flags = inside(machine, some)
+    units = position_units(machine)
+    fits = np.array([inside(machine, unit.position(some)) for unit in units])
+    good: Flags = fits[0]
+    common = [unit for unit, fit in zip(units[1:], fits[1:], strict=True) if fit.all()]
+    lower, upper = strokes(machine)
     if good.all():
-        if is_small(machine, some):
+        if (np.abs(some) < SMALL * (upper - lower)).all():  # any smaller unit would fit, too
             yield cannot_tell(
                 'position_unit', 'all positions are nearly zero: any unit would fit', 'a pose away from zero'
             )
         else:
-            yield ok('position_unit', f'positions lie within the strokes ({_range(wiring, some)})')
+            yield ok('position_unit', f'positions lie within the strokes ({_figures(wiring, some)["published"]})')
+    elif common and not (0 < np.count_nonzero(~good) <= count // 2):
+        unit = _likeliest(wiring, common, some)
+        scale, offset = unit.scale, unit.offset
+        yield _common_unit(wiring, unit, common, some)
     else:
-        common = [unit for unit in fitting(machine, some) if unit.keys]
-        if common and not (0 < np.count_nonzero(~good) <= count // 2):
-            unit = _likeliest(wiring, common, some)
-            scale, offset = unit.scale, unit.offset
-            yield _common_unit(wiring, unit, common, some)
-        else:
-            scale, offset = yield from _single_drives(wiring, some, good, scale, offset)
+        for drive in np.flatnonzero(~good).tolist():
+            # one drive in another unit is rare: it must come to where the machine usually is, not just into its stroke
+            near = {
+                abs(float(unit.position(some)[:, drive].mean()) - _home(machine)[drive]) / (upper - lower)[drive]: unit
+                for unit, fit in reversed(list(zip(units, fits[:, drive], strict=True)))
+                if fit and 'quantity' not in unit.keys
+            }
+            if near and min(near) < _NEAR:
+                unit = near[min(near)]
+                scale[drive], offset[drive] = unit.scale[drive], unit.offset[drive]
+        yield from _single_drives(wiring, some, good, scale, offset)
     wiring.position_scale, wiring.position_offset = scale, offset
     wiring.positions = published * scale + offset
 
@@ -80,7 +92,6 @@ def _likeliest(wiring: Wiring, units: list[PositionUnit], some: Array) -> Positi
 
 
 def _common_unit(wiring: Wiring, unit: PositionUnit, units: list[PositionUnit], some: Array) -> Finding:
-    keys = {f'position.{key}': value for key, value in unit.keys.items()}
     code = 'position_sign' if set(unit.keys) == {'sign'} else 'position_unit'
     if 'quantity' in unit.keys:
         code = 'position_length'
@@ -89,83 +100,61 @@ def _common_unit(wiring: Wiring, unit: PositionUnit, units: list[PositionUnit], 
     return wrong(
         code,
         f'positions lie outside the strokes, but fit {unit.words}{doubt}',
-        wiring.driver_lines(keys),
-        published=_range(wiring, some),
-        stroke=_stroke_text(wiring),
+        wiring.driver_lines({f'position.{key}': value for key, value in unit.keys.items()}),
+        **_figures(wiring, some),
     )
 
 
-def _single_drives(
-    wiring: Wiring, some: Array, good: Flags, scale: Array, offset: Array
-) -> Generator[Finding, None, tuple[Array, Array]]:
-    """Drives that do not fit, one by one; returns scale and offset."""
-    machine = wiring.machine
-    lower, upper = strokes(machine)
-    home, size = _home(machine), upper - lower
-    for drive in np.flatnonzero(~good).tolist():
-        units = [unit for unit in fitting(machine, some, drive) if unit.keys and 'quantity' not in unit.keys]
-        # one drive in another unit is rare: it must come to where the machine usually is, not just into its stroke
-        apart = [abs(float(unit.position(some)[:, drive].mean()) - home[drive]) / size[drive] for unit in units]
-        if units and min(apart) < _NEAR:
-            unit = units[int(np.argmin(apart))]
-            scale[drive], offset[drive] = unit.scale[drive], unit.offset[drive]
-    unsolved = ~inside(machine, some * scale + offset)
+def _single_drives(wiring: Wiring, some: Array, good: Flags, scale: Array, offset: Array) -> Iterator[Finding]:
+    """Drives that do not fit as they are, with the scale and offset found for some of them."""
+    machine, figures = wiring.machine, _figures(wiring, some)
+    positions = some * scale + offset
+    unsolved = ~inside(machine, positions)
     changed = ~good & ~unsolved
     if changed.any():
         keys: dict[str, object] = {'position.sign': wiring.patch.by_leg(np.sign(scale))} if (scale < 0.0).any() else {}
         if (np.abs(scale) != 1.0).any():
             keys['position.scale'] = wiring.patch.by_leg(np.abs(scale))
-        if offset.any():
-            keys['position.offset'] = wiring.patch.by_leg(offset)
-        sign_only = bool((np.abs(scale) == 1.0).all() and not offset.any())
+        sign_only = set(keys) == {'position.sign'}
         yield wrong(
             'position_sign' if sign_only else 'position_unit',
             f'positions of {wiring.named(changed)} lie outside the stroke; those of the others fit. They fit '
             + ('with the opposite sign' if sign_only else 'in another unit'),
             wiring.driver_lines(keys),
-            published=_range(wiring, some),
-            stroke=_stroke_text(wiring),
+            **figures,
         )
-    if unsolved.any():
-        wiring.poses_trusted = False
-        beyond = excess(machine, some * scale + offset)
-        name = wiring.named(unsolved)
-        if unsolved.all():
-            yield wrong(
-                'position_stroke',
-                f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual '
-                'unit: another machine, or another zero of the drives',
-                f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give'
-                ' position.scale and position.offset per leg in a driver file',
-                published=_range(wiring, some),
-                stroke=_stroke_text(wiring),
-            )
-        else:
-            away = np.where(unsolved, (some * scale + offset).mean(axis=0) - 0.0, 0.0)
-            yield wrong(
-                'position_offset',
-                f'{name} lies outside the stroke by up to {beyond.max():.4g}: its zero is off, or the limits '
-                'of the machine file are not those of the machine',
-                'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
-                f' file:\ndriver: {{machine: {machine.name}, position: {{offset:'
-                f' {{{_offsets(wiring, unsolved, beyond, away)}}}}}}}',
-                beyond=float(beyond.max()),
-                published=_range(wiring, some),
-                stroke=_stroke_text(wiring),
-            )
-    return scale, offset
+    if not unsolved.any():
+        return
+    wiring.poses_trusted = False
+    lower, upper = strokes(machine)
+    beyond = np.maximum(0.0, np.maximum(lower - positions, positions - upper)).max(axis=0)
+    if unsolved.all():
+        yield wrong(
+            'position_stroke',
+            f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual '
+            'unit: another machine, or another zero of the drives',
+            f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give'
+            ' position.scale and position.offset per leg in a driver file',
+            **figures,
+        )
+        return
+    # the least offsets that bring the drives into their strokes
+    least = np.where(unsolved, np.where(positions.mean(axis=0) > upper, -beyond, beyond), 0.0)
+    offsets = ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(machine.drive_labels, least, strict=True))
+    yield wrong(
+        'position_offset',
+        f'{wiring.named(unsolved)} lies outside the stroke by up to {beyond.max():.4g}: its zero is off, or the limits '
+        'of the machine file are not those of the machine',
+        'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
+        f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
+        beyond=float(beyond.max()),
+        **figures,
+    )
 
 
 def _home(machine: Machine) -> Array:
     """Positions (A,) of the drives at home."""
     return np.ravel(drive_positions(machine, machine.home.position, machine.home.rotation_base_platform))
-
-
-def _offsets(wiring: Wiring, unsolved: Flags, beyond: Array, at: Array) -> str:
-    """Least offsets that bring the drives into their strokes."""
-    _, upper = strokes(wiring.machine)
-    least = np.where(unsolved, np.where(at > upper, -beyond, beyond), 0.0)
-    return ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(wiring.machine.drive_labels, least, strict=True))
 
 
 def pose_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -178,12 +167,9 @@ def pose_checks(wiring: Wiring) -> Iterator[Finding]:
         yield cannot_tell('pose', f'the drives of {machine.name} do not tell its pose: {why}')
         return
     positions = wiring.positions[np.isfinite(wiring.positions).all(axis=1)]
-    if wiring.best is not None:
-        arrangement = wiring.best.arrangement
-        positions = positions[:, list(arrangement.order)]
-        if any(arrangement.flipped):
-            return  # what is known of such positions stands in the finding about signs
-    some = positions[:: max(1, len(positions) // _SAMPLES)]
+    if any(wiring.arrangement.flipped):
+        return  # what is known of such positions stands in the finding about signs
+    some = positions[:: max(1, len(positions) // _SAMPLES), list(wiring.arrangement.order)]
     result = forward_kinematics(machine, some, tolerance=measured_tolerance(machine))
     part = float(result.trusted.mean())
     if part == 1.0:
@@ -205,14 +191,10 @@ def pose_checks(wiring: Wiring) -> Iterator[Finding]:
         )
 
 
-def _range(wiring: Wiring, some: Array) -> str:
-    low, high = some.min(axis=0), some.max(axis=0)
-    return f'{low.min():.4g} to {high.max():.4g}'
-
-
-def _stroke_text(wiring: Wiring) -> str:
+def _figures(wiring: Wiring, some: Array) -> dict[str, str]:
+    """Ranges of what is published, and of the strokes."""
     lower, upper = strokes(wiring.machine)
-    return f'{lower.min():.4g} to {upper.max():.4g}'
+    return {'published': f'{some.min():.4g} to {some.max():.4g}', 'stroke': f'{lower.min():.4g} to {upper.max():.4g}'}
 
 
 @dataclass(frozen=True)
@@ -296,25 +278,3 @@ def inside(machine: Machine, positions: Array) -> NDArray[np.bool_]:
     slack = _SLACK * (upper - lower)
     within = (positions >= lower - slack) & (positions <= upper + slack)
     return np.asarray(within.mean(axis=0) >= _INSIDE)
-
-
-def excess(machine: Machine, positions: Array) -> Array:
-    """How far (A,) [m, rad] the samples (N, A) lie beyond the strokes at most; 0 inside."""
-    lower, upper = strokes(machine)
-    return np.maximum(0.0, np.maximum(lower - positions, positions - upper)).max(axis=0)
-
-
-def fitting(machine: Machine, published: Array, drive: int | None = None) -> list[PositionUnit]:
-    """Ways that bring all drives (or one) into their strokes, the usual ones first."""
-    found = []
-    for unit in position_units(machine):
-        within = inside(machine, unit.position(published))
-        if within.all() if drive is None else within[drive]:
-            found.append(unit)
-    return found
-
-
-def is_small(machine: Machine, published: Array) -> bool:
-    """Whether all values are so near to zero that any smaller unit would fit, too."""
-    lower, upper = strokes(machine)
-    return bool((np.abs(published) < SMALL * (upper - lower)).all())

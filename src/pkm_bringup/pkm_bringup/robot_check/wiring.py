@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import yaml
@@ -17,9 +17,9 @@ from pkm_description.errors import Finding, State
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
 
-from pkm_bringup.robot_check.arrangement import DriveMotion, Judged
+from pkm_bringup.robot_check.hypotheses import Judged, LegAssignment
 from pkm_bringup.robot_check.recorded import Flags, ImuLog, JointLog, Observation
-from pkm_bringup.robot_check.time_axis import ClockShift, TimeAxes
+from pkm_bringup.robot_check.signals import ClockShift, Signal, TimeAxes
 
 #: s of message time that are listened to
 DURATION = 10.0
@@ -27,24 +27,21 @@ DURATION = 10.0
 IN_DRIVER_FILE = 'in a driver file (--driver, driver:=)\n'
 
 
-def ok(code: str, sentence: str, **evidence: float | str) -> Finding:
-    """All is well."""
-    return Finding(code, State.OK, (), sentence, '', evidence)
+class _Say(Protocol):
+    def __call__(self, code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding: ...
 
 
-def wrong(code: str, sentence: str, remedy: str, **evidence: float | str) -> Finding:
-    """Something that cannot work as it is."""
-    return Finding(code, State.WRONG, (), sentence, remedy, evidence)
+def _say(state: State) -> _Say:
+    def finding(code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
+        return Finding(code, state, (), sentence, remedy, evidence)
+
+    return finding
 
 
-def suspicious(code: str, sentence: str, remedy: str, **evidence: float | str) -> Finding:
-    """Something that is unusual, or whose cause is not certain."""
-    return Finding(code, State.SUSPICIOUS, (), sentence, remedy, evidence)
-
-
-def cannot_tell(code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
-    """Not enough data or motion; the remedy is the motion or the topic that would tell."""
-    return Finding(code, State.CANNOT_TELL, (), sentence, remedy, evidence)
+#: findings by code, sentence, remedy and figures; the remedy of what cannot be told is the motion that would tell
+ok, wrong, suspicious, cannot_tell = (
+    _say(state) for state in (State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL)
+)
 
 
 @dataclass(frozen=True)
@@ -112,17 +109,11 @@ class Report:
             'exit_code': self.exit_code,
             'driver_file': self.driver_file,
             'findings': [
-                {
-                    'code': one.code,
-                    'state': one.state.value,
-                    'sentence': one.sentence,
-                    'evidence': dict(one.evidence),
-                    'remedy': one.remedy,
-                }
+                {name: getattr(one, name) for name in ('code', 'state', 'sentence', 'evidence', 'remedy')}
                 for one in self.findings
             ],
         }
-        return json.dumps(content, indent=2) + '\n'
+        return json.dumps(content, indent=2, default=lambda state: state.value) + '\n'
 
 
 def _lines(finding: Finding) -> list[str]:
@@ -195,7 +186,7 @@ class Wiring:
     gravity_felt: bool = True
     delay: float = 0.0
     shift: ClockShift | None = None
-    motion: DriveMotion | None = None
+    motion: Signal | None = None
     best: Judged | None = None
     findings: list[Finding] = field(default_factory=list)
 
@@ -218,6 +209,11 @@ class Wiring:
         return self.times.imu.seconds - self.delay
 
     @property
+    def arrangement(self) -> LegAssignment:
+        """Order and signs of the drives, as far as they are known."""
+        return LegAssignment.plain(self.machine.actuated_count) if self.best is None else self.best.arrangement
+
+    @property
     def drive_names(self) -> tuple[str, ...]:
         """Names of the drives."""
         return self.machine.actuated_joint_names
@@ -230,7 +226,7 @@ class Wiring:
             return f'change in {own.path}, on top of what stands there: {listed}'
         if efforts and self.turns_efforts:
             entries = {'effort.sign': 1, **entries}
-        return IN_DRIVER_FILE + self.patch.add_all(entries)
+        return IN_DRIVER_FILE + self.patch.add(entries)
 
     @property
     def turns_efforts(self) -> bool:
@@ -257,26 +253,19 @@ class DriverPatch:
     machine: Machine
     content: dict[str, Any] = field(default_factory=dict)
 
-    def add(self, key: str, value: Any) -> str:
-        """Add ``key`` (dotted for a key inside a section) and return the lines of this entry alone."""
-        section, _, name = key.rpartition('.')
-        target = self.content.setdefault(section, {}) if section else self.content
-        target[name] = value
-        alone = {section: {name: value}} if section else {name: value}
-        return _dump({'driver': {'machine': self.machine.name} | alone})
-
-    def add_all(self, entries: dict[str, Any]) -> str:
-        """Add several entries and return the lines of all of them."""
-        part = DriverPatch(self.machine)
+    def add(self, entries: Mapping[str, Any]) -> str:
+        """Add values by key (dotted for a key inside a section) and return the lines of these entries alone."""
+        alone: dict[str, Any] = {}
         for key, value in entries.items():
-            self.add(key, value)
-            part.add(key, value)
-        return part.text()
+            section, _, name = key.rpartition('.')
+            for content in (self.content, alone):
+                (content.setdefault(section, {}) if section else content)[name] = value
+        return self._lines(alone)
 
     def joints(self, names: Sequence[str]) -> str:
         """Add the names (A), by drive, and return its lines."""
         pairs = zip(names, self.machine.drive_labels, strict=True)
-        return self.add('joints', [{name: leg} for name, leg in pairs])
+        return self.add({'joints': [{name: leg} for name, leg in pairs]})
 
     def by_leg(self, values: Array) -> Any:
         """One number if all drives have the same, else leg: number."""
@@ -287,15 +276,13 @@ class DriverPatch:
 
     def text(self) -> str:
         """The whole file; empty if nothing was added."""
-        if not self.content:
-            return ''
-        return _dump({'driver': {'machine': self.machine.name} | self.content})
+        return self._lines(self.content) if self.content else ''
+
+    def _lines(self, content: Mapping[str, Any]) -> str:
+        section = {'driver': {'machine': self.machine.name, **content}}
+        return yaml.safe_dump(section, sort_keys=False, default_flow_style=None, width=110).rstrip()
 
 
 def _round(value: float) -> float | int:
     short = float(f'{value:.6g}')
     return int(short) if short in (1.0, -1.0) else short
-
-
-def _dump(content: dict[str, Any]) -> str:
-    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=110).rstrip()

@@ -1,0 +1,401 @@
+"""Velocities of the drives against slopes of the positions; efforts against weight, inertia, friction, and by power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.driver.driver import VELOCITY
+from pkm_description.dynamics import gravity_forces, inverse_dynamics
+from pkm_description.errors import Finding, KinematicsError
+
+from pkm_bringup.robot_check.hypotheses import Prediction, predict
+from pkm_bringup.robot_check.recorded import Flags
+from pkm_bringup.robot_check.signals import INTERVAL, Signal, smoothed
+from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
+
+#: part by which velocity and slope of the position may differ
+_SLACK = 0.25
+#: noise deviations above which a drive moves enough, and an expected effort can be told
+_MOVES, _ABOVE_NOISE = 8.0, 4.0
+#: part of the power that the slope must explain of a velocity for a factor to be told, and the model of an effort
+_SLOPE_EXPLAINS, _MODEL_EXPLAINS = 0.6, 0.7
+#: gains within these are those of a machine file whose masses are nearly right
+_LOW, _HIGH = 0.7, 1.43
+#: beyond these no payload explains them
+_WRONG_LOW, _WRONG_HIGH = 0.4, 2.5
+#: part by which axes may differ from each other, and a known unit from its size
+_ALIKE, _UNIT_SLACK = 0.3, 0.15
+#: instants at which forces are worked out
+_INSTANTS = 600
+#: s, delays of the efforts that are looked for
+_DELAYS = 0.3
+_MOTION = 'a motion with all drives (motion_player profile:=drives, or fourier)'
+
+
+@dataclass(frozen=True)
+class _Multiple:
+    """Values as multiples of what is expected, channel by channel: (C,) gain, and the part of their power it explains.
+
+    Powers are those about zero.
+    """
+
+    gain: Array
+    explained: Array
+
+    @classmethod
+    def of(cls, values: Array, expected: Array) -> _Multiple:
+        power = np.sum(expected**2, axis=0)
+        gain = np.sum(values * expected, axis=0) / np.maximum(power, 1e-300)
+        return cls(gain, gain**2 * power / np.maximum(np.sum(values**2, axis=0), 1e-300))
+
+
+def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Findings about the velocities."""
+    log, motion = wiring.joints, wiring.motion
+    if log is None or motion is None or wiring.columns is None or wiring.position_scale is None:
+        return
+    order, sign = list(wiring.arrangement.order), wiring.arrangement.sign
+    published = log.velocities[wiring.leg_rows][:, [wiring.columns[entry] for entry in order]]
+    absent: Flags = np.asarray(~np.isfinite(published).any(axis=0))
+    if absent.any():
+        yield suspicious(
+            'velocity_missing',
+            f'no velocity of {"any drive" if absent.all() else wiring.named(absent)}',
+            'joint_state_broadcaster: interfaces: [position, velocity, effort]; estimator and identification do'
+            ' without, the leg controller takes it',
+        )
+        return
+    measured = smoothed(wiring.leg_time, published, motion.time)
+    good = motion.good & measured.good
+    value, slope = measured.value[good], motion.rate[good][:, order] * sign
+    moving = np.sqrt(np.mean(slope**2, axis=0)) > _MOVES * (motion.rate_noise[order] + 1e-9)
+    zero = moving & (np.abs(published).max(axis=0) == 0.0)
+    if not moving.any():
+        yield cannot_tell('velocity', 'the drives do not move', 'any motion')
+        return
+    if zero.any():
+        yield wrong(
+            'velocity_zero',
+            f'velocities of {wiring.named(zero)} are zero while the positions change',
+            'let the driver fill in velocity, or leave the field empty; zeros pass for a drive at rest',
+        )
+        return
+    fit = _Multiple.of(value, slope)
+    told = moving & (fit.explained > _SLOPE_EXPLAINS)
+    # more than noise, so that a velocity that is only noisy does not count
+    clear = np.sqrt(np.mean(value**2, axis=0)) > _MOVES * measured.noise
+    apart: Flags = np.asarray(moving & ~told & clear) if told.any() else moving
+    if apart.any() or not told.any():
+        explained = fit.explained[apart]
+        yield suspicious(
+            'velocity_noise',
+            f'velocities of {wiring.named(apart)} do not follow the slopes of the positions ({explained.min():.0%}'
+            f' explained){", those of other drives do" if told.any() else ""}',
+            'see what the driver publishes as velocity (a set-point? noise?), and whether position and velocity of this'
+            ' drive are read anew in every cycle (a value that stays where it was for a while?)',
+            explained=float(explained.min()),
+        )
+    if not told.any():
+        return
+    usual = sign / wiring.position_scale[order]  # the unit of the positions, and their direction
+    off = told & (np.abs(fit.gain / usual - 1.0) > _SLACK)
+    if off.any():
+        yield _velocity_factor(wiring, fit.gain, usual, told, off)
+    else:
+        factor = np.abs((fit.gain / usual)[told]).mean()
+        yield ok('velocity', f'velocities are the slopes of the positions (factor {factor:.3f})')
+
+
+def _velocity_factor(wiring: Wiring, gain: Array, usual: Array, told: Flags, off: Flags) -> Finding:
+    """Velocities that are the slopes times a factor."""
+    ratio = gain / usual
+    signs_only = bool((np.abs(np.abs(ratio[told]) - 1.0) < _SLACK).all())
+    gain = np.where(told, gain, usual)
+    keys: dict[str, object] = {}
+    if (np.sign(gain) != np.sign(usual)).any():
+        keys['velocity.sign'] = wiring.patch.by_leg(np.sign(gain))
+    words = 'the opposite sign'
+    if not signs_only:
+        size = float(np.median(np.abs(gain[told])))
+        units = VELOCITY[wiring.machine.actuated_joints[0].kind]
+        unit = min(units, key=lambda name: abs(size * units[name] - 1.0))
+        if abs(size * units[unit] - 1.0) < _SLACK and (np.abs(np.abs(gain[told]) / size - 1.0) < _SLACK).all():
+            keys['velocity.unit'], words = unit, f'the unit {unit}'
+        else:
+            keys['velocity.scale'], words = wiring.patch.by_leg(1.0 / np.abs(gain)), 'another scale'
+    return wrong(
+        'velocity_sign' if signs_only else 'velocity_unit',
+        f'velocities of {wiring.named(off)} are {_list(ratio[off])} times the slopes of the positions: {words}',
+        wiring.driver_lines(keys),
+        factor=float(np.median(ratio[off])),
+    )
+
+
+def effort_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Findings about the efforts."""
+    log = wiring.joints
+    if log is None or wiring.columns is None:
+        return
+    efforts = log.efforts[wiring.leg_rows][:, [wiring.columns[entry] for entry in wiring.arrangement.order]]
+    lacking = _lacking(wiring, efforts)
+    if lacking is not None:
+        yield lacking
+        return
+    model = None
+    if wiring.motion is not None and wiring.best is not None and wiring.poses_trusted:
+        model = _Efforts(wiring, wiring.motion, efforts)
+    fit = None if model is None else model.fit()
+    if model is None or fit is None:
+        yield cannot_tell(
+            'effort',
+            'without poses that can be trusted no weight can be compared with the efforts',
+            'see positions and pose',
+        )
+    elif fit.told.any():
+        yield from _gain_findings(wiring, fit)
+        if fit.moves:
+            yield from model.delay(fit.told)
+    else:
+        yield model.by_power(fit.moves)
+
+
+def _lacking(wiring: Wiring, efforts: Array) -> Finding | None:
+    """Efforts that are not there, not finite or all the same."""
+    assert wiring.joints is not None
+    remedy = (
+        'joint_state_broadcaster: interfaces: [position, velocity, effort], and an effort (or current) state interface'
+        ' in the hardware; identification needs it, the estimator does without'
+    )
+    finite = np.isfinite(efforts)
+    if not finite.any():
+        how = 'the field effort is empty' if wiring.joints.absent.get('effort', 0) else 'all are NaN'
+        return wrong('effort_missing', f'no drive has an effort: {how}', remedy)
+    if not finite.all():
+        bad = np.asarray(~finite.all(axis=0))
+        return wrong('effort_missing', f'efforts of {wiring.named(bad)} are not there or not finite', remedy)
+    same: Flags = np.asarray(np.ptp(efforts, axis=0) == 0.0)
+    zero = same & (efforts[0] == 0.0)
+    if zero.any():
+        what = 'all efforts are' if zero.all() else f'efforts of {wiring.named(zero)} are'
+        sentence = f'{what} exactly zero all the time: the field is filled in, but not measured'
+        return wrong('effort_zero', sentence, remedy)
+    if same.any() and len(efforts) > 20:
+        return wrong('effort_frozen', f'efforts of {wiring.named(same)} always read the same number', remedy)
+    return None
+
+
+@dataclass(frozen=True)
+class _EffortFit:
+    """Efforts as multiples of what the machine file expects, drive by drive.
+
+    Attributes
+    ----------
+    gain : (A,) measured by expected
+    explained : (A,) part of the measured effort's power (about zero) that gain times expected explains
+    slack : (A,) part by which dry friction at rest may change the gain
+    told : (A,) drives whose gain can be told
+    moves : whether the machine moves, so that the gains come from a motion
+    """
+
+    gain: Array
+    explained: Array
+    slack: Array
+    told: Flags
+    moves: bool
+
+
+class _Efforts:
+    """Efforts (K, A) of the drives beside their motion and what the machine file expects along it."""
+
+    def __init__(self, wiring: Wiring, motion: Signal, efforts: Array) -> None:
+        self._wiring, self._machine = wiring, wiring.machine
+        self._measured = smoothed(wiring.leg_time, efforts, motion.time)
+        self._drives = wiring.arrangement.arranged(self._machine, motion)
+        self._rate_noise = motion.rate_noise[list(wiring.arrangement.order)] + 1e-9
+
+    def fit(self) -> _EffortFit | None:
+        """Compare with inverse dynamics along the motion; None where that cannot be worked out."""
+        machine = self._machine
+        rows = self._drives.some(_INSTANTS)
+        few = self._drives.rows(rows)
+        prediction, full = self._expected(few)
+        if prediction is None or full is None:
+            return None
+        own, found = prediction.motion, prediction.found
+        friction = np.abs(full - inverse_dynamics(machine, own, friction=False)).max(axis=0, initial=0.0)
+        weight = gravity_forces(machine, own.position, own.rotation_base_platform)
+        moving = np.abs(few.rate[found]).max(axis=0) > 10.0 * self._rate_noise
+        # at rest dry friction takes any part of the weight between its limits
+        most = np.maximum(friction, machine.coulomb[machine.drive_columns])
+        size = np.sqrt(np.mean(full**2, axis=0))
+        slack = np.where(moving, 0.3 * most, most) / np.maximum(size, 1e-12)
+        noise = machine.leg_sensors.effort_noise if machine.has_leg_sensors else 0.0
+        carries = np.sqrt(np.mean(weight**2, axis=0)) > 0.02 * size
+        told = (slack < 0.6) & (size > _ABOVE_NOISE * noise) & (moving | carries)
+        multiple = _Multiple.of(self._measured.value[rows][found], full)
+        return _EffortFit(multiple.gain, multiple.explained, slack, told, bool(moving.any()))
+
+    def _expected(self, drives: Signal) -> tuple[Prediction | None, Array | None]:
+        """Poses along a motion, and efforts (N, A) at those found; None where they cannot be worked out."""
+        prediction = predict(self._machine, drives)
+        if prediction is None:
+            return None, None
+        # velocity below which the sign of the friction is not known
+        smoothing = max(1e-6, 3.0 * float(np.max(self._rate_noise)), 0.02 * float(np.abs(drives.rate).max()))
+        try:
+            return prediction, inverse_dynamics(self._machine, prediction.motion, sign_smoothing=smoothing)
+        except KinematicsError:
+            return prediction, None
+
+    def by_power(self, moves: bool) -> Finding:
+        """Sign by power, where the model expects too little to compare with."""
+        if not moves:
+            return cannot_tell(
+                'effort',
+                'at rest the drives carry no weight that friction could not take: neither sign nor scale can be told',
+                _MOTION,
+            )
+        good = self._drives.good & self._measured.good
+        efforts, rates = self._measured.value[good], self._drives.rate[good]
+        size = np.sqrt(np.sum(efforts**2, axis=0) * np.sum(rates**2, axis=0))
+        part = np.sum(efforts * rates, axis=0) / np.maximum(size, 1e-300)
+        negative = part < -0.3
+        if not negative.any():
+            return cannot_tell('effort', 'the motion asks for too little effort to tell its scale', _MOTION)
+        patch = self._wiring.patch
+        return suspicious(
+            'effort_sign',
+            f'{self._wiring.named(negative)} take power from the motion all along, which only friction can',
+            'the opposite sign of the efforts, in the driver file\n'
+            + patch.add({'effort.sign': patch.by_leg(np.where(negative, -1.0, 1.0))}),
+            power_factor=float(part.min()),
+        )
+
+    def delay(self, told: Flags) -> Iterator[Finding]:
+        """Delay of the efforts behind the positions of the same message."""
+        good = np.flatnonzero(self._drives.good)
+        if len(good) < 150 or len(good) > 4000:
+            return
+        prediction, expected = self._expected(self._drives)
+        if prediction is None or expected is None or not prediction.found[good].all():
+            return
+        full = np.zeros_like(self._measured.value)
+        full[prediction.found] = expected
+        full, value = (part - part[good].mean(axis=0) for part in (full, self._measured.value))
+        steps = int(_DELAYS / INTERVAL)
+        inner = good[(good >= steps) & (good < len(full) - steps)]
+        felt, shifts = value[inner], np.arange(-steps, steps + 1)
+
+        def likeness(shift: int) -> float:
+            pushed = full[inner - shift]
+            power = np.sum(pushed**2, axis=0) * np.sum(felt**2, axis=0)
+            return float(np.mean((np.abs(np.sum(pushed * felt, axis=0)) / np.sqrt(np.maximum(power, 1e-300)))[told]))
+
+        alike = np.array([likeness(int(shift)) for shift in shifts])
+        best = int(np.argmax(alike))
+        delay = INTERVAL * float(shifts[best])
+        if abs(delay) >= 2.0 * INTERVAL - 1e-9 and alike[best] > 0.8 and alike[best] - alike[steps] > 0.02:
+            yield suspicious(
+                'effort_delay',
+                f'efforts come {1e3 * abs(delay):.0f} ms {"late" if delay > 0 else "early"} against the positions of '
+                'the same messages',
+                'read position and effort of one sample in one cycle of the driver; take the filter of the '
+                'measured current into account',
+                delay_ms=1e3 * delay,
+                correlation=float(alike[best]),
+            )
+
+
+def _gain_findings(wiring: Wiring, fit: _EffortFit) -> Iterator[Finding]:
+    """Findings from efforts as multiples of what the machine file expects."""
+    gain, slack, moves = fit.gain, fit.slack, fit.moves
+    how = 'inverse dynamics' if moves else 'the weight that they hold'
+    sound = fit.told & (fit.explained > _MODEL_EXPLAINS)
+    if not sound.any():
+        yield suspicious(
+            'effort_model',
+            f'efforts do not follow {how} (at most {fit.explained[fit.told].max():.0%} explained)',
+            'what does the driver publish as effort: a set-point, a filtered current, the effort of other joints? Else'
+            ' the masses of the machine file are those of another machine',
+            explained=float(fit.explained[fit.told].max()),
+        )
+        return
+    figures = {f'gain_{leg}': float(value) for leg, value in zip(wiring.machine.drive_labels, gain, strict=True)}
+    negative = sound & (gain < 0.0)
+    size = np.abs(gain)
+    usual = float(np.median(size[sound]))
+    alike = np.abs(size / usual - 1.0) < _ALIKE + slack
+    if negative.any():
+        every = bool(negative[sound].all())
+        who = 'all drives' if every else wiring.named(negative)
+        whose = f' of {how}' if moves else ': they do not hold the weight, but push it down'
+        yield wrong(
+            'effort_sign',
+            f'efforts of {who} have the opposite sign{whose}',
+            wiring.driver_lines({'effort.sign': wiring.patch.by_leg(np.where(negative | every, -1.0, 1.0))}),
+            **figures,
+        )
+    common = _LOW - 0.5 * float(slack[sound].min()) < usual < _HIGH + 0.5 * float(slack[sound].min())
+    if not common:
+        yield _scale(wiring, size, usual, sound, alike, figures, how)
+    odd = sound & ~alike
+    if odd.any() and common:
+        scale = wiring.patch.by_leg(np.where(odd, usual / size, 1.0))
+        yield suspicious(
+            'effort_gain',
+            f'efforts of {wiring.named(odd)} are {_list(size[odd] / usual)} times those of the other drives, '
+            f'compared with {how}',
+            'the gain of this axis (or its friction, or a payload off the centre):\n'
+            + wiring.driver_lines({'effort.scale': scale}),
+            **figures,
+        )
+    if common and not negative.any() and not odd.any():
+        if wiring.turns_efforts:
+            wiring.patch.add({'effort.sign': 1})
+        yield ok('effort', f'efforts agree with {how} (gains {_list(gain[sound])})')
+
+
+def _scale(
+    wiring: Wiring, size: Array, usual: float, sound: Flags, alike: Flags, figures: dict[str, float], how: str
+) -> Finding:
+    """Finding about a scale that all axes have more or less."""
+    turning = wiring.machine.actuated_joints[0].kind == 'revolute'
+    newton = 'N m' if turning else 'N'
+    units = {'kN m': 1e-3, 'N mm': 1e3} if turning else {'kN': 1e-3}
+    even = not (sound & ~alike).any()
+    for unit, gain in units.items():
+        if even and abs(np.log10(usual / gain)) < np.log10(1.0 + _UNIT_SLACK):
+            return wrong(
+                'effort_unit',
+                f'efforts are {usual:.3g} times what {how} asks for: they are in {unit}',
+                wiring.driver_lines({'effort.unit': unit}),
+                **figures,
+            )
+    if not _WRONG_LOW < usual < _WRONG_HIGH or not even:
+        unit, factor = ('A', 1.0) if usual < 1.0 else ('mA', 1e3)
+        per_unit = factor / np.where(sound, size, usual)
+        return wrong(
+            'effort_unit',
+            f'efforts are {_list(size[sound])} times what {how} asks for, drive by drive: no force in {newton}, but '
+            'e.g. a current',
+            f'take the gains from the data sheet; by this comparison they are about ({newton} per {unit})\n'
+            + wiring.driver_lines(
+                {'effort.quantity': 'current', 'effort.unit': unit, 'effort.gain': wiring.patch.by_leg(per_unit)},
+            ),
+            **figures,
+        )
+    return suspicious(
+        'effort_scale',
+        f'efforts are {usual:.3g} times what {how} asks for',
+        'a payload that the machine file does not have, other masses, or another gain of the force measurement: weigh'
+        ' the platform, or identify (pkm_identification); as a gain it would be\n'
+        + wiring.driver_lines({'effort.scale': wiring.patch.by_leg(np.full(len(size), 1.0 / usual))}),
+        **figures,
+    )
+
+
+def _list(values: Array) -> str:
+    return ', '.join(f'{value:.4g}' for value in values)
