@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from pkm_description.errors import Finding, KinematicsError, State
 from pkm_description.machine import Machine
 from pkm_description.report.words import now_in_words, time_of_data
 
-from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET, EffortDelay
+from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET, Gain
 from pkm_identification.columns.observation import ObservationModel, observation_model
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
@@ -23,7 +23,7 @@ from pkm_identification.errors import NotConvergedError, NotExcitedError
 from pkm_identification.estimator import least_squares
 from pkm_identification.fitting.aliases import aliases, allowing_for
 from pkm_identification.fitting.extension import extended_fit
-from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce, with_doubtful_forces
+from pkm_identification.fitting.lack_of_fit import with_doubtful_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
@@ -122,9 +122,9 @@ def identify(
     say('physical parameters and validation')
     nominal = model.parameters(machine_nominal)
     physical = physical_parameters(model, base, estimate, config.estimator)
-    # the fit is of the first recording, and refutes nothing of the other
-    findings = [*_beside_fit(findings, missing), *others]
-    insufficient = any(force.is_decisive for force in missing)
+    findings = [*findings, *others]
+    floor = noise_floor(data, model, fit.parameters, data.efforts() - fit.efforts, config)
+    insufficient = not (floor is None or floor.is_noise) or any(force.is_decisive for force in missing)
     insufficient |= any(_is_open_fault(one, model) for one in findings)
     identified = None if physical.infeasible else identified_machine(model, physical)
     delivered = None if identified is None else delivered_machine(model, identified)
@@ -144,7 +144,6 @@ def identify(
             direct = direct_dynamics(delivered.machine, judged_data, extra, config.judgement.direct_window)
         except KinematicsError as error:
             not_simulated = f'the machine as delivered leaves its workspace under the measured efforts: {error}'
-    floor = noise_floor(data, model, fit.parameters, data.efforts() - fit.efforts, config)
     resampled = _resampled(data, fit, config, say, executor)
     scale = body_scale(base, nominal, fit.rows, fit.row_forces, weights)
     known = significance(base, estimate, scale, config.judgement.max_relative_std, config.judgement.max_scaled_std)
@@ -186,7 +185,7 @@ def identify(
         resampled=resampled,
         warnings=(
             *map(str, findings),
-            *lacking(missing),
+            *lacking(missing, floor),
             *remarks(fit, added, classification, physical, held_out, config),
             *map(str, aliases(data, fit, unknown)),
             *(term.note for term in model.terms if term.note),
@@ -202,10 +201,12 @@ def identify(
 def _faults(
     machine: Machine, recording: Recording, validation: Recording | None
 ) -> tuple[list[Finding], list[Finding]]:
-    """Faults of both recordings."""
-    others = [] if validation is None else diagnose(machine, validation)
-    named = [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others] if validation else []
-    return diagnose(machine, recording), named
+    """Faults of both recordings, but for delays: these are a term of the model."""
+    found, others = (
+        [one for one in diagnose(machine, data) if one.code != 'effort_delay'] if data else []
+        for data in (recording, validation)
+    )
+    return found, [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others if validation]
 
 
 def _resampled(
@@ -222,32 +223,9 @@ def _resampled(
     return tuple(found)
 
 
-def _beside_fit(findings: Sequence[Finding], missing: Sequence[MissingForce]) -> list[Finding]:
-    """Findings, those that the fitted model refutes as remarks.
-
-    The model fits the friction that the recording shows; a diagnosis allows for many kinds, each with a prior. So a
-    delay of which chance explains as much in the residuals of the fit is none. A gain is not refuted like that: bodies
-    of the legs' own may have taken it.
-    """
-    chances = {'effort_delay': max((one.probability for one in missing if one.name == EffortDelay.title), default=0.0)}
-    found = []
-    for finding in findings:
-        chance = chances.get(finding.code, 0.0)
-        if finding.state is State.WRONG and chance > CHANCE:
-            sentence = (
-                f'{finding.sentence}; but the fitted model, with its friction, does not show this (chance alone would '
-                f'seem as much with probability {chance:.2g})'
-            )
-            finding = replace(finding, state=State.SUSPICIOUS, sentence=sentence)
-        found.append(finding)
-    return found
-
-
 def _is_open_fault(finding: Finding, model: ObservationModel) -> bool:
-    """Whether a fault of the recording gives wrong values; delays and gains do not, if the model has them."""
-    mended = {'delay': 'effort_delay', 'gain': 'effort_gain'}
-    codes = {mended.get(term.kind) for term in model.terms}
-    return finding.state is State.WRONG and finding.code not in codes
+    """Whether a fault of the recording gives wrong values; a gain does not, if the model has it."""
+    return finding.state is State.WRONG and not (finding.code == 'effort_gain' and Gain.kind in model.kinds)
 
 
 def provenance_of(

@@ -145,11 +145,17 @@ class IdentificationResult:
         return f'{text}, {kind} force error {100 * comparison.error.relative:.2f} % rms'
 
 
-def lacking(missing: Sequence[MissingForce]) -> tuple[str, ...]:
-    """What makes the model insufficient: the clearest force, for it explains much of what the others seem to.
+def lacking(missing: Sequence[MissingForce], floor: NoiseFloor | None) -> tuple[str, ...]:
+    """What makes the model insufficient: its residual, and the clearest force that may explain it, and the others.
 
     Where nothing does: forces that may be there, for which the standard deviations allow.
     """
+    if floor is not None and not floor.is_noise:
+        names = '; '.join(force.name for force in missing if force.is_there)
+        return (
+            f'the model is insufficient, no base parameter is identified: {floor}. What it lacks '
+            + (f'may be: {names}' if names else 'is none of the forces that were tried'),
+        )
     decisive = [force for force in missing if force.is_decisive]
     doubtful = [force for force in missing if force.is_allowed_for]
     if not decisive and doubtful:
@@ -212,12 +218,6 @@ def remarks(
     if estimate.condition > 1e3:
         found.append(
             f'condition number {estimate.condition:.3g} after column scaling: parameters are strongly correlated'
-        )
-    correlated = np.abs(estimate.autocorrelation[1]).max()
-    if correlated > 0.5:
-        found.append(
-            f'residuals are correlated from row to row (up to {correlated:.2f}); the model misses something, standard '
-            'deviations allow for it only in part'
         )
     if held_out is None:
         found.append('no held-out recording: the force error is that of the fit itself and flatters')

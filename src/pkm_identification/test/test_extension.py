@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.errors import ConfigurationError, Finding, State
+from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_identification.columns.joint_terms import EffortDelay, Ripple
+from pkm_identification.columns.joint_terms import Ripple
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
-from pkm_identification.fitting.lack_of_fit import MissingForce
 from pkm_identification.fitting.model_fit import fit_model
-from pkm_identification.pipeline import _beside_fit, identify
+from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
 from pkm_identification.report.files import write_overlay
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
@@ -232,19 +231,6 @@ def test_friction_by_the_load_is_not_fitted_twice() -> None:
     other = {'columns.terms': ['transverse_friction'], 'columns.friction_law': 'viscous_coulomb'}
     model = observation_model(machine, IdentificationConfig.from_mapping(other), positions, 100.0)
     assert [term.kind for term in model.terms] == ['friction', 'transverse_friction']
-
-
-def test_a_delay_that_the_fit_refutes_is_a_remark() -> None:
-    delay = Finding('effort_delay', State.WRONG, (), 'efforts are 2 ms late', 'stamp them')
-    gain = Finding('effort_gain', State.WRONG, ('leg1',), 'the effort of leg1 is 1.2 times', 'calibrate')
-    refuted, likely = (
-        [MissingForce(EffortDelay.title, log, 0.0, 6, np.zeros(1), None)] for log in (np.log(0.2), np.log(1e-20))
-    )
-    remark, still = _beside_fit([delay, gain], refuted)
-    assert remark.state is State.SUSPICIOUS and 'the fitted model, with its friction, does not show this' in str(remark)
-    assert still == gain
-    # a delay that the residuals show, and one that they cannot show, for the test does not have it
-    assert _beside_fit([delay], likely) == _beside_fit([delay], []) == [delay]
 
 
 def test_faults_of_the_recording_are_named_and_nothing_is_identified(srs: Machine, signals: tuple) -> None:

@@ -246,6 +246,10 @@ class EffortDelay(Term):
 
     def __init__(self, delay: float = 0.0) -> None:
         self.delay = delay
+        self.note = (
+            'efforts come late or early: stamp positions and efforts at the instant of their measurement, or remove '
+            'the filter of the effort in the drive'
+        )
 
     def columns(self, samples: JointSamples) -> Array:
         """Return none."""

@@ -23,8 +23,8 @@ FLOORS = {'effort': 2e-3, 'position': 1e-7}
 #: an outlier makes its neighbours' interpolations wrong by two thirds of itself, with the other sign; a jump of
 #: friction does so on one side only
 _NEIGHBOURS = 0.5
-#: samples in a row that read exactly zero: a drop-out
-_RUN = 5
+#: samples in a row that read exactly zero: a drop-out, where both neighbours are this many steps or changes away
+_RUN, _JUMP = 5, 6.5
 
 NO_EFFORT = (
     'joint_state_broadcaster: interfaces: [position, velocity, effort], with an effort or current interface in the '
@@ -173,9 +173,15 @@ def dead_drives(machine: Machine, recording: Recording) -> tuple[NDArray[np.bool
 
 
 def drop_outs(machine: Machine, recording: Recording, dead: NDArray[np.bool_]) -> Iterator[Finding]:
-    """Efforts that read exactly zero for a while."""
+    """Efforts that read exactly zero for a while, unlike their neighbours: a signal in steps passes zero, too."""
+    usual = 1.4826 * np.median(np.abs(np.diff(recording.forces, axis=0)), axis=0)
+    least = _JUMP * np.maximum(usual, recording.effort_steps)
     for drive in np.flatnonzero(~dead).tolist():
-        runs = [stop - start for start, stop in runs_of(recording.forces[:, drive] == 0.0) if stop - start >= _RUN]
+        own = np.abs(np.concatenate([[np.inf], recording.forces[:, drive], [np.inf]]))
+        runs = [
+            stop - start for start, stop in runs_of(own[1:-1] == 0.0)
+            if stop - start >= _RUN and min(own[start], own[stop + 1]) > least[drive]
+        ]  # fmt: skip
         if runs:
             seconds = sum(runs) / recording.sample_rate
             label = machine.drive_labels[drive]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from pkm_description.machine import Machine
 from scipy.interpolate import CubicSpline
 
 from pkm_identification.errors import RecordingError
+
+#: part of a signal's range up to which differences are rounding
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,14 @@ class Recording:
     def sample_rate(self) -> float:
         """Samples per second."""
         return float((len(self.time) - 1) / (self.time[-1] - self.time[0]))
+
+    @cached_property
+    def effort_steps(self) -> Array:
+        """Steps (A,) N or N m in which efforts are read: the smallest difference of readings that differ."""
+        steps = np.diff(np.sort(self.forces, axis=0), axis=0)
+        differ = steps > ROUNDING * np.ptp(self.forces, axis=0)
+        least = np.min(np.where(differ, steps, np.inf), axis=0)
+        return np.where(np.isfinite(least), least, 0.0)
 
     @property
     def duration(self) -> float:

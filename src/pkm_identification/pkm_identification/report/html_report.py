@@ -154,7 +154,7 @@ def _totals(comparison: ForceComparison) -> list[Row]:
 
 def _floor_rows(result: IdentificationResult) -> list[Row]:
     floor = result.noise_floor
-    if floor is None or not floor.known:
+    if floor is None:
         return []
     return [
         {

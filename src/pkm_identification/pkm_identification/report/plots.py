@@ -141,7 +141,7 @@ def _spectrum(axis: matplotlib.axes.Axes, result: IdentificationResult) -> None:
         frequency, density = welch(values, fs=rate, nperseg=segment, axis=0)
         axis.semilogy(frequency[1:], np.sqrt(density.mean(axis=1))[1:], color=colour, lw=0.9, label=label)
     floor = result.noise_floor
-    if floor is not None and floor.known:
+    if floor is not None:
         density = np.sqrt(floor.noise_density.mean(axis=1))
         axis.semilogy(floor.frequency, density, color=NOMINAL, lw=1.2, ls='--', label='noise floor')
     axis.axvline(result.bands.force_cutoff, color=PREDICTED, lw=1, ls='--', label='force cut-off')

@@ -2,7 +2,12 @@
 
 White noise of the efforts reaches the residual as it is. White noise of the drive positions reaches it through the
 smoothed motion: by the accelerations that it feigns, times the inertia that the drives feel, and by the speeds, times
-viscous friction. What the residual has beyond both is force that the model misses.
+viscous friction. What the residual has beyond both is force that the model misses: then no parameter is identified.
+
+How large the noise is says the machine file, or the recording itself where it has more: white noise differs from sample
+to sample as no machine moves. So a residual that is larger than the file's noise, and white, is noise; one that is
+larger at low frequencies alone is not. Readings in steps of q have noise of q^2 / 12 (Widrow & Kollar 2008,
+Quantization Noise, chapter 4).
 """
 
 from __future__ import annotations
@@ -15,6 +20,8 @@ from scipy.signal import welch
 
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.estimator.interface import MAD_TO_STD
+from pkm_identification.fitting.lack_of_fit import ACCURACY
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.motion_source.filters import low_pass
 from pkm_identification.preparation import PreparedData, prepare
@@ -52,11 +59,6 @@ class NoiseFloor:
     from_positions: Array
 
     @property
-    def known(self) -> bool:
-        """Whether the machine file states any noise."""
-        return bool((self.noise > 0.0).all())
-
-    @property
     def ratio(self) -> Array:
         """Residual over noise of each drive (A,)."""
         return np.divide(self.residual, self.noise, out=np.full(len(self.noise), np.inf), where=self.noise > 0.0)
@@ -69,7 +71,7 @@ class NoiseFloor:
     @property
     def is_noise(self) -> bool:
         """Whether no drive has a residual above :data:`NOISE` times its noise."""
-        return self.known and bool((self.ratio <= NOISE).all())
+        return bool((self.ratio <= NOISE).all())
 
     @property
     def worst(self) -> tuple[int, float]:
@@ -79,8 +81,6 @@ class NoiseFloor:
         return drive, float(self.frequency[int(np.argmax(beyond))])
 
     def __str__(self) -> str:
-        if not self.known:
-            return 'whether the residual is noise cannot be said: the machine file states no noise of the sensors'
         drive, frequency = self.worst
         sizes = (
             f'{self.residual[drive]:.3g} where sensors explain {self.noise[drive]:.3g} '
@@ -102,7 +102,7 @@ def noise_floor(
 ) -> NoiseFloor | None:
     """Compare the residual of a recording with the sensors' noise; ``None`` where the motion has another source.
 
-    The noise is made, with the machine file's sizes, and sent through the same smoothing, model and filter.
+    The noise is made, with the sizes of file and recording, and sent through the same smoothing, model and filter.
 
     Parameters
     ----------
@@ -114,7 +114,10 @@ def noise_floor(
     sensors, cutoff = model.machine.leg_sensors, data.bands.force_cutoff
     if config.motion.source == 'estimator':  # noise of the drives does not reach the motion
         return None
-    random = np.random.default_rng(SEED)
+    random, measured = np.random.default_rng(SEED), data.recording
+    stated = np.hypot(sensors.effort_noise, measured.effort_steps / np.sqrt(12.0))
+    efforts = np.maximum(stated, _white_noise(measured.forces))
+    noises = np.maximum(sensors.position_noise, _white_noise(measured.drive_positions))
     middle = data.inner.start + (data.inner.stop - data.inner.start) // 2
     # a motion that repeats itself is taken whole
     half = LONGEST // 2 if config.motion.source == 'low_pass' else len(residuals)
@@ -122,23 +125,29 @@ def noise_floor(
     positions = data.samples.positions[part]
     runs, prepared = [], data
     for run in range(RUNS + 1):
-        noise = sensors.position_noise * random.normal(size=positions.shape) if run else np.zeros(positions.shape)
+        noise = noises * random.normal(size=positions.shape) if run else np.zeros(positions.shape)
         time = data.recording.time[part] - data.recording.time[part][0]
         made = Recording(time, positions + noise, data.recording.forces[part], source='noise floor')
         prepared = prepare(model, made, config, data.bands)
         runs.append(predicted_efforts(model, prepared, parameters))
     from_positions = _Filtered([one - runs[0] for one in runs[1:]], prepared)
-    from_efforts = _Filtered([sensors.effort_noise * random.normal(size=residuals.shape) for _ in range(RUNS)], data)
+    from_efforts = _Filtered([efforts * random.normal(size=residuals.shape) for _ in range(RUNS)], data)
     own = _Filtered([residuals], data)
     frequency = own.frequency
     below = (frequency > 0.0) & (frequency <= cutoff)
+    accuracy = ACCURACY * np.sqrt(np.mean(data.recording.forces**2))
     noise_density = from_efforts.density_at(frequency) + from_positions.density_at(frequency)
     return NoiseFloor(
         model.machine.drive_labels, model.machine.effort_units,
         frequency[below], own.density[below], noise_density[below],
-        np.sqrt(own.power), np.sqrt(from_efforts.power + from_positions.power), np.sqrt(from_efforts.power),
-        np.sqrt(from_positions.power),
+        np.sqrt(own.power), np.sqrt(from_efforts.power + from_positions.power + accuracy**2),
+        np.sqrt(from_efforts.power), np.sqrt(from_positions.power),
     )  # fmt: skip
+
+
+def _white_noise(values: Array) -> Array:
+    """Standard deviations (A,) of the white noise of signals (N, A), by their fourth differences, whatever jumps."""
+    return np.asarray(MAD_TO_STD * np.median(np.abs(np.diff(values, n=4, axis=0)), axis=0) / np.sqrt(70.0))
 
 
 class _Filtered:
