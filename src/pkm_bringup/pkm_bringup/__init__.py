@@ -66,28 +66,4 @@ __all__ = [
     'track',
 ]
 
-_MODULES = {
-    'ControlledSimulation': 'simulation',
-    'EffortCommands': 'control',
-    'Encoder': 'simulation',
-    'SimulatedImuSample': 'simulation',
-    'JointSample': 'simulation',
-    'LegReference': 'control',
-    'LegServo': 'control',
-    'MujocoSimulation': 'simulation',
-    'Playback': 'recording',
-    'BagRecording': 'recording',
-    'ReferencePlan': 'control',
-    'Sample': 'simulation',
-    'ServoSettings': 'control',
-    'ServoState': 'control',
-    'SimulationRecord': 'simulation',
-    'TrackingRecord': 'simulation',
-    'TruthSample': 'simulation',
-    'check_reference': 'control',
-    'gains_for_delay': 'control',
-    'simulate': 'simulation',
-    'track': 'simulation',
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -59,26 +59,4 @@ __all__ = [
     'urdf_text',
 ]
 
-_MODULES = {
-    'Machine': 'machine',
-    'PlatformMotion': 'machine',
-    'base_parameters': 'dynamics.parameter_reduction.machine',
-    'check_motion': 'motion.limits',
-    'drive_jacobian': 'kinematics',
-    'drive_positions': 'kinematics',
-    'forward_dynamics': 'dynamics',
-    'forward_kinematics': 'kinematics',
-    'gravity_forces': 'dynamics',
-    'inverse_dynamics': 'dynamics',
-    'joint_motion': 'kinematics',
-    'load_machine': 'loading',
-    'machine_names': 'loading',
-    'mjcf_text': 'export.mjcf',
-    'profile': 'motion.profiles',
-    'rigid_body_parameters': 'dynamics',
-    'rigid_body_regressor': 'dynamics',
-    'sdf_text': 'export.sdf',
-    'urdf_text': 'export.urdf',
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

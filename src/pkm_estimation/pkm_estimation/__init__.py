@@ -47,22 +47,4 @@ __all__ = [
     'simulate_sensors',
 ]
 
-_MODULES = {
-    'BaselinePipeline': 'stream',
-    'EstimationResult': 'offline.result',
-    'EstimatorConfig': 'config',
-    'EstimatorOutput': 'stream',
-    'EstimatorPipeline': 'stream',
-    'MotionEstimate': 'motion_estimate',
-    'PlatformFilter': 'filtering.platform_filter',
-    'PlatformPoints': 'filtering.point_motion',
-    'RecordedData': 'bags',
-    'SensorConditions': 'sensors',
-    'SensorData': 'sensors',
-    'estimate': 'offline.estimate',
-    'measure': 'sensors',
-    'read_bag': 'bags',
-    'simulate_sensors': 'sensors',
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

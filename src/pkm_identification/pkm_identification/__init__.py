@@ -28,27 +28,6 @@ if TYPE_CHECKING:
     from pkm_identification.report.html_report import write_report
     from pkm_identification.result import IdentificationResult
 
-#: module of every name
-_MODULES = {
-    'IdentificationConfig': 'configuration',
-    'IdentificationResult': 'result',
-    'InfeasibleParametersError': 'errors',
-    'NotExcitedError': 'errors',
-    'ObservationModel': 'columns.observation',
-    'PlatformPoses': 'recording.recording',
-    'Recording': 'recording.recording',
-    'RecordingError': 'errors',
-    'compare_physical_with_truth': 'compare',
-    'compare_with_truth': 'compare',
-    'identify': 'pipeline',
-    'predict_forces': 'pipeline',
-    'read_recording': 'recording.bag_recordings',
-    'recording_from_joint_states': 'recording.recording',
-    'write_overlay': 'report.files',
-    'write_report': 'report.html_report',
-    'write_result': 'report.files',
-}
-
 __all__ = [
     'IdentificationConfig',
     'IdentificationResult',
@@ -69,4 +48,4 @@ __all__ = [
     'write_result',
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

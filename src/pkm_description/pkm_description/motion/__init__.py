@@ -10,14 +10,6 @@ from pkm_description.machine import PlatformMotion
 if TYPE_CHECKING:
     from pkm_description.motion.circles import CircleAndRock, CirclePath, CoordinateSines, oh_trajectory
 
-#: module of every name
-_MODULES = {
-    'CircleAndRock': 'circles',
-    'CirclePath': 'circles',
-    'CoordinateSines': 'circles',
-    'oh_trajectory': 'circles',
-}
-
 __all__ = [
     'CircleAndRock',
     'CirclePath',
@@ -26,4 +18,4 @@ __all__ = [
     'oh_trajectory',
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

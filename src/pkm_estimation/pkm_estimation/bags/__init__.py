@@ -36,6 +36,4 @@ __all__ = [
     'read_bag',
 ]
 
-_MODULES = {'BagWriter': 'writer', 'RawBagWriter': 'writer', 'read_bag': 'reader'}
-
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

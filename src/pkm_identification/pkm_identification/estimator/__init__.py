@@ -11,17 +11,6 @@ if TYPE_CHECKING:
     from pkm_identification.estimator.constrained import constrained_least_squares, design_bounds, sqp
     from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
 
-#: module of every name
-_MODULES = {
-    'BaseFeasibility': 'base_feasibility',
-    'bounded_least_squares': 'searches',
-    'constrained_least_squares': 'constrained',
-    'design_bounds': 'constrained',
-    'global_search': 'searches',
-    'pattern_search': 'searches',
-    'sqp': 'constrained',
-}
-
 __all__ = [
     'BaseFeasibility',
     'bounded_least_squares',
@@ -32,4 +21,4 @@ __all__ = [
     'sqp',
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ['PayloadFit', 'fit_payload']
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, 'payload'))
+__getattr__, __dir__ = lazy_names(__name__)

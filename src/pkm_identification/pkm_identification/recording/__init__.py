@@ -9,15 +9,9 @@ from pkm_description.lazy_names import lazy_names
 if TYPE_CHECKING:
     from pkm_identification.recording.drive_data import DriveData, DriveNoise
 
-#: module of every name
-_MODULES = {
-    'DriveData': 'drive_data',
-    'DriveNoise': 'drive_data',
-}
-
 __all__ = [
     'DriveData',
     'DriveNoise',
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

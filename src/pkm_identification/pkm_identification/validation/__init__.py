@@ -16,16 +16,6 @@ if TYPE_CHECKING:
         relative_absolute_error,
     )
 
-#: module of every name
-_MODULES = {
-    'CrossPrediction': 'other_motions',
-    'ErrorBySpeed': 'other_motions',
-    'OtherMotions': 'other_motions',
-    'cross_prediction': 'other_motions',
-    'error_by_speed': 'other_motions',
-    'relative_absolute_error': 'other_motions',
-}
-
 __all__ = [
     'CrossPrediction',
     'ErrorBySpeed',
@@ -35,4 +25,4 @@ __all__ = [
     'relative_absolute_error',
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
         backward_elimination,
     )
 
-#: module of every name
-_MODULES = {
-    'Elimination': 'reduced_models',
-    'ReducedModel': 'reduced_models',
-    'backward_elimination': 'reduced_models',
-    'minimal_count': 'analytic_rules',
-    'unseen_directions': 'analytic_rules',
-}
-
 __all__ = [
     'Elimination',
     'ReducedModel',
@@ -31,4 +22,4 @@ __all__ = [
     'unseen_directions',
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__)

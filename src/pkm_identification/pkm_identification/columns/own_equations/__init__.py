@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ['Constraints', 'OwnEquations', 'OwnMotion']
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, 'constraints'))
+__getattr__, __dir__ = lazy_names(__name__)
