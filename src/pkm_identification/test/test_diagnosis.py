@@ -12,8 +12,7 @@ from pkm_description.errors import Finding, State
 from pkm_description.kinematics import drive_positions, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
-from pkm_description.motion.drive_sines import DriveSines
-from pkm_description.motion.profiles import profile
+from pkm_description.motion.profiles import DriveSines, profile
 from pkm_identification.diagnosis import diagnose, text_of
 from pkm_identification.diagnosis.arrangement import arrangement, outliers
 from pkm_identification.diagnosis.force_model import force_model, rows_of

@@ -9,7 +9,7 @@ import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
-from pkm_description.motion.drive_sines import DriveSines
+from pkm_description.motion.profiles import DriveSines
 from pkm_identification.errors import RecordingError
 from pkm_identification.recording.recording import Recording
 from pkm_identification.validation.other_motions import error_by_speed, other_motions

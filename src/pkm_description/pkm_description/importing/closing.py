@@ -1,16 +1,19 @@
-"""Poses of a cut mechanism, gaps of its closures, and joint positions that close them."""
+"""Poses of a cut mechanism, gaps of its closures, positions that close them; freedoms that no drive determines."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import BASE, HERE, Mechanism, Placement, moved, turned
+from pkm_description.importing.graph import BASE, HERE, ImportMachineError, Mechanism, Placement, moved, turned
 from pkm_description.kinematics.rotation import skew
-from pkm_description.machine import Closure
+from pkm_description.machine import Closure, Joint, Leg
+from pkm_description.machine.machine import joined
 
 #: rows of each kind of closure: three of points, the others of axes
 ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
@@ -138,8 +141,7 @@ class Loops:
 def turn_gaps(kind: str, here: Array, there: Array) -> list[float]:
     """Gaps of the axes of two frames, columns of (3, 3), of a closure of a kind."""
     if kind == 'fixed':
-        gaps: list[float] = (-Rotation.from_matrix(there @ here.T).as_rotvec()).tolist()
-        return gaps
+        return list(-Rotation.from_matrix(there @ here.T).as_rotvec())
     if kind == 'pin':
         across = np.cross(here[:, 2], there[:, 2])
         sine, cosine = float(np.linalg.norm(across)), float(here[:, 2] @ there[:, 2])
@@ -159,3 +161,241 @@ def turn_moments(kind: str, here: Array, there: Array) -> Array:
     if kind == 'universal':
         return np.cross(here[:, 0], there[:, 1])[None]
     return np.empty((0, 3))
+
+
+#: singular values below this share of the largest one are none
+_RANK = 1e-7
+
+#: singular value of a regular configuration, relative to the largest one
+_REGULAR = 1e-4
+
+#: other starts that are tried where the loops do not close from the file's
+_STARTS = 30
+
+#: largest change of the drives from home in trial configurations, rad or shares of the machine's size
+_TRIAL = 0.15
+
+
+def settled(mechanism: Mechanism) -> Mechanism:
+    """Close the loops, hold what no drive determines and nothing needs, and find a regular home.
+
+    Raises
+    ------
+    ImportMachineError
+        The loops do not close, freedoms are left that no drive determines, or a leg has more than the platform needs.
+    """
+    mechanism = _closed(mechanism)
+    while loose := _loose(mechanism):
+        for joint, why in loose:
+            mechanism = _without(mechanism, joint.name, why)
+        mechanism = _closed(mechanism)
+    _require_legs_determined(mechanism)
+    mechanism = _at_regular_home(mechanism)
+    loops = Loops(mechanism)
+    freedoms = len(mechanism.joints) + 6 - _rank(loops.jacobian(loops.home))
+    if mechanism.actuated_count > freedoms:
+        mechanism = mechanism.noting(
+            f'{mechanism.actuated_count} drives move {freedoms} degrees of freedom: the machine is redundantly actuated'
+        )
+    return mechanism
+
+
+def _closed(mechanism: Mechanism) -> Mechanism:
+    loops = Loops(mechanism)
+    home, gap = loops.closed(loops.home)
+    random, reach = np.random.default_rng(3), 0.1 * _reach(loops)
+    sizes = np.array([1.0 if joint.kind == 'revolute' else reach for joint in mechanism.joints])
+    for size in np.linspace(0.1, 1.0, _STARTS):
+        if gap <= 100.0 * CLOSED:
+            break
+        change = np.concatenate([random.uniform(-size, size, len(sizes)) * sizes, np.zeros(6)])
+        home, gap = loops.closed(loops.home.moved(change))
+    if gap > 100.0 * CLOSED:
+        raise ImportMachineError(
+            f'{mechanism.source}: the loops do not close near the start: a gap of {gap:.3g} m is left; choose another '
+            'start, or check the frames of the loops'
+        )
+    return mechanism.at_home(home.positions, home.pose)
+
+
+def random_configurations(loops: Loops, count: int, seed: int, size: float = _TRIAL) -> Iterator[Configuration]:
+    """Closed configurations near home, with drives at random positions inside their limits.
+
+    Parameters
+    ----------
+    size : largest change of the drives: rad, or share of the machine's size
+    """
+    random, mechanism = np.random.default_rng(seed), loops.mechanism
+    reach, drives, found = _reach(loops), independent_drives(loops), 0
+    for _ in range(6 * count):
+        change = random.uniform(-1.0, 1.0, len(drives))
+        configuration, gap = loops.home, 0.0
+        # by small steps, so that the assembly stays the one of home
+        for part in np.linspace(0.25, 1.0, 4):
+            positions = configuration.positions.copy()
+            for drive, share in zip(drives, change, strict=True):
+                joint = mechanism.joints[drive]
+                wish = joint.home + part * share * size * (1.0 if joint.kind == 'revolute' else reach)
+                positions[drive] = np.clip(wish, joint.limits.lower, joint.limits.upper)
+            configuration, gap = loops.closed(replace(configuration, positions=positions), tuple(drives))
+            if gap > CLOSED:
+                break
+        if gap <= CLOSED:
+            found += 1
+            yield configuration
+        if found == count:
+            return
+
+
+def independent_drives(loops: Loops) -> list[int]:
+    """Places of driven joints that can be moved freely: all of them, or as many as there are freedoms."""
+    drives = list(loops.mechanism.drive_columns)
+    motions = _null_space(loops.jacobian(loops.home))[drives]
+    rank = int(np.linalg.matrix_rank(motions, 1e-6)) if motions.size else 0
+    return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
+
+
+def _reach(loops: Loops) -> float:
+    """Size of the machine [m]: how far its bodies are from the base."""
+    return float(max(np.linalg.norm(place.position) for place in loops.places(loops.home).values()))
+
+
+def _rank(matrix: Array) -> int:
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return int((values > _RANK * values[0]).sum()) if len(values) else 0
+
+
+def _null_space(matrix: Array, scale: float = 0.0) -> Array:
+    """Orthonormal columns that the matrix maps to nothing, compared with ``scale`` or its largest singular value."""
+    _, values, rows = np.linalg.svd(matrix)
+    rank = int((values > _RANK * (scale or values[0])).sum()) if len(values) else 0
+    return np.asarray(rows[rank:].T)
+
+
+def _trials(loops: Loops) -> list[Configuration]:
+    return [loops.home, *random_configurations(loops, 3, 1)]
+
+
+def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
+    """Return joints to hold, and why; none where the drives determine all that moves."""
+    loops = Loops(mechanism)
+    joints = mechanism.joints
+    free = [column for column in range(len(joints) + 6) if column not in mechanism.drive_columns]
+    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in _trials(loops)]
+    space = min(spaces, key=lambda columns: columns.shape[1])
+    if space.shape[1] == 0:
+        return []
+    passive = [joints[column] for column in free[:-6]]
+    idle = space @ _null_space(space[-6:], 1.0)
+    if idle.shape[1] > 0:
+        held = sorted(_pivots(idle[:-6]))
+        return [(passive[place], 'held, for it turns without moving anything else') for place in held]
+    shares = np.linalg.norm(space[:-6], axis=1)
+    moving = [joint for joint, share in zip(passive, shares, strict=True) if share > 1e-6]
+    springs = [joint for joint in moving if joint.name in mechanism.springs]
+    if springs:
+        stiffest = max(springs, key=lambda joint: mechanism.springs[joint.name])
+        return [(stiffest, 'held, for no drive moves it: its spring is taken to be stiff')]
+    names = ', '.join(joint.name for joint in moving)
+    raise ImportMachineError(
+        f'{mechanism.source}: {space.shape[1]} of the freedoms between base and {mechanism.platform.name!r} no drive '
+        f'determines; they move {names or "the platform"}. Name more drives (--drives), hold joints (--hold), or '
+        'choose another base or platform (--base, --platform)'
+    )
+
+
+def _pivots(columns: Array) -> list[int]:
+    """Rows, as many as columns, of which each moves most of what the ones before leave."""
+    triangle, order = qr(columns.T, mode='r', pivoting=True)
+    return [int(row) for row, size in zip(order, np.abs(np.diag(triangle)), strict=False) if size > 1e-9]
+
+
+def _of_legs(mechanism: Mechanism, matrix: Array) -> Iterator[tuple[Leg, Array]]:
+    """Each leg with its own closures' rows and joints' columns of a Jacobian."""
+    ends = np.cumsum([sum(ROWS[closure.kind] for closure in leg.closures) for leg in mechanism.legs])
+    for leg, rows, columns in zip(mechanism.legs, np.split(matrix, ends[:-1]), mechanism.leg_slices, strict=True):
+        yield leg, rows[:, columns]
+
+
+def _require_legs_determined(mechanism: Mechanism) -> None:
+    """Refuse legs whose joints the platform's pose does not determine."""
+    loops = Loops(mechanism)
+    trials = [_of_legs(mechanism, loops.jacobian(trial)) for trial in _trials(loops)]
+    for parts in zip(*trials, strict=True):
+        leg, width = parts[0][0], len(parts[0][0].joints)
+        ranks = [_rank(part) for _, part in parts if width]
+        if width and max(ranks) < width:
+            driven = [joint.name for joint in leg.joints if joint.actuated]
+            raise ImportMachineError(
+                f'{mechanism.source}: {leg.name} has {width - max(ranks)} freedoms more than the pose of '
+                f'{mechanism.platform.name!r} determines (its drives: {", ".join(driven)}); machine files take legs '
+                'whose joints follow from the platform: hold joints (--hold), or choose another base or platform'
+            )
+
+
+def _at_regular_home(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with another home where the start is singular."""
+    loops = Loops(mechanism)
+
+    def regularity(configuration: Configuration) -> float:
+        matrix = loops.jacobian(configuration)
+        free = [column for column in range(matrix.shape[1]) if column not in mechanism.drive_columns]
+        values = np.linalg.svd(matrix[:, free], compute_uv=False)
+        own = [part for _, part in _of_legs(mechanism, matrix) if part.size]
+        legs = [1.0 / float(np.linalg.cond(part)) if part.shape[0] >= part.shape[1] else 0.0 for part in own]
+        return min([float(values[len(free) - 1] / values[0]), *legs])
+
+    if regularity(loops.home) > _REGULAR:
+        return mechanism
+    for size in (_TRIAL, 2.0 * _TRIAL, 4.0 * _TRIAL):
+        best = max(random_configurations(loops, 8, 2, size), key=regularity, default=loops.home)
+        if regularity(best) > 10.0 * _REGULAR:
+            return mechanism.at_home(best.positions, best.pose).noting(
+                'the start of the file is singular; home is a configuration near it'
+            )
+    return mechanism.noting('home is near a singular configuration')
+
+
+def _without(mechanism: Mechanism, name: str, why: str) -> Mechanism:
+    """Return the mechanism with one joint held at home; its body becomes part of the one before it."""
+    gone = next(joint for joint in mechanism.joints if joint.name == name)
+    motion = turned(gone.axis, gone.home) if gone.kind == 'revolute' else moved(gone.axis, gone.home)
+    at = gone.place @ motion
+    legs = tuple(_leg_without(leg, gone, at) if gone in leg.joints else leg for leg in mechanism.legs)
+    held = {**mechanism.held, gone.name: gone.home}
+    bodies = {
+        name: (gone.parent, at @ frame) if body == gone.body.name else (body, frame)
+        for name, (body, frame) in mechanism.bodies.items()
+    }
+    return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')
+
+
+def _leg_without(leg: Leg, gone: Joint, at: Placement) -> Leg:
+    """Leg without a joint, whose frame is at ``at`` in the body that carries it."""
+    joints = []
+    for joint in leg.joints:
+        if joint is gone:
+            continue
+        if joint.body.name == gone.parent:
+            # the body keeps the name of the heavier part: crosses have none of their own
+            joint = replace(joint, body=joined(joint.body, gone.body.moved(at)))
+        if joint.parent == gone.body.name:
+            place = at @ joint.place
+            joint = replace(
+                joint, parent=gone.parent, translation=place.position, rotation_parent_joint=place.rotation
+            )
+        joints.append(joint)
+
+    def seen(body: str, frame: Placement) -> tuple[str, Placement]:
+        return (gone.parent, at @ frame) if body == gone.body.name else (body, frame)
+
+    closures = []
+    for closure in leg.closures:
+        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
+        closures.append(
+            replace(
+                closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
+                other_point=there.position, rotation_other=there.rotation,
+            )
+        )  # fmt: skip
+    return Leg(leg.name, tuple(joints), tuple(closures))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
+from pkm_description.kinematics.rotation import rotation_about_axis
 from pkm_description.machine import Leg, RigidBody
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.machine import with_joints
@@ -17,23 +17,12 @@ from pkm_description.machine.parts import HERE, Placement
 
 def turned(axis: Array, angle: float) -> Placement:
     """Turn by an angle [rad] about a unit vector (3,) through the origin."""
-    x, y, z = axis
-    sine, rest = math.sin(angle), 1.0 - math.cos(angle)
-    return Placement(
-        np.zeros(3),
-        np.array(
-            [
-                [1.0 - rest * (y * y + z * z), rest * x * y - sine * z, rest * x * z + sine * y],
-                [rest * x * y + sine * z, 1.0 - rest * (x * x + z * z), rest * y * z - sine * x],
-                [rest * x * z - sine * y, rest * y * z + sine * x, 1.0 - rest * (x * x + y * y)],
-            ]
-        ),
-    )
+    return Placement(rotation=rotation_about_axis(np.asarray(axis), np.array(angle)))
 
 
 def moved(axis: Array, distance: float) -> Placement:
     """Displacement [m] along a unit vector (3,)."""
-    return Placement(np.asarray(axis) * distance, np.eye(3))
+    return Placement(np.asarray(axis) * distance)
 
 
 def frame_along(axis: Array, point: Array | None = None) -> Placement:

@@ -15,14 +15,13 @@ from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file, bounded_yaml
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError
-from pkm_description.importing.closing import Configuration, Loops
+from pkm_description.importing.closing import Configuration, Loops, independent_drives, random_configurations, settled
 from pkm_description.importing.cutting import cut
 from pkm_description.importing.engine import MujocoEngine, SourceEngine, SourceMotion, TurnRow, closed, drive_forces
 from pkm_description.importing.formats.mjcf import compiled, mjcf_graph, start
 from pkm_description.importing.formats.sdf import sdf_graph
 from pkm_description.importing.formats.urdf import urdf_graph
 from pkm_description.importing.formats.xml_values import xml_root
-from pkm_description.importing.freedoms import independent_drives, random_configurations, settled
 from pkm_description.importing.graph import Graph, ImportMachineError, Link, Mechanism, Placement
 from pkm_description.importing.machine_text import machine_text
 from pkm_description.importing.pinocchio_engine import PinocchioEngine

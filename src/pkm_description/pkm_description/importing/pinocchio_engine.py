@@ -20,7 +20,8 @@ class PinocchioEngine(SourceEngine):
     Parameters
     ----------
     graph : of the file: its loops, and joints that stand for others
-    path : URDF; None: the tree is built from the graph (formats that Pinocchio does not read)
+    path : URDF; None: the tree is built from the graph (formats that Pinocchio does not read), as it is where a file of
+        loops puts other joints in the place of revolute ones
     """
 
     name = 'Pinocchio'
@@ -31,10 +32,10 @@ class PinocchioEngine(SourceEngine):
 
         self._pin, self._graph = pinocchio, graph
         tree = [link for link in graph.links if not link.is_loop]
-        if path is None:
-            self._model = _model_of_graph(pinocchio, graph, tree)
-        else:
-            self._model = _with_other_joints(pinocchio, pinocchio.buildModelFromUrdf(str(path)), tree)
+        own: Any = None if path is None else pinocchio.buildModelFromUrdf(str(path))
+        others = {link.name for link in tree if link.kind in ('ball', 'universal', 'fixed')}
+        replaced = own is None or not others.isdisjoint(own.names)
+        self._model: Any = _model_of_graph(pinocchio, graph, tree) if replaced else own
         self._model.gravity.linear = graph.gravity
         self._data = self._model.createData()
         self._links = {link.name: link for link in tree}
@@ -146,34 +147,6 @@ def _add(pinocchio: Any, model: Any, parent: int, link: Link, place: Any, name: 
         return first
     second = pinocchio.JointModelRevoluteUnaligned(link.second_axis)
     return int(model.addJoint(first, second, pinocchio.SE3.Identity(), f'{name}|2'))
-
-
-def _with_other_joints(pinocchio: Any, model: Any, tree: list[Link]) -> Any:
-    """Return Pinocchio's model of a URDF with the joints that a loops file puts in the place of revolute ones."""
-    links = {link.name: link for link in tree}
-    others = {name for name in model.names if name in links and links[name].kind in ('ball', 'universal')}
-    others |= {name for name in model.names if name in links and links[name].kind == 'fixed'}
-    if not others:
-        return model
-    changed, index = pinocchio.Model(), {0: (0, pinocchio.SE3.Identity())}
-    for old in range(1, model.njoints):
-        name, (parent, inside) = model.names[old], index[model.parents[old]]
-        place = inside * model.jointPlacements[old]
-        if name in others and links[name].kind == 'fixed':
-            index[old] = (parent, place)
-            changed.appendBodyToJoint(parent, model.inertias[old], place)
-            continue
-        if name in others:
-            new = _add(pinocchio, changed, parent, links[name], place, name)
-        else:
-            new = int(changed.addJoint(parent, model.joints[old], place, name))
-        index[old] = (new, pinocchio.SE3.Identity())
-        changed.appendBodyToJoint(new, model.inertias[old], pinocchio.SE3.Identity())
-    for frame in model.frames:
-        parent, inside = index[frame.parentJoint]
-        if frame.type == pinocchio.FrameType.BODY:
-            changed.addFrame(pinocchio.Frame(frame.name, parent, inside * frame.placement, frame.type), False)
-    return changed
 
 
 def _model_of_graph(pinocchio: Any, graph: Graph, tree: list[Link]) -> Any:
