@@ -1,6 +1,8 @@
-"""How legs are closed by iterations: the steps, and which leg is named where one does not reach."""
+"""Closures by bodies, kinds and names; legs are closed by iterations, and the one that does not reach is named."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +10,9 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kernels.pose import _damped_least_squares
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
+from pkm_description.machine import Leg
+from pkm_description.machine.machine import closure_ends
+from pkm_description.machine.model_data import closure_rows
 
 
 @pytest.mark.parametrize(('rows', 'columns'), [(3, 2), (4, 4), (6, 5)])
@@ -36,3 +41,47 @@ def test_the_leg_that_does_not_reach_is_named() -> None:
                 named.append(str(error).split()[2])
                 break
     assert named == [leg.name for leg in machine.legs]
+
+
+SRS = load_machine('srs')
+PLATFORM = SRS.platform.name
+
+
+def with_closure(**changes: object) -> list[Leg]:
+    """Legs of a hexapod, the closure of the second one changed."""
+    legs = list(SRS.legs)
+    (closure,) = legs[1].closures
+    legs[1] = replace(legs[1], closures=(replace(closure, **changes),))
+    return legs
+
+
+@pytest.mark.parametrize(
+    ('planar', 'kind', 'words'),
+    [(False, 'hinge', "kind 'hinge'; choose one of ball, universal, pin, fixed"),
+     (True, 'universal', "kind 'universal'; in a planar machine choose one of ball, pin, fixed")],
+)  # fmt: skip
+def test_kinds_that_there_are_not_are_refused_with_those_that_there_are(planar: bool, kind: str, words: str) -> None:
+    with pytest.raises(KinematicsError, match=words):
+        closure_rows(with_closure(kind=kind), PLATFORM, planar)
+
+
+def test_anchors_of_the_platform_have_the_numbers_of_the_legs() -> None:
+    found = [(end.tip, end.anchor, end.link) for end in closure_ends(SRS)]
+    assert found == [(f'leg{n}_tip', f'platform_anchor{n}', f'leg{n}_ball') for n in range(1, 7)]
+
+
+def test_bodies_are_counted_leg_by_leg_then_platform_and_base() -> None:
+    joints = sum(len(leg.joints) for leg in SRS.legs)
+    rows = closure_rows(with_closure(other='base_link'), PLATFORM, planar=False)
+    assert rows['closure_other'].tolist() == [joints, joints + 1, *[joints] * 4]
+    ends = [SRS.joints.index(leg.joints[-1]) for leg in SRS.legs]
+    assert rows['closure_body'].tolist() == ends
+
+
+def test_a_body_is_not_joined_to_itself_or_to_a_stranger() -> None:
+    body = SRS.legs[1].joints[-1].body.name
+    with pytest.raises(KinematicsError, match=f'joins {body} to itself'):
+        closure_rows(with_closure(other=body), PLATFORM, planar=False)
+    stranger = SRS.legs[2].joints[-1].body.name
+    with pytest.raises(KinematicsError, match=f"other '{stranger}' is neither the platform, nor base_link"):
+        closure_rows(with_closure(other=stranger), PLATFORM, planar=False)

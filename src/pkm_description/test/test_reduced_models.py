@@ -1,14 +1,25 @@
-"""Models with fewer parameters: left out, kept, shared; the ladder of Mata et al. (2008)."""
+"""Models with fewer parameters: by rules of the joints, left out, kept or shared, and by backward elimination."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 import pytest
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_regressor
-from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS, ReducedModel
+from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
+from pkm_description.dynamics.parameter_reduction.reduced_models import (
+    MATA_ELIMINATED,
+    MATA_MODELS,
+    ReducedModel,
+    backward_elimination,
+)
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
+from pkm_description.loading.load import machine_names
+from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_gravity
 
 NAMES = ('body.m', 'leg1_rod.m', 'leg2_rod.m', 'leg1_rod.mx', 'leg2_rod.mx')
 
@@ -55,3 +66,94 @@ def test_the_ladder_of_mata() -> None:
     assert [matrix.shape[1] for matrix in columns] == [25, 15, 9, 3]
     for matrix in columns:
         assert np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0)) == matrix.shape[1]
+
+
+def test_zero_parameters_go_and_large_ones_stay() -> None:
+    random = np.random.default_rng(1)
+    matrix = random.normal(size=(400, 8))
+    truth = np.array([3.0, 0.0, -2.0, 0.0, 1.0, 0.0, 0.0, 5.0])
+    result = backward_elimination(matrix, matrix @ truth + 0.1 * random.normal(size=400), range(1, 8))
+    assert result.kept == (0, 2, 4, 7)
+    assert sorted(result.dropped) == [1, 3, 5, 6]
+    np.testing.assert_allclose(result.values, truth[list(result.kept)], atol=4 * 0.1 / np.sqrt(400))
+    assert result.relative.max() < 0.15
+    assert result.residual == pytest.approx(0.1, rel=0.1)
+
+
+def test_parameters_that_are_no_candidates_stay() -> None:
+    random = np.random.default_rng(2)
+    matrix = random.normal(size=(100, 3))
+    result = backward_elimination(matrix, matrix @ [1.0, 0.0, 0.0] + 0.01 * random.normal(size=100), [2])
+    assert result.kept == (0, 1)
+
+
+def test_standard_deviations_are_those_of_many_repetitions() -> None:
+    random = np.random.default_rng(3)
+    matrix = random.normal(size=(60, 3)) * [1.0, 10.0, 0.1]
+    truth = np.array([1.0, 2.0, 30.0])
+    results = [backward_elimination(matrix, matrix @ truth + 0.05 * random.normal(size=60), []) for _ in range(400)]
+    spread = np.std([result.values for result in results], axis=0)
+    stated = np.mean([result.standard_deviations for result in results], axis=0)
+    np.testing.assert_allclose(stated, spread, rtol=0.12)
+
+
+@pytest.mark.parametrize(
+    ('matrix', 'message'),
+    [
+        (np.ones((2, 3)), 'do not determine'),
+        (np.eye(5)[:, :3] * [1, 0, 1], 'column 1 is zero'),
+        (np.ones((9, 2)), 'depend on each other'),
+    ],
+)
+def test_bad_input_is_named(matrix: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        backward_elimination(matrix, np.ones(len(matrix)), [0])
+
+
+#: platforms that only translate: more is hidden than the rules of single joints say
+RESTRICTED = ('delta', 'three_upu')
+
+CLOSED = [name for name in machine_names() if load_machine(name).has_platform]
+
+
+def numerical(machine: Machine) -> tuple[np.ndarray, int]:
+    """Stacked regressor and the number of base parameters that it has."""
+    states = random_states(machine, 60, seed=3)
+    rows = rigid_body_regressor(machine, states, identical_legs=False)
+    stacked = rows.reshape(-1, rows.shape[-1])
+    return stacked, len(reduce_parameters(stacked, rigid_body_parameter_names(machine, identical_legs=False)))
+
+
+@pytest.mark.parametrize('name', CLOSED)
+def test_directions_are_unseen_and_leave_the_right_number(name: str) -> None:
+    machine = load_machine(name)
+    stacked, count = numerical(machine)
+    assert np.abs(stacked @ unseen_directions(machine)).max() < 1e-11 * np.abs(stacked).max()
+    if name in RESTRICTED:
+        assert minimal_count(machine) > count
+    else:
+        assert minimal_count(machine) == count
+
+
+def test_gravity_along_a_fixed_axis_hides_the_first_moments() -> None:
+    """The planar five-bar with gravity across its plane and in it."""
+    machine = load_machine('five_bar')
+    across, within = (with_gravity(machine, np.array(gravity)) for gravity in ((0.0, 0.0, -9.81), (0.0, -9.81, 0.0)))
+    counts = []
+    for one in (across, within):
+        stacked, count = numerical(one)
+        assert minimal_count(one) == count
+        assert np.abs(stacked @ unseen_directions(one)).max() < 1e-11 * np.abs(stacked).max()
+        counts.append(count)
+    assert counts[0] < counts[1]
+
+
+def test_a_sliding_joint_aslant_to_the_plane_is_not_planar() -> None:
+    """Nothing is called unseen that a leg which leaves its plane shows."""
+    machine = load_machine('valencia_3rps')
+    leg = machine.legs[0]
+    tilted = dataclasses.replace(leg.joints[1], axis=np.array([0.0, np.sin(0.3), np.cos(0.3)]))
+    other = dataclasses.replace(leg, joints=(leg.joints[0], tilted))
+    changed = dataclasses.replace(machine, legs=(other, *machine.legs[1:]))
+    plain, aslant = (np.linalg.matrix_rank(unseen_directions(one)) for one in (machine, changed))
+    assert aslant < plain

@@ -1,9 +1,12 @@
-"""Rotation helpers against SciPy and by their own inverses."""
+"""Rotations, three-angle descriptions and conversions against SciPy, finite differences and their own inverses."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.rotation import (
     cross,
     matrix_from_quaternion,
@@ -14,6 +17,18 @@ from pkm_description.kinematics.rotation import (
     rotation_log,
     rpy_from_matrix,
     skew,
+)
+from pkm_description.kinematics.rotation_formats import (
+    angle_motion,
+    angle_rate_matrix,
+    angle_rate_matrix_rate,
+    angles_from_matrix,
+    angular_motion,
+    matrix_from_angles,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    rotation_from_rpy,
+    rpy_from_rotation,
 )
 from scipy.spatial.transform import Rotation
 
@@ -75,3 +90,104 @@ def test_leading_axes_broadcast() -> None:
     np.testing.assert_allclose(
         rotation_about_axis(axis, np.full((4, 5), 0.7)), rotation_exp(0.7 * axis), atol=1e-15
     )
+
+
+ROTATIONS = Rotation.random(200, random_state=5)
+
+
+@pytest.mark.parametrize('place', range(0, 200, 10))
+def test_against_scipy_and_the_batches(place: int) -> None:
+    matrix = ROTATIONS[place].as_matrix()
+    rpy, quaternion = rpy_from_rotation(matrix), quaternion_from_rotation(matrix)
+    assert rpy == pytest.approx(ROTATIONS[place].as_euler('xyz'), abs=1e-12)
+    assert rpy == pytest.approx(rpy_from_matrix(matrix), abs=1e-12)
+    assert quaternion == pytest.approx(ROTATIONS[place].as_quat(canonical=True), abs=1e-14)
+    assert quaternion == pytest.approx(quaternion_from_matrix(matrix), abs=1e-14)
+    assert rotation_from_rpy(rpy) == pytest.approx(matrix, abs=1e-14)
+    assert rotation_from_rpy(rpy) == pytest.approx(matrix_from_rpy(rpy), abs=1e-14)
+    assert rotation_from_quaternion(3.0 * quaternion) == pytest.approx(matrix, abs=1e-14)
+    assert rotation_from_quaternion(quaternion) == pytest.approx(matrix_from_quaternion(quaternion), abs=1e-14)
+
+
+@pytest.mark.parametrize('given', [np.eye(3).tolist(), np.eye(3, dtype=int), np.eye(3, dtype=np.float32)])
+def test_lists_and_whole_numbers(given: object) -> None:
+    """NumPy 2 refuses what transforms3d asks of it for anything but float arrays."""
+    assert rpy_from_rotation(given).tolist() == [0.0, 0.0, 0.0]
+    assert quaternion_from_rotation(given).tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert rotation_from_rpy([0, 0, 0]).tolist() == np.eye(3).tolist()
+    assert rotation_from_quaternion([0, 0, 0, 2]).tolist() == np.eye(3).tolist()
+
+
+@pytest.mark.parametrize('pitch', [np.pi / 2, -np.pi / 2, 1.5707963267949, np.pi / 2 - 1e-7])
+def test_upright_frames_keep_all_digits(pitch: float) -> None:
+    matrix = Rotation.from_euler('xyz', [0.4, pitch, -2.0]).as_matrix()
+    assert rotation_from_rpy(rpy_from_rotation(matrix)) == pytest.approx(matrix, abs=2e-15)
+
+
+@pytest.mark.parametrize('bad', [[0.0] * 4, [np.nan, 0.0, 0.0, 1.0], [np.inf, 0.0, 0.0, 1.0]])
+def test_what_is_no_rotation(bad: list[float]) -> None:
+    with pytest.raises(ValueError, match='is no rotation'):
+        rotation_from_quaternion(bad)
+
+
+ORDERS = [''.join(order) for order in itertools.product('xyz', repeat=3) if order[0] != order[1] != order[2]]
+
+
+@pytest.fixture(scope='module')
+def angles() -> np.ndarray:
+    drawn = np.random.default_rng(3).uniform(-1.2, 1.2, (25, 3))
+    drawn[:, 1] = np.abs(drawn[:, 1]) + 0.05  # valid for Cardan and for Euler angles
+    return drawn
+
+
+def test_twelve_orders() -> None:
+    assert len(ORDERS) == 12
+
+
+@pytest.mark.parametrize('order', ORDERS)
+def test_matrix_is_that_of_scipy_and_back(order: str, angles: np.ndarray) -> None:
+    matrix = matrix_from_angles(angles, order)
+    np.testing.assert_allclose(matrix, Rotation.from_euler(order.upper(), angles).as_matrix(), atol=1e-14)
+    np.testing.assert_allclose(angles_from_matrix(matrix, order), angles, atol=1e-12)
+
+
+@pytest.mark.parametrize('order', ORDERS)
+def test_angular_motion_is_the_derivative(order: str, angles: np.ndarray) -> None:
+    random = np.random.default_rng(4)
+    rates, second = random.normal(size=(2, 25, 3))
+    step = 1e-4
+
+    def at(time: float) -> np.ndarray:
+        return angles + time * rates + 0.5 * time**2 * second
+
+    velocity, acceleration = angular_motion(angles, rates, second, order)
+    turning = (matrix_from_angles(at(step), order) - matrix_from_angles(at(-step), order)) / (2.0 * step)
+    np.testing.assert_allclose(skew(velocity) @ matrix_from_angles(angles, order), turning, atol=1e-6)
+    later, earlier = (angular_motion(at(by), rates + by * second, second, order)[0] for by in (step, -step))
+    np.testing.assert_allclose(acceleration, (later - earlier) / (2.0 * step), atol=1e-6)
+    later, earlier = (angle_rate_matrix(angles + by * rates, order) for by in (step, -step))
+    np.testing.assert_allclose(
+        angle_rate_matrix_rate(angles, rates, order), (later - earlier) / (2.0 * step), atol=1e-6
+    )
+    back = angle_motion(angles, velocity, acceleration, order)
+    np.testing.assert_allclose(back[0], rates, atol=1e-11)
+    np.testing.assert_allclose(back[1], second, atol=1e-10)
+
+
+def test_printed_matrix_of_the_cardan_angles() -> None:
+    """Columns of S, worked out by hand: e_x, (0, cos a, sin a), (sin b, -sin a cos b, cos a cos b)."""
+    a, b = 0.3, -0.5
+    expected = [[1, 0, np.sin(b)], [0, np.cos(a), -np.sin(a) * np.cos(b)], [0, np.sin(a), np.cos(a) * np.cos(b)]]
+    np.testing.assert_allclose(angle_rate_matrix(np.array([a, b, 0.7]), 'xyz'), expected, atol=1e-15)
+
+
+def test_gimbal_lock_is_named() -> None:
+    angles = np.array([[0.1, 0.2, 0.3], [0.1, np.pi / 2, 0.3]])
+    with pytest.raises(SingularPoseError, match=r"sample 1: first and third axis of the angles 'xyz'"):
+        angle_motion(angles, np.ones((2, 3)), np.ones((2, 3)), 'xyz')
+
+
+@pytest.mark.parametrize('order', ['xy', 'xxz', 'abc', 'xyzx'])
+def test_other_orders_are_refused(order: str) -> None:
+    with pytest.raises(ValueError, match='expected three letters'):
+        matrix_from_angles(np.zeros(3), order)
