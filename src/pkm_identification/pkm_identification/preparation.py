@@ -206,13 +206,8 @@ class PreparedData:
         return forces if self.shares is None else np.asarray(np.einsum('nca,nc->na', self.shares, forces))
 
     def effort_rows(self, delay: float = 0.0) -> Array:
-        """Rows (n, A) of the efforts, without rotors that are known."""
-        return self.row_filter(self.slides * (self.efforts(delay) - self.rotor_forces))
-
-    @cached_property
-    def rotor_forces(self) -> Array:
-        """Forces (N, A) of rotors that are taken from the machine file."""
-        return joined(lambda part: self.model.rotors(self.motion[part]), len(self.motion))
+        """Rows (n, A) of the efforts."""
+        return self.row_filter(self.slides * self.efforts(delay))
 
     @cached_property
     def structure_rows(self) -> Array:

@@ -77,7 +77,7 @@ def test_picture_and_result(folder: Path) -> None:
     content = yaml.safe_load((folder / 'excitation.yaml').read_text())
     assert content['objective']['scaled_condition'] <= content['objective']['best_random']
     assert max(limit['use'] for limit in content['limits']) <= 0.95
-    assert len(content['base_parameters']) == 21
+    assert len(content['base_parameters']) == 24  # three of them rotors
     assert content['settings']['harmonics'] == 3
 
 

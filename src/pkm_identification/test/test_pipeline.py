@@ -89,7 +89,7 @@ def test_overlay_reloads_to_the_same_forces(result: IdentificationResult, srs: M
 def test_wide_prior_reproduces_base_parameters(srs: Machine, short: tuple) -> None:
     """When the nominal bodies count for nothing, the physical parameters reproduce the base parameters."""
     wide = EstimatorSettings(platform_uncertainty=1e3, leg_uncertainty=1e3)
-    found = identify(srs, recording(srs, short, None), None, replace(AS_GIVEN, estimator=wide))
+    found = identify(srs, recording(srs, short, 1), None, replace(AS_GIVEN, estimator=wide))
     reproduced = found.base.values(found.physical.values)
     assert np.abs((reproduced - found.estimate.parameters) / found.estimate.std).max() < 0.02
 

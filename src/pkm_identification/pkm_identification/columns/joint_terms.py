@@ -82,11 +82,13 @@ QUADRATIC_FRICTION = Form(
 )
 #: cable, hose, gravity compensation
 SPRING = Form('spring', 'a spring, or an effort that depends on the position', 'stiffness', _position)
-#: rotor, gear and screw, reflected to the driven joint (Mata et al. 2008, Eqs. 18 and 19)
-DRIVE_INERTIA = Form('inertia', 'inertia of the drives', 'rotor_inertia', _acceleration, stated=_rotor_inertia)
+#: rotor, gear and screw, reflected to the driven joint (Mata et al. 2008, Eqs. 18 and 19); it turns before the screw
+DRIVE_INERTIA = Form(
+    'inertia', 'inertia of the drives', 'rotor_inertia', _acceleration, passed_on=False, stated=_rotor_inertia
+)
 #: screws, gears; a coefficient without unit. The force is what the drive passes on to the machine, as the model
-#: predicts it: measured efforts bear noise, which would explain itself. Offsets and inertias of drives count as passed
-#: on: motions hardly tell them from bodies, while their sums are well known (see fitting/unknown_loads.py)
+#: predicts it: measured efforts bear noise, which would explain itself. Offsets count as passed on: motions hardly tell
+#: them from bodies, while their sums are well known
 LOAD_FRICTION = Form(
     'load_friction', "friction that grows with the drive's force", 'load_friction', _along,
     dissipates=True, from_model=True,

@@ -17,7 +17,6 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.friction import joint_shares
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
-from pkm_description.dynamics.parameters import rotor_parameters, rotor_regressor
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import joint_motion
@@ -62,7 +61,7 @@ class ObservationModel:
     machine : geometry, and nominal values of parameters that are held fixed
     identical_legs, friction, fixed : see :class:`pkm_identification.configuration.IdentificationConfig`
     terms : forces of joints; default with ``friction='actuated'`` the friction laws that the machine file has for the
-        driven joints, with ``'all'`` for all, else none
+        driven joints, with ``'all'`` for all, else none; and the :func:`stated_forms`
 
     Attributes
     ----------
@@ -83,7 +82,8 @@ class ObservationModel:
     ) -> None:
         self.machine, self.identical_legs, self.friction, self.fixed = machine, identical_legs, friction, tuple(fixed)
         if terms is None:
-            terms = (FrictionTerm.of(machine, friction),) if friction != 'none' else ()
+            terms = [FrictionTerm.of(machine, friction)] if friction != 'none' else []
+            terms += [OneFactor(form, machine.actuated_joint_names) for form in stated_forms(machine)]
         self.terms = tuple(terms)
         bodies = list(rigid_body_parameter_names(machine, identical_legs=identical_legs))
         self.structure_count = len(bodies)
@@ -142,11 +142,6 @@ class ObservationModel:
         return 'all' if self.has_passive else 'actuated' if self.has_drive_friction else 'none'
 
     @property
-    def has_rotors(self) -> bool:
-        """Whether inertia of the drives is identified."""
-        return DRIVE_INERTIA.kind in self.kinds
-
-    @property
     def term_parts(self) -> list[slice]:
         """Places of each term's parameters in :attr:`all_names`."""
         ends = self.structure_count + np.cumsum([0, *(len(term.names) for term in self.terms)])
@@ -172,7 +167,7 @@ class ObservationModel:
         return everything
 
     def regressor(self, motion: PlatformMotion) -> tuple[Array, Array]:
-        """Observation matrix (N, A, P) of the free parameters and known forces (N, A) of the held ones and the rotors.
+        """Observation matrix (N, A, P) of the free parameters and known forces (N, A) of the held ones.
 
         Signs are those of the motion's own velocities; forces that depend on loads take those of the nominal machine.
         """
@@ -199,7 +194,7 @@ class ObservationModel:
                 self.expanded(term.columns(samples), term.column_places, shares, passive) for term in self.terms
             ]
             everything = np.concatenate([structure, *columns], axis=-1)
-            yield part, everything[..., self.free], everything[..., self.held] @ nominal[self.held] + self.rotors(now)
+            yield part, everything[..., self.free], everything[..., self.held] @ nominal[self.held]
 
     @property
     def inertial(self) -> slice:
@@ -272,12 +267,6 @@ class ObservationModel:
                 result[:, place, column] = columns[:, column]
         return result
 
-    def rotors(self, motion: PlatformMotion) -> Array:
-        """Forces (N, A) of rotors and screws that are taken from the machine file, not identified."""
-        if not self.machine.rotor_inertia.any() or self.has_rotors:
-            return np.zeros((len(motion), self.machine.actuated_count))
-        return rotor_regressor(self.machine, joint_motion(self.machine, motion)) @ rotor_parameters(self.machine)
-
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
         """Reduce to base parameters over random states all over the workspace.
 
@@ -285,6 +274,14 @@ class ObservationModel:
         """
         matrix, _ = self.regressor(random_states(self.machine, samples, seed))
         return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance, absence=1e-12)
+
+
+def stated_forms(machine: Machine) -> list[Form]:
+    """Forms of which the machine file has values: rotors. They are always identified.
+
+    A data sheet that is wrong by some percent would move the masses by many of their standard deviations.
+    """
+    return [form for form in _OF_DRIVES if form.stated and any(map(form.stated, machine.actuated_joints))]
 
 
 def with_loads(samples: JointSamples, motion: PlatformMotion, machine: Machine) -> JointSamples:
@@ -332,8 +329,8 @@ def observation_model(
         if TRANSVERSE_FRICTION.kind in asked:
             _require_no_load(friction)
         terms.append(friction.pooling(True) if config.columns.pooled_laws and friction.can_be_pooled else friction)
-    joints = machine.actuated_joint_names
-    terms += [OneFactor(form, joints) for form in _OF_DRIVES if form.kind in asked]
+    joints, stated = machine.actuated_joint_names, stated_forms(machine)
+    terms += [OneFactor(form, joints) for form in _OF_DRIVES if form.kind in asked or form in stated]
     if passive:
         terms += [of_passive_joints(machine, form) for form in OF_PASSIVE_JOINTS if form.kind in asked]
     if Gain.kind in asked:

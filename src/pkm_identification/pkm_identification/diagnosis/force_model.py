@@ -200,9 +200,9 @@ class BodyColumns:
     def of(cls, machine: Machine, motion: PlatformMotion) -> tuple[BodyColumns, Array]:
         """Columns along a motion, and the forces (n, A) of the nominal bodies and rotors."""
         model = ObservationModel(machine, identical_legs=False, friction='none')
-        values = model.all_parameters(machine)
+        values = model.all_parameters(machine)[model.inertial]
         structure = kept(lambda part: model.structure(motion[part]), len(motion))
-        known = joined(lambda part: structure(part) @ values + model.rotors(motion[part]), len(motion))
+        known = inverse_dynamics(machine, motion, friction=False)
         every = cls(structure, _prior_root(model, values), _of_rotors(model, motion, known))
         # the same prior on fewer columns: directions that make no force are left out
         sizes, directions = np.linalg.eigh(normal_matrix(every._bodies, len(motion)))
@@ -230,7 +230,7 @@ class BodyColumns:
 
 def _prior_root(model: ObservationModel, values: Array) -> Array:
     """Root (P, K) of the prior covariance of all inertial parameters (P,)."""
-    covariance = nominal_covariance(model.all_names, values, TRUST, TRUST)
+    covariance = nominal_covariance(model.all_names[model.inertial], values, TRUST, TRUST)
     scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     used = scale > 0.0
     correlation = covariance[np.ix_(used, used)] / np.outer(scale[used], scale[used])

@@ -16,6 +16,7 @@ from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.derivatives import inverse_dynamics_derivatives
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.friction_laws.coulomb import NO_FRICTION
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
@@ -93,13 +94,15 @@ class LinearForces:
     def matrix(self, motion: PlatformMotion, joints: JointMotion | None = None, smooth: bool = True) -> Array:
         """Weighted observation matrix (N, A, B) of the base parameters; ``smooth=False``: with the sign itself."""
         matrix = rigid_body_regressor(self.machine, motion, identical_legs=self._identical_legs)
+        joints = joints or joint_motion(self.machine, motion)
         if self._rubbing:
-            joints = joints or joint_motion(self.machine, motion)
             width = self.sign_width if smooth else 0.0
             friction = friction_regressor(
                 self.machine, joints, 'all' if self._joints == 'all' else 'actuated', sign_smoothing=width
             )
             matrix = np.concatenate([matrix, friction], axis=-1)
+        if self.machine.rotor_inertia.any():
+            matrix = np.concatenate([matrix, rotor_regressor(self.machine, joints)], axis=-1)
         return np.asarray(matrix[..., self.columns] * self.weights[:, None])
 
     def adjoint(self, motion: PlatformMotion, left: Array, right: Array) -> Array:
@@ -128,13 +131,15 @@ class LinearForces:
 
     def _derivatives(self, motion: PlatformMotion, parameters: Array) -> Array:
         """Derivatives (N, 3, A, C) of the forces of base parameters (B,)."""
-        full = np.zeros(self._bodies + len(self._places))
+        full = np.zeros(len(self.model.all_names))
         full[self.columns] = parameters
         model = self._unit.model
         blocks = full[: self._bodies].reshape(-1, 10)
         model.parameters[self._block >= 0] = blocks[self._block[self._block >= 0]]
-        for (place, column), value in zip(self._places, full[self._bodies :], strict=True):
+        friction, rotors = np.split(full[self._bodies :], [len(self._places)])
+        for (place, column), value in zip(self._places, friction, strict=True):
             model.friction_linear[place, column] = value
+        model.rotor_inertia[self.machine.drive_columns] = rotors if len(rotors) else 0.0
         return self._of(self._unit, motion)
 
     def forces(self, machine: Machine, motion: PlatformMotion) -> Array:

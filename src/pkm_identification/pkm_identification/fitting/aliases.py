@@ -37,7 +37,7 @@ _REMEDIES = {
     ('stiffness', _BODY): 'the pull of gravity changes almost in proportion to the position: move farther and tilt '
     'more, or record without the spring',
     ('rotor_inertia', _BODY): 'a rotor resists as the mass that its drive moves: put rotor_inertia of the data sheet '
-    'into the machine file and leave out the term, or record with gravity along the drive',
+    'into the machine file and hold it (columns.fixed), or record with gravity along the drive',
     ('effort_offset', 'stiffness'): 'the position changes little beside its distance from zero: move over more of the '
     'stroke',
     ('stiffness', 'rotor_inertia'): 'at one frequency a spring acts as a negative inertia: move at several',

@@ -73,8 +73,10 @@ def extended_fit(
         data, fit = _fitted(data, fit, rippled[0], config)
         missing = missing_forces(data, fit, waves)
     while config.columns.extend and len(added) < MOST:
-        force = _most_likely([force for force in missing if force.is_there and force.name not in refused])
-        if force is None or force.candidate.extend is None:
+        # forces that no model has are no reason to leave out those that one has
+        possible = [force for force in missing if force.is_there and force.candidate.extend]
+        force = _most_likely([force for force in possible if force.name not in refused])
+        if force is None:
             break
         try:
             larger, other = _fitted(data, fit, force, config)

@@ -209,9 +209,7 @@ def _with_terms(joint: Joint, values: dict[str, float]) -> Joint:
     return joint
 
 
-def overlay_values(
-    machine: Machine, identical_legs: bool, friction: str, rotors: bool = False
-) -> dict[str, object]:
+def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dict[str, object]:
     """Dotted keys of the machine file with the machine's bodies and friction.
 
     With legs identified one by one, every number is a list with one entry per leg. Each axis of a joint that is made of
@@ -220,7 +218,6 @@ def overlay_values(
     Parameters
     ----------
     friction : whose was identified: ``'actuated'``, ``'all'`` or ``'none'``
-    rotors : whether the inertia of the drives was
     """
     values: dict[str, object] = {}
     _put_body(values, 'platform.body', [machine.platform])
@@ -233,7 +230,7 @@ def overlay_values(
             _put_body(values, f'{key}.body', [joint.body] if identical_legs else [one.body for one in joints])
         if friction == 'all' or (friction == 'actuated' and joint.actuated):
             _put_friction(values, place, [joint_friction_law(one) for one in joints])
-        if rotors and joint.actuated:
+        if any(one.rotor_inertia for one in joints):
             values[f'{key}.rotor_inertia'] = [one.rotor_inertia for one in joints]
     return values
 

@@ -36,7 +36,8 @@ def _forces_without_friction(
     model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
 ) -> tuple[Array, Array]:
     """What the drives pass on to the machine (N, A), and what else is no friction."""
-    passed_on, others = data.structure_forces(parameters[model.inertial]), data.rotor_forces
+    passed_on = data.structure_forces(parameters[model.inertial])
+    others = np.zeros_like(passed_on)
     for term, values in model.with_parameters(parameters):
         if term.dissipates:
             continue

@@ -246,7 +246,7 @@ def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
     if result.identified_machine is None:
         raise InfeasibleParametersError('no overlay: ' + '; '.join(result.physical.infeasible))
     model = result.model
-    values = overlay_values(result.identified_machine, model.identical_legs, model.rubbing, model.has_rotors)
+    values = overlay_values(result.identified_machine, model.identical_legs, model.rubbing)
     provenance = result.provenance
     return loading.write_overlay(
         path,

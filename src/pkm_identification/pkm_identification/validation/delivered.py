@@ -57,7 +57,7 @@ def delivered_machine(model: ObservationModel, identified: Machine) -> Delivered
     with tempfile.TemporaryDirectory() as folder:
         overlay = loading.write_overlay(
             Path(folder) / 'overlay.yaml', identified.name,
-            overlay_values(identified, model.identical_legs, model.rubbing, model.has_rotors),
+            overlay_values(identified, model.identical_legs, model.rubbing),
             date='', data='', method='',
         )  # fmt: skip
         try:
