@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_positions, leg_lengths
-from pkm_description.kinematics.drives import leg_vectors
+from pkm_description.kinematics.joint_motion import leg_vectors
 from pkm_description.kinematics.workspace import position_violations, random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.limits import check_motion, require_motion

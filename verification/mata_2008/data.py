@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from pkm_description.friction_laws import Stribeck, ViscousCoulomb
 from pkm_description.kinematics import motion_from_drives
-from pkm_description.kinematics.drives import drive_positions
+from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.kinematics.drives import drive_positions
+from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation

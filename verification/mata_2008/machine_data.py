@@ -11,7 +11,7 @@ from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_description.dynamics import forward_dynamics, inverse_dynamics
 from pkm_description.errors import InfeasibleMachineError
 from pkm_description.joint_states import JointStateReader
-from pkm_description.kinematics.drives import drive_positions
+from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine, RigidBody

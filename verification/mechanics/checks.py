@@ -19,7 +19,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.energy import energy_regressor
-from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion, joint_positions
 from pkm_description.kinematics.closed_legs import close_legs, closing_points
 from pkm_description.kinematics.drive_map import joint_map_rate

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
 from pkm_description.dynamics.energy import energy_equations, energy_regressor
-from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation_formats import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.drives import drive_positions
+from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.machine import Machine
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_description.motion.limits import check_motion

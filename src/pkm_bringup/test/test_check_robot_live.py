@@ -17,7 +17,7 @@ pytest.importorskip('rclpy')
 
 import rclpy
 from node_processes import ros_domain
-from pkm_bringup.nodes import robot_listener
+from pkm_bringup.ros import robot_listener
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, SENSOR_QOS
 from rclpy.node import Node

@@ -11,7 +11,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from node_processes import call_service, ros_domain, wait_for, wait_for_node
-from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, motion_from_message
+from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion, motion_from_message
 from pkm_bringup.simulation import simulate
 from pkm_description.dynamics import gravity_forces
 from pkm_description.kinematics import joint_motion

@@ -9,7 +9,7 @@ import pytest
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from node_processes import ros_domain, wait_for
-from pkm_bringup.nodes.viewer_streams import BASELINE, ESTIMATE, TRUTH, StampedMessages, ViewerStreams
+from pkm_bringup.ros.viewer_streams import BASELINE, ESTIMATE, TRUTH, StampedMessages, ViewerStreams
 from pkm_bringup.viewer.moment import Moment
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine

@@ -10,9 +10,9 @@ import numpy as np
 
 from pkm_description import dynamics, kinematics
 from pkm_description.dynamics.friction import friction_torques
+from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.open_chain import open_chain_accelerations
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
-from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kernels.friction import deflect
 from pkm_description.kernels.tree import turn_about
 from pkm_description.kinematics.assembly_modes import regular_from_home

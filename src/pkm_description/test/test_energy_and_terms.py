@@ -22,7 +22,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.energy import energy_equations, energy_regressor
-from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import close_legs

@@ -25,8 +25,8 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.body_blocks import identical_leg_groups
+from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.parameters import rotor_parameters, rotor_regressor
-from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import close_legs

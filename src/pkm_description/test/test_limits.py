@@ -12,8 +12,8 @@ from other_machines import six_pus, six_rus
 from other_machines import with_limits as with_drive_limits
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError, MachineFileError
-from pkm_description.kinematics.drives import leg_lengths, leg_vectors
 from pkm_description.kinematics.joint_limits import LimitViolation
+from pkm_description.kinematics.joint_motion import leg_lengths, leg_vectors
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.loading import load_machine

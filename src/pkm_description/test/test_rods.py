@@ -16,7 +16,7 @@ from pkm_description.kernels.legs import eliminate, leg_orientation
 from pkm_description.kernels.rods import rod_drive, rod_orientation
 from pkm_description.kernels.tree import leg_poses
 from pkm_description.kinematics import forward_kinematics, joint_positions
-from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.forward import ForwardKinematicsResult
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
 from pkm_description.loading.yaml_reader import by_name

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from pkm_description.dynamics.energy import energy_regressor
+from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.errors import ArgumentError, PkmError, ShapeError
 from pkm_description.kinematics.drive_map import drive_jacobian_rate, joint_map_rate
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits

@@ -28,7 +28,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         if options.bag is None:
             # rclpy is not needed for bags
-            from pkm_bringup.nodes.robot_listener import listen
+            from pkm_bringup.ros.robot_listener import listen
 
             return listen(options, arguments[len(own) :])
         machine = machine_of_options(options)

@@ -34,9 +34,9 @@ from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
 from pkm_bringup.demo.report import Journal, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun, Phase, plan
 from pkm_bringup.demo.system import DemoError
-from pkm_bringup.nodes.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
-from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 from pkm_bringup.recording import message_class
+from pkm_bringup.ros.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
+from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion
 
 #: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from pkm_bringup.gazebo.drives import GazeboDrives
-from pkm_bringup.nodes.rejections import Rejections
+from pkm_bringup.ros.rejections import Rejections
 
 #: topics of commands, by what they are
 COMMAND_TOPICS = {'effort': 'leg_effort_controller/commands', 'position': 'leg_position_controller/commands'}

@@ -22,9 +22,9 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import FEEDFORWARD_MODES, BeliefSettings, LegServo, ServoSettings, gains_for_delay
-from pkm_bringup.nodes.reference_message import motion_from_message
-from pkm_bringup.nodes.rejections import Rejections
-from pkm_bringup.nodes.servo_interface import ServoInterface, controller_belief
+from pkm_bringup.ros.reference_message import motion_from_message
+from pkm_bringup.ros.rejections import Rejections
+from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
 
 #: looks for missing joint states in one measurement timeout
 _LOOKS = 5

@@ -18,7 +18,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import ReferenceRefusedError, check_reference
-from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
+from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion
 
 #: between two knots the check looks at so many points
 _CHECKS_PER_KNOT = 4

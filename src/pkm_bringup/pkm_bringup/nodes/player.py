@@ -27,8 +27,8 @@ from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReli
 from rosbags.interfaces import Qos, QosDurability, QosReliability
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from pkm_bringup.nodes.service_calls import ServiceCalls
 from pkm_bringup.recording import Playback, message_class
+from pkm_bringup.ros.service_calls import ServiceCalls
 
 #: messages of a topic after which all of them must have arrived, and s of a recording whose messages may be on the way
 #: in any case: Fast DDS asks its readers every 3 s what has arrived, and a replay is to be as fast as the machine was

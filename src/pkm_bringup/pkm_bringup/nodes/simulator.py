@@ -31,10 +31,10 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
-from pkm_bringup.nodes.fault_parameter import FaultParameter, PayloadParameter
-from pkm_bringup.nodes.reference_message import motion_from_message
-from pkm_bringup.nodes.rejections import Rejections
-from pkm_bringup.nodes.servo_interface import ServoInterface, controller_belief
+from pkm_bringup.ros.fault_parameter import FaultParameter, PayloadParameter
+from pkm_bringup.ros.reference_message import motion_from_message
+from pkm_bringup.ros.rejections import Rejections
+from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
 from pkm_bringup.simulation import (
     CONTROLLERS,
     ControlledSimulation,

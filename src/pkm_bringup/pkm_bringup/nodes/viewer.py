@@ -18,8 +18,8 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from pkm_bringup.nodes import fault_parameter
-from pkm_bringup.nodes.viewer_streams import ViewerStreams
+from pkm_bringup.ros import fault_parameter
+from pkm_bringup.ros.viewer_streams import ViewerStreams
 from pkm_bringup.viewer.moment import LEVELS, Moment, Request, Status
 from pkm_bringup.viewer.page import ViewerPage
 

@@ -2,10 +2,17 @@
 
 from pkm_description.kinematics.assembly_modes import AssemblyModes, assembly_modes
 from pkm_description.kinematics.drive_map import motion_from_drives
-from pkm_description.kinematics.drives import drive_jacobian, drive_positions, leg_lengths, length_jacobian
-from pkm_description.kinematics.forward import forward_kinematics, forward_kinematics_sequence
-from pkm_description.kinematics.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.joint_motion import JointMotion, joint_motion, joint_positions, joint_rates
+from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics, forward_kinematics_sequence
+from pkm_description.kinematics.joint_motion import (
+    JointMotion,
+    drive_jacobian,
+    drive_positions,
+    joint_motion,
+    joint_positions,
+    joint_rates,
+    leg_lengths,
+    length_jacobian,
+)
 from pkm_description.kinematics.pose_solver import PoseSolver, measured_tolerance
 
 __all__ = [

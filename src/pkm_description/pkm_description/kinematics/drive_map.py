@@ -19,8 +19,7 @@ from pkm_description.kinematics.arguments import (
     require_ok,
 )
 from pkm_description.kinematics.closed_legs import ClosedLegs
-from pkm_description.kinematics.forward import forward_kinematics
-from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
 from pkm_description.kinematics.joint_motion import packed_motion, require_legs
 from pkm_description.machine import Machine, PlatformMotion
 

@@ -12,8 +12,7 @@ from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kernels.continuation import REPORT_COLUMNS
 from pkm_description.kernels.forward_samples import solve_near
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.forward import checked_drives, home_branch, solve_from, starts
-from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.forward import ForwardKinematicsResult, checked_drives, home_branch, solve_from, starts
 from pkm_description.machine import Machine
 
 #: condition number beyond which the drives count as not holding the platform

@@ -12,11 +12,9 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.arguments import holds_platform, require_machine, require_machine_and_motion
 from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
 from pkm_description.kinematics.drive_map import branch_signs, motion_from_drives
-from pkm_description.kinematics.drives import drive_positions
-from pkm_description.kinematics.forward import forward_kinematics
-from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
-from pkm_description.kinematics.joint_motion import joint_positions, require_legs
+from pkm_description.kinematics.joint_motion import drive_positions, joint_positions, require_legs
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, PlatformMotion
 

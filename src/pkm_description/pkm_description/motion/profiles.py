@@ -12,8 +12,8 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError, PkmError
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.drive_map import motion_from_drives
-from pkm_description.kinematics.drives import drive_positions
 from pkm_description.kinematics.forward import forward_kinematics
+from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.machine import Machine, PlatformMotion, Pose
 from pkm_description.motion.circles import Z_DOWN_TO_Z_UP, CircleAndRock

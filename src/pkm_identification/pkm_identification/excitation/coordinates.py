@@ -16,8 +16,8 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.closed_legs import mean_leg_length
 from pkm_description.kinematics.drive_map import motion_of_configurations
-from pkm_description.kinematics.drives import drive_positions
 from pkm_description.kinematics.forward import forward_kinematics
+from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import (
     left_jacobian,

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.dynamics.terms import DriveForceTerms, drive_force_terms
+from pkm_description.dynamics.inverse import DriveForceTerms, drive_force_terms
 from pkm_description.errors import PkmError
 from pkm_description.machine import Leg, Machine, PlatformMotion
 from pkm_description.report.page import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE

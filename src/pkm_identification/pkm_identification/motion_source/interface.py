@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.drive_map import motion_of_configurations
-from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.forward import ForwardKinematicsResult
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 from scipy.interpolate import CubicSpline

@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from pkm_bringup.nodes.reference_message import motion_from_message
+from pkm_bringup.ros.reference_message import motion_from_message
 from pkm_bringup.viewer.moment import BodyPose, Moment
 
 #: messages between two looks that are kept: 0.2 s of a stream at 1 kHz

@@ -1,0 +1,1 @@
+"""What several nodes of this package share: messages, services, parameters and subscriptions."""
