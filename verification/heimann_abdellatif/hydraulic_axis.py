@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from pkm_bringup.control.hydraulic import STAGES, Cylinder, HydraulicControlSettings, HydraulicSettings
-from pkm_bringup.simulation.hydraulic_simulation import TIME_STEP, HydraulicDrives, track_hydraulically
+from pkm_bringup.simulation.hydraulic_simulation import (
+    STAGES,
+    TIME_STEP,
+    Cylinder,
+    HydraulicControlSettings,
+    HydraulicDrives,
+    HydraulicSettings,
+    track_hydraulically,
+)
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import Envelope, product

@@ -22,7 +22,7 @@ from launch.actions import (
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from pkm_bringup.gazebo.launch_options import (
+from pkm_bringup.gazebo import (
     CONTROLS,
     DRIVER_FILE,
     GAZEBO_LAUNCH_FILE,

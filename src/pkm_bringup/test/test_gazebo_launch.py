@@ -13,8 +13,7 @@ pytest.importorskip('rclpy')
 
 from launched_system import LaunchedSystem, has_real_launch, run_launch
 from node_processes import PATIENCE
-from pkm_bringup.gazebo.drives import GazeboDrives
-from pkm_bringup.gazebo.launch_options import chosen_version, driver_text, require_gazebo
+from pkm_bringup.gazebo import GazeboDrives, chosen_version, driver_text, require_gazebo
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.rest import home_configuration, start_configuration
 from pkm_description.export.sdf_systems import VERSIONS

@@ -7,8 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pkm_bringup.control import ReferenceRefusedError
-from pkm_bringup.control.hydraulic import Cylinder, HydraulicAxes, HydraulicControlSettings, HydraulicSettings
-from pkm_bringup.simulation.hydraulic_simulation import HydraulicDrives, track_hydraulically
+from pkm_bringup.simulation.hydraulic_simulation import (
+    Cylinder,
+    HydraulicAxes,
+    HydraulicControlSettings,
+    HydraulicDrives,
+    HydraulicSettings,
+    track_hydraulically,
+)
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion

@@ -19,7 +19,7 @@ from pkm_description.loading.yaml_reader import by_name
 from pkm_description.machine import Machine, Pose
 from pkm_description.nodes import new_machine
 from pkm_description.skeleton import KINDS, skeleton_text, with_admissible_home
-from pkm_description.skeleton.completed_home import with_value
+from pkm_description.skeleton.text import with_value
 
 HOLDING = ['3rps', '3prs', '3rrs']
 

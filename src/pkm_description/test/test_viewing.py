@@ -16,9 +16,8 @@ from pkm_description.loading import load_machine
 from pkm_description.loading.load import config_directory
 from pkm_description.machine import JointLimits, Machine, Pose, RigidBody
 from pkm_description.viewing.coupled_pose import COORDINATES, JointReader, coordinates_of_pose, pose_of_coordinates
-from pkm_description.viewing.force_arrows import ForceArrows
 from pkm_description.viewing.posing import Poser
-from pkm_description.viewing.rviz_view import ShownRobot, machine_extent, rviz_config
+from pkm_description.viewing.rviz_view import ForceArrows, ShownRobot, machine_extent, rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
 from scipy.spatial.transform import Rotation
 

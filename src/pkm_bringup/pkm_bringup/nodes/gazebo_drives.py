@@ -19,7 +19,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
-from pkm_bringup.gazebo.drives import GazeboDrives
+from pkm_bringup.gazebo import GazeboDrives
 from pkm_bringup.ros.rejections import Rejections
 
 #: topics of commands, by what they are

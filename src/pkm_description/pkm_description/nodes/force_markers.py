@@ -21,7 +21,7 @@ from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import SENSOR_QOS
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import JointReader
-from pkm_description.viewing.force_arrows import ForceArrow, ForceArrows
+from pkm_description.viewing.rviz_view import ForceArrow, ForceArrows
 
 
 @dataclass(frozen=True)

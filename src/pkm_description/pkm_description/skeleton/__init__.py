@@ -1,7 +1,6 @@
 """Machine files for new machines: a skeleton of every kind, a home pose that the legs admit, inertias from CAD."""
 
-from pkm_description.skeleton.completed_home import inertia_from_cad, with_admissible_home
 from pkm_description.skeleton.kinds import KINDS, Sizes, SkeletonError
-from pkm_description.skeleton.text import skeleton_text
+from pkm_description.skeleton.text import inertia_from_cad, skeleton_text, with_admissible_home
 
 __all__ = ['KINDS', 'Sizes', 'SkeletonError', 'inertia_from_cad', 'skeleton_text', 'with_admissible_home']

@@ -14,14 +14,18 @@ from typing import Any
 import yaml
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
+from rosbags import rosbag1
+from rosbags.convert.converter import is_same_wireformat
 from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
+from rosbags.serde import SerdeError
+from rosbags.typesys import Stores, get_typestore
 
 from pkm_estimation.bags import recovery
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
+from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_estimation.bags.recorded_data import BagError
 from pkm_estimation.bags.recovery import SIDECARS, Message, chunked_files, recover_mcap, recover_sqlite3
-from pkm_estimation.bags.ros1 import Ros1Bag
 from pkm_estimation.bags.unpacking import (
     ZSTD_MARK,
     CompressionBombError,
@@ -325,3 +329,68 @@ def _lost_by_topic(path: Path, found: Mapping[str, int]) -> list[str]:
     except (KeyError, TypeError, ValueError):
         return []
     return lost
+
+
+#: messages of the last ROS 1
+_ROS1 = get_typestore(Stores.ROS1_NOETIC)
+
+
+class Ros1Bag:
+    """Messages of a ROS 1 bag whose type ROS 2 has, too.
+
+    Parameters
+    ----------
+    path : ``.bag`` file
+    stack : closes the file
+
+    Attributes
+    ----------
+    topics : message count by topic
+    types : message type by topic, in ROS 2's spelling
+    warnings : topics that are left out
+
+    Raises
+    ------
+    BagError
+        The file cannot be read.
+    """
+
+    def __init__(self, path: Path, stack: ExitStack) -> None:
+        self._path = path
+        try:
+            self._reader = stack.enter_context(rosbag1.Reader(path))
+        except (rosbag1.ReaderError, OSError, ValueError) as error:
+            raise BagError(f'{path}: not a ROS 1 bag, or damaged ({error}); try: rosbag reindex {path.name}') from None
+        self.topics: dict[str, int] = {}
+        self.types: dict[str, str] = {}
+        left_out = set()
+        for connection in self._reader.connections:
+            if _converts(connection.msgtype):
+                topic = _absolute(connection.topic)
+                self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
+                self.types[topic] = connection.msgtype
+            else:
+                left_out.add(f'{connection.topic} ({connection.msgtype})')
+        self.warnings = [f'left out, as ROS 2 has another message: {", ".join(sorted(left_out))}'] if left_out else []
+
+    def read(self, topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
+        wanted = self.topics if topics is None else set(topics) & set(self.topics)
+        connections = [item for item in self._reader.connections if _absolute(item.topic) in wanted]
+        if not connections:
+            return
+        for connection, time, data in self._reader.messages(connections):
+            try:
+                message = bytes(TYPESTORE.ros1_to_cdr(data, connection.msgtype))
+            except SerdeError as error:
+                raise BagError(f'{self._path}: a message of {connection.topic} cannot be read: {error}') from None
+            yield _absolute(connection.topic), time, message
+
+
+def _converts(kind: str) -> bool:
+    """Whether a type is the same in both; headers differ by their counter, which is left out."""
+    return kind in _ROS1.fielddefs and kind in TYPESTORE.fielddefs and is_same_wireformat(_ROS1, TYPESTORE, kind, kind)
+
+
+def _absolute(topic: str) -> str:
+    return topic if topic.startswith('/') else f'/{topic}'

@@ -1,1 +1,0 @@
-"""Gazebo: what is installed, and the drives of a machine there."""
