@@ -222,3 +222,19 @@ def test_the_pair_for_other_programs_is_derived_from_the_law(sign):
     weaker = friction.with_parameters({'coulomb': 0.0, 'mass': 3.0})
     assert (weaker.law.viscous, weaker.law.coulomb, weaker.speed) == (0.1, 0.0, 2.0)
     assert JointFriction().is_viscous_coulomb and (JointFriction().viscous, JointFriction().coulomb) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize('law', [STRIBECK, {'viscous': 18.0, 'coulomb': 6.0}])
+def test_an_offset_is_a_constant_force_beside_any_law(tmp_path: Path, law: dict[str, Any]) -> None:
+    """It reaches the dynamics as it is, takes no power out of the machine, and no other program is told of it."""
+    offsets = [1.0, -2.0, 3.0, -4.0, 5.0, -6.0]
+    plain = machine_with(tmp_path, prismatic=law)
+    machine = machine_with(tmp_path, prismatic={**law, 'offset': offsets})
+    motion = random_states(plain, 5, seed=0)
+    difference = inverse_dynamics(machine, motion) - inverse_dynamics(plain, motion)
+    assert np.allclose(difference, offsets, atol=1e-9)
+    own = machine.actuated_joints[1].friction
+    assert own.law.offset == -2.0 and not own.is_viscous_coulomb and friction_law(own.law.mapping()) == own.law
+    assert own.law.dissipated_power(0.1) == plain.actuated_joints[1].friction.law.dissipated_power(0.1)
+    with pytest.raises(FrictionLawError, match='must be finite'):
+        dataclasses.replace(own.law, offset=np.inf)

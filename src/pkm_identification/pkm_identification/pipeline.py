@@ -135,7 +135,8 @@ def identify(
         judged_data = prepare(model, validation, config, data.bands)
         efforts = predicted_efforts(model, judged_data, fit.parameters)
         held_out = compare_forces(judged_data, model, fit.parameters, efforts, delivered)
-    verdict = judge(held_out, config.judgement, machine_nominal.drive_labels)
+    problem = '' if delivered is None else delivered.problem
+    verdict = judge(held_out, training, problem, config.judgement, machine_nominal.drive_labels)
     direct, not_simulated = None, ''
     if config.judgement.direct_window > 0.0 and delivered is not None:
         say(f'direct dynamics of {judged_data.recording.source}')

@@ -125,6 +125,11 @@ class IdentificationResult:
                 _freeze(getattr(self, name))
 
     @property
+    def has_overlay(self) -> bool:
+        """Whether there is an overlay that loads."""
+        return self.delivered is not None and not self.delivered.problem
+
+    @property
     def parameters(self) -> dict[str, float]:
         """Identified base parameters by name."""
         return dict(zip(self.base.names, map(float, self.estimate.parameters), strict=True))
@@ -233,8 +238,6 @@ def remarks_on_files(
 ) -> tuple[str, ...]:
     """What is to be said of the machine that the files give."""
     found = [str(verdict)] if verdict.status == FAILED else []
-    if delivered is not None and delivered.problem:
-        found.append(delivered.problem)
     if delivered is not None and (text := difference_of_overlay(held_out or training, delivered.lost)):
         found.append(text)
     return tuple(found)

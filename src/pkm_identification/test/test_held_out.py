@@ -20,6 +20,7 @@ from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.judgement.force_error import force_error
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
+from pkm_identification.report.files import write_overlay
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.delivered import delivered_machine, direct_dynamics
 from pkm_identification.validation.held_out import (
@@ -85,11 +86,12 @@ def test_limits_decide(result: IdentificationResult, name: str) -> None:
     }[name]  # fmt: skip
     for factor, status in ((1.01, PASSED), (0.99, FAILED)):
         limits = JudgementSettings(**{name: factor * figure})
-        verdict = judge(result.validation, limits, labels)
+        verdict = judge(result.validation, result.training, '', limits, labels)
         assert verdict.status == status
         assert verdict.figures[0].value == figure
-    assert judge(None, limits, labels).status == NOT_JUDGED
-    assert judge(replace(result.validation, delivered=None), limits, labels).status == FAILED
+    assert judge(None, result.training, '', limits, labels).status == NOT_JUDGED
+    assert judge(None, result.training, 'it does not load', limits, labels).status == FAILED
+    assert judge(replace(result.validation, delivered=None), result.training, '', limits, labels).status == FAILED
 
 
 def test_delivered_is_what_the_files_give(result: IdentificationResult, written: Path) -> None:
@@ -116,25 +118,37 @@ def test_a_wrong_overlay_is_found_out(result: IdentificationResult, nominal: Mac
         data, result.model, parameters, predicted_efforts(result.model, data, parameters), spoilt
     )
     assert comparison.filtered_error.relative == pytest.approx(result.validation.filtered_error.relative, rel=0.2)
-    verdict = judge(comparison, JudgementSettings(max_relative_absolute=0.01), nominal.drive_labels)
-    assert verdict.status == FAILED
+    for limits in (JudgementSettings(max_relative_absolute=0.01), JudgementSettings()):
+        verdict = judge(comparison, result.training, '', limits, nominal.drive_labels)
+        assert verdict.status == FAILED and 'beside the fit' in verdict.reason
     assert 'the overlay predicts forces with an error of' in difference_of_overlay(comparison, ())
     assert not difference_of_overlay(result.validation, ())
 
 
 @pytest.mark.usefixtures('fit_alone')
-def test_forces_that_no_overlay_carries_are_named(srs: Machine, short: tuple, validation: tuple) -> None:
-    """An effort offset is in parameters.yaml only: with it the limits would be kept, and that is said."""
-    signals, others = ((one[0], one[1], one[2] + 60.0 * np.arange(6)) for one in (short, validation))
+@pytest.mark.parametrize(('term', 'status'), [('offset', PASSED), ('spring', FAILED)])
+def test_the_overlay_carries_offsets_and_names_what_it_does_not(
+    srs: Machine, short: tuple, validation: tuple, tmp_path: Path, term: str, status: str
+) -> None:
+    """Springs are in parameters.yaml only: with them the limits would be kept, and that is said."""
+    signals, others = (
+        (one[0], one[1], one[2] + (60.0 * np.arange(6) if term == 'offset' else 500.0 * one[1]))
+        for one in (short, validation)
+    )
     config = IdentificationConfig.from_mapping({
-        'columns.terms': ('offset',), 'columns.extend': False, 'judgement.max_relative_absolute': 0.02,
+        'columns.terms': (term,), 'columns.extend': False, 'judgement.max_relative_absolute': 0.02,
     })  # fmt: skip
     found = identify(srs, recording(srs, signals, 1), recording(srs, others, 2), config)
-    assert found.verdict.status == FAILED
-    assert 'with the forces that an overlay does not carry' in found.verdict.reason
-    assert found.validation is not None and found.validation.with_the_rest is not None
-    assert found.validation.with_the_rest.filtered_error.relative_absolute < 0.02
-    assert any('The overlay does not carry a constant offset' in text for text in found.warnings)
+    assert found.verdict.status == status
+    if term == 'offset':
+        path = write_overlay(found, tmp_path / 'overlay.yaml')
+        offsets = [joint.friction.law.offset for joint in load_machine('srs', path).actuated_joints]
+        assert np.ptp(np.diff(offsets)) < 60.0 < np.ptp(offsets)
+    else:
+        assert 'with the forces that an overlay does not carry' in found.verdict.reason
+        assert found.validation is not None and found.validation.with_the_rest is not None
+        assert found.validation.with_the_rest.filtered_error.relative_absolute < 0.02
+        assert any('The overlay does not carry a spring' in text for text in found.warnings)
 
 
 def test_training_data_are_refused(srs: Machine, nominal: Machine, excitation: tuple) -> None:

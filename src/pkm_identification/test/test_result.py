@@ -6,7 +6,6 @@ from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
@@ -48,16 +47,16 @@ def test_clocks_are_kept_apart(result: IdentificationResult) -> None:
 @pytest.mark.usefixtures('fit_alone')
 def test_exports_say_where_values_come_from(srs: Machine, short: tuple, tmp_path: Path) -> None:
     """With an overlay a comment names it, what it lacks and what the format drops; without, files stay as they were."""
-    signals = short[0], short[1], short[2] + 50.0 * np.arange(6)
+    signals = short[0], short[1], short[2] + 500.0 * short[1]
     found = identify(srs, recording(srs, signals, 1), config=IdentificationConfig.from_mapping({
-        'columns.terms': ('offset',), 'columns.extend': False,
+        'columns.terms': ('spring',), 'columns.extend': False,
     }))  # fmt: skip
     loaded = load_machine('srs', overlay_of_result(found, tmp_path / 'overlay.yaml'))
     for text_of in (mjcf_text, sdf_text, urdf_text):
         text = text_of(loaded)
         first = next(iter(ElementTree.fromstring(text, ElementTree.XMLParser(target=_with_comments()))))
         assert first.tag is ElementTree.Comment and 'values of the overlay overlay.yaml' in first.text
-        assert 'not in an overlay: a constant offset of the effort' in first.text
+        assert 'not in an overlay: a spring' in first.text
         assert 'simulated time' in first.text and 'generalised least squares' in first.text
         assert 'values of the overlay' not in text_of(srs)
 

@@ -99,7 +99,8 @@ class FrictionLaw:
 
     ``force = regressor(velocity, load) @ linear_parameters()`` with the nonlinear parameters held. Forces are odd
     in the velocity (but for asymmetric laws), zero at exactly zero velocity (see :class:`Sign`), and take power out
-    of the machine: ``force * velocity >= 0`` for the parameters that are accepted.
+    of the machine: ``force * velocity >= 0`` for the parameters that are accepted. ``offset`` [N or N m] is a constant
+    beside all that: zero of the effort's sensor, pull of a cable, half the difference of Coulomb friction by direction.
 
     Units: N and m/s for prismatic joints, N m and rad/s for revolute ones.
 
@@ -117,6 +118,7 @@ class FrictionLaw:
     needs_load: ClassVar[bool] = False
 
     sign: Sign = field(default=EXACT_SIGN, metadata={'role': 'sign'})
+    offset: float = field(default=0.0, metadata={'role': 'offset'})
 
     def __post_init__(self) -> None:
         for item in dataclasses.fields(self):
@@ -126,6 +128,8 @@ class FrictionLaw:
                 raise FrictionLawError(item.name, value, f'unknown; choose {choices}')
             if role in ('linear', 'nonlinear'):
                 _check_number(item.name, value, role == 'nonlinear' and item.metadata['positive'])
+            if role == 'offset':
+                _check_number(item.name, value)
 
     @classmethod
     def parameter_names(cls, role: str) -> tuple[str, ...]:
@@ -179,11 +183,11 @@ class FrictionLaw:
 
     def force(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
         """Friction force (...) that the drive has to overcome; arguments as of :meth:`regressor`."""
-        return self.regressor(velocity, load) @ self.linear_parameters()
+        return self.regressor(velocity, load) @ self.linear_parameters() + self.offset
 
     def dissipated_power(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
         """Power (...) [W] that friction takes out of the machine; at least 0."""
-        return np.asarray(velocity, dtype=float) * self.force(velocity, load)
+        return np.asarray(velocity, dtype=float) * (self.force(velocity, load) - self.offset)
 
     def breakaway_force(self, direction: float = 1.0, load: ArrayLike | None = None) -> Array:
         """Force (...) at which motion in a direction (1 or -1) begins: limit of the exact-sign law for small speed."""
@@ -211,6 +215,8 @@ class FrictionLaw:
         content: dict[str, Any] = {'law': self.law}
         for role in ('linear', 'nonlinear', 'option'):
             content.update({name: getattr(self, name) for name in self.parameter_names(role)})
+        if self.offset:
+            content['offset'] = self.offset
         if self.sign != EXACT_SIGN:
             content.update(sign=self.sign.kind, sign_width=self.sign.width)
         return content
@@ -228,12 +234,13 @@ class FrictionLaw:
         return speed, np.abs(np.asarray(load, dtype=float))
 
 
-def _check_number(name: str, value: object, positive: bool) -> None:
+def _check_number(name: str, value: object, positive: bool | None = None) -> None:
+    """Refuse what is no finite number, or has a sign that it may not have; ``None``: any sign."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise FrictionLawError(name, value, 'must be a number')
     if not np.isfinite(value):
         raise FrictionLawError(name, value, 'must be finite')
     if positive and not value > 0.0:
         raise FrictionLawError(name, value, 'must be greater than 0')
-    if value < 0.0:
+    if value < 0.0 and positive is not None:
         raise FrictionLawError(name, value, 'must be at least 0: friction takes power out of the machine')

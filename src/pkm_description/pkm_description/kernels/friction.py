@@ -203,7 +203,7 @@ def friction_of_joints(model: ModelData, scratch: ScratchData, smoothing: float)
         else:
             sign = sign_of(rates[joint], kinds[joint], widths[joint])
         columns = law_columns(laws[joint], rates[joint], loads[joint], sign, shape, joint)
-        friction[joint] = _weighted(linear, joint, columns)
+        friction[joint] = _weighted(linear, joint, columns) + model.friction_offset[joint]
 
 
 @kernel

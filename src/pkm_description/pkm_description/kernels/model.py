@@ -79,6 +79,7 @@ class ModelData(NamedTuple):
     rotor_inertia : (J,) kg or kg m^2
     friction_law : (J,) number of the joint's friction law, see ``kernels.friction``
     friction_linear, friction_shape : (J, 4) parameters of the law in which the force is linear, and the others
+    friction_offset : (J,) N or N m, constant beside the law
     friction_sign, friction_width : (J,) kind of the law's sign of the velocity, and its width [m/s, rad/s]
     friction_loads : (1,) 0 where no friction depends on the forces in the joints; 1 where friction of driven joints
         does; 2 where passive joints rub too, or drives are redundant, so that friction changes the forces that it
@@ -133,6 +134,7 @@ class ModelData(NamedTuple):
     friction_law: Integers
     friction_linear: Array
     friction_shape: Array
+    friction_offset: Array
     friction_sign: Integers
     friction_width: Array
     friction_loads: Integers

@@ -247,9 +247,10 @@ def read_friction(section: Section, index: int, count: int, speed: float = np.in
         Unknown law or key, a parameter that is missing or that the law does not take, static below Coulomb friction.
     """
     if 'law' not in section.content:
-        section.expect_keys([], ['viscous', 'coulomb'])
+        section.expect_keys([], ['viscous', 'coulomb', 'offset'])
         viscous, coulomb = (section.per_leg(key, count, 0.0, least=0.0)[index] for key in ('viscous', 'coulomb'))
-        return JointFriction(ViscousCoulomb(viscous=float(viscous), coulomb=float(coulomb)), speed)
+        offset = float(section.per_leg('offset', count, 0.0)[index])
+        return JointFriction(ViscousCoulomb(viscous=float(viscous), coulomb=float(coulomb), offset=offset), speed)
     return JointFriction(_read_law(section, index, count), speed)
 
 

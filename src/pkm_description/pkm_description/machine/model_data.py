@@ -268,6 +268,7 @@ def friction_table(joints: Sequence[Joint]) -> dict[str, Any]:
         'friction_law': np.array([law.number for law in laws]),
         'friction_linear': linear,
         'friction_shape': np.array([law.shape_parameters() for law in laws]),
+        'friction_offset': np.array([law.offset for law in laws], dtype=float),
         'friction_sign': np.array([law.sign.number for law in laws]),
         'friction_width': np.array([law.sign.width for law in laws], dtype=float),
         'friction_loads': np.array([(2 if passive_rub else 1) if loaded else 0]),

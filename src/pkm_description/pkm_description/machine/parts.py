@@ -123,7 +123,7 @@ class JointFriction:
     @property
     def is_viscous_coulomb(self) -> bool:
         """Whether :attr:`viscous` and :attr:`coulomb` are the law itself, not only what comes nearest to it."""
-        return isinstance(self.law, ViscousCoulomb) and self.law.sign == EXACT_SIGN
+        return isinstance(self.law, ViscousCoulomb) and self.law.sign == EXACT_SIGN and not self.law.offset
 
     @property
     def viscous(self) -> float:

@@ -66,6 +66,10 @@ def _across(samples: JointSamples) -> Array:
     return samples.loads * samples.signs
 
 
+def _offset(joint: Joint) -> float:
+    return joint.friction.law.offset
+
+
 def _rotor_inertia(joint: Joint) -> float:
     return joint.rotor_inertia
 
@@ -75,7 +79,7 @@ def _rotor_inertia(joint: Joint) -> float:
 #: a measurement with the drive free of load does
 OFFSET = Form(
     'offset', 'a constant offset of the effort, or Coulomb friction that differs by direction', 'effort_offset',
-    _constant,
+    _constant, stated=_offset,
 )  # fmt: skip
 QUADRATIC_FRICTION = Form(
     'quadratic', 'friction that grows with the square of the speed', 'quadratic', _square, dissipates=True

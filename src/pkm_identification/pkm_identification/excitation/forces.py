@@ -35,13 +35,15 @@ _FEW = 1.5
 
 
 def design_machine(machine: Machine) -> Machine:
-    """The machine with viscous and Coulomb friction in place of laws that depend on the load, which have no columns."""
+    """The machine without what has no columns: offsets, and laws by load, which become viscous and Coulomb friction."""
 
     def linear(joint: Joint) -> JointFriction:
         own = joint.friction
-        return JointFriction.viscous_coulomb(own.viscous, own.coulomb) if own.law.needs_load else own
+        if own.law.needs_load:
+            return JointFriction.viscous_coulomb(own.viscous, own.coulomb)
+        return replace(own, law=replace(own.law, offset=0.0))
 
-    changed = any(joint.friction.law.needs_load for joint in machine.joints)
+    changed = any(joint.friction.law.needs_load or joint.friction.law.offset for joint in machine.joints)
     return with_friction(machine, linear) if changed else machine
 
 

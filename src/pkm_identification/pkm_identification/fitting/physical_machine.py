@@ -17,7 +17,7 @@ from pkm_description.machine.machine import with_friction, with_joints
 from scipy.stats import chi2
 
 from pkm_identification.columns.friction_term import FrictionTerm
-from pkm_identification.columns.joint_terms import DRIVE_INERTIA, TRANSVERSE_FRICTION
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import PerJoint, Term
 from pkm_identification.configuration import EstimatorSettings
@@ -176,7 +176,7 @@ def with_friction_of(machine: Machine, other: Machine) -> Machine:
 
 def is_carried(term: Term, model: ObservationModel) -> bool:
     """Whether a machine file can state the forces of a term."""
-    if isinstance(term, FrictionTerm) or term.kind == DRIVE_INERTIA.kind:
+    if isinstance(term, FrictionTerm) or term.kind in (DRIVE_INERTIA.kind, OFFSET.kind):
         return True
     if term.kind != TRANSVERSE_FRICTION.kind or not isinstance(term, PerJoint):
         return False
@@ -206,7 +206,8 @@ def _with_terms(joint: Joint, values: dict[str, float]) -> Joint:
             additional_load=law.coulomb / across, sign=law.sign,
         )  # fmt: skip
         joint = _with_law(joint, both)
-    return joint
+    offset = values.get(f'{joint.name}.{OFFSET.parameter}', 0.0)
+    return _with_law(joint, replace(joint.friction.law, offset=offset)) if joint.actuated else joint
 
 
 def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dict[str, object]:
@@ -248,6 +249,8 @@ def _put_friction(values: dict[str, object], key: str, legs: list[FrictionLaw]) 
     values[f'{key}.law'] = law.law  # the file may have another one, with other parameters
     for name in (*law.linear_parameter_names, *law.nonlinear_parameters):
         values[f'{key}.{name}'] = [float(getattr(one, name)) for one in laws]
+    if any(one.offset for one in laws):
+        values[f'{key}.offset'] = [one.offset for one in laws]
     for name in law.parameter_names('option'):
         values[f'{key}.{name}'] = getattr(law, name)
 
@@ -265,7 +268,7 @@ def _nearly_constant(law: FrictionLaw) -> LoadDependentStribeck:
     coulomb = float(getattr(law, 'coulomb', 0.0))
     return LoadDependentStribeck(
         viscous=float(getattr(law, 'viscous', 0.0)), coulomb_coefficient=LEAST, static_coefficient=LEAST,
-        stribeck_velocity=1.0, additional_load=coulomb / LEAST,
+        stribeck_velocity=1.0, additional_load=coulomb / LEAST, offset=law.offset,
     )  # fmt: skip
 
 

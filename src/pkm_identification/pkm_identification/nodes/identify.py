@@ -24,7 +24,7 @@ EXIT_CODES = {
     1: 'an error, which is printed; nothing is written',
     2: 'infeasible: no machine that can exist has these values, so there is no overlay',
     3: 'model insufficient: the model lacks a force, nothing is identified',
-    4: 'the force error on the held-out data breaks a declared limit',
+    4: 'the force error of the delivered machine breaks a declared limit, or is 1.2 times that of the fit',
 }
 
 

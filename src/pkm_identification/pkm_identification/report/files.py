@@ -16,7 +16,7 @@ from pkm_description.report.words import text_table
 from pkm_description.writing import replacing_together, write_text
 
 from pkm_description import loading
-from pkm_identification.columns.joint_terms import DRIVE_INERTIA, TRANSVERSE_FRICTION
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.estimator.constrained import FitResult, ForceFit
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
@@ -40,19 +40,19 @@ HEADER = ('parameter', 'unit', 'lower', 'upper', 'design', 'estimate', 'change',
 
 @dataclass(frozen=True)
 class WrittenFiles:
-    """Paths of ``report.html``, ``parameters.yaml`` and ``overlay.yaml`` (None if the bodies are infeasible)."""
+    """Paths of ``report.html``, ``parameters.yaml`` and ``overlay.yaml`` (None where no overlay loads)."""
 
     report: Path
     parameters: Path
     overlay: Path | None
 
     def __str__(self) -> str:
-        overlay = f'overlay {self.overlay}' if self.overlay else 'no overlay (infeasible bodies, see the report)'
+        overlay = f'overlay {self.overlay}' if self.overlay else 'no overlay (see the report)'
         return f'report {self.report}, {overlay}, numbers {self.parameters}'
 
 
 def write_result(result: IdentificationResult, directory: str | Path) -> WrittenFiles:
-    """Write report, numbers and overlay; deletes the overlay of an earlier run if the new result is infeasible."""
+    """Write report, numbers and overlay; deletes the overlay of an earlier run if the new one has none."""
     folder = Path(directory).expanduser()
     parameters, report, overlay = (folder / name for name in ('parameters.yaml', 'report.html', 'overlay.yaml'))
     with replacing_together(folder) as beside:
@@ -60,9 +60,9 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
             beside / parameters.name, yaml.safe_dump(parameter_data(result), sort_keys=False, width=120)
         )
         write_report(result, beside / report.name)
-        if result.identified_machine is not None:
+        if result.has_overlay:
             write_overlay(result, beside / overlay.name)
-    if result.identified_machine is None:
+    if not result.has_overlay:
         overlay.unlink(missing_ok=True)
     return WrittenFiles(report, parameters, overlay if overlay.exists() else None)
 
@@ -300,6 +300,7 @@ def _names_in_overlay(joint: Joint, key: str, friction: str) -> dict[str, str]:
     law = joint_friction_law(joint)
     names = {name: f'{friction}.{name}' for name in law.linear_parameter_names}
     names[TRANSVERSE_FRICTION.parameter] = f'{friction}.coulomb_coefficient'
+    names[OFFSET.parameter] = f'{friction}.offset'
     names[DRIVE_INERTIA.parameter] = f'{key}.rotor_inertia'
     return names
 

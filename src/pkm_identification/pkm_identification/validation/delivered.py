@@ -32,8 +32,8 @@ class DeliveredMachine:
     ----------
     machine : read again from the machine file with the overlay
     from_files : False for a machine that has no file: then it is the identified machine itself
-    problem : why the overlay does not fit the file, for a machine that was changed in memory; then it is the identified
-        machine itself, too
+    problem : why the overlay does not load, for a machine that was changed in memory, or with values that no file may
+        have; then it is the identified machine itself, too, and no overlay is written
     lost : what the overlay does not carry: names of forces that stand in ``parameters.yaml`` only
     """
 

@@ -26,9 +26,9 @@ NOT_JUDGED: Final = 'not judged'
 
 #: different samples that two recordings may share by chance, and part of the samples: machines at rest repeat them
 COMMON_SAMPLES, COMMON_PART = 10, 0.01
-#: growth of the error from which it is said that the overlay predicts worse than the fit, and part of the force below
-#: which it does not matter
-WORSE, NEGLIGIBLE = 1.1, 1e-4
+#: growth of the error from which what is delivered is not what was fitted, and part of the force below which it does
+#: not matter
+WORSE, NEGLIGIBLE = 1.2, 1e-4
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _sign(kept: bool) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the machine as delivered predicts forces on held-out data within the declared limits.
+    """Whether the machine as delivered predicts forces as well as the fit, on held-out data within declared limits.
 
     Attributes
     ----------
@@ -81,31 +81,44 @@ class Verdict:
         return f'held-out verdict: {self.status}; {self.reason}'
 
 
-def judge(comparison: ForceComparison | None, limits: JudgementSettings, labels: tuple[str, ...]) -> Verdict:
+def judge(
+    held_out: ForceComparison | None, training: ForceComparison, problem: str, limits: JudgementSettings,
+    labels: tuple[str, ...],
+) -> Verdict:  # fmt: skip
     """Judge the forces of the machine as delivered, below the force cut-off frequency.
+
+    They must be as good as those of the fit, on held-out data if there are any; these alone have limits.
 
     Parameters
     ----------
-    comparison : on held-out data
+    held_out, training : comparisons on both recordings
+    problem : why the overlay does not load; empty if it does
     limits : settings ``max_relative_absolute``, ``max_normalised_rms``, ``max_rms``; 0: none
     labels : (L,) of the drives
     """
-    if comparison is None:
-        return Verdict(NOT_JUDGED, (), 'there is no held-out recording')
-    if not any((limits.max_relative_absolute, limits.max_normalised_rms, limits.max_rms)):
-        return Verdict(NOT_JUDGED, (), 'no limit is declared (max_relative_absolute, max_normalised_rms, max_rms)')
+    comparison = held_out or training
     if comparison.delivered is None:
         return Verdict(FAILED, (), 'no machine is delivered: the identified bodies cannot exist')
-    figures = tuple(_figures(comparison.delivered.filtered_error, limits, labels))
+    if problem:
+        return Verdict(FAILED, (), f'no overlay is delivered: {problem}')
+    bounds = limits if held_out else JudgementSettings()
+    fitted = comparison.fitted.filtered_error
+    figures = tuple(_figures(comparison.delivered.filtered_error, fitted, bounds, labels))
     broken = [figure for figure in figures if not figure.kept]
+    if not broken and len(figures) == 1:
+        open_end = 'no limit is declared (max_relative_absolute, max_normalised_rms, max_rms)'
+        return Verdict(NOT_JUDGED, figures, open_end if held_out else 'there is no held-out recording')
     text = '; '.join(map(str, broken or figures))
     rest = comparison.with_the_rest
-    if broken and rest is not None and all(one.kept for one in _figures(rest.filtered_error, limits, labels)):
+    if broken and rest is not None and all(one.kept for one in _figures(rest.filtered_error, fitted, bounds, labels)):
         text += '; with the forces that an overlay does not carry (parameters.yaml has them) the limits are kept'
     return Verdict(FAILED if broken else PASSED, figures, text)
 
 
-def _figures(error: ForceError, limits: JudgementSettings, labels: tuple[str, ...]) -> list[JudgedError]:
+def _figures(
+    error: ForceError, fitted: ForceError, limits: JudgementSettings, labels: tuple[str, ...]
+) -> list[JudgedError]:
+    """Declared figures, and at last the error beside that of the fit."""
     found = []
     if limits.max_relative_absolute:
         found.append(JudgedError('eps_RA', error.relative_absolute, limits.max_relative_absolute))
@@ -114,7 +127,8 @@ def _figures(error: ForceError, limits: JudgementSettings, labels: tuple[str, ..
     if limits.max_rms:
         worst = int(np.argmax(error.rms))
         found.append(JudgedError(f'rms of {labels[worst]}', float(error.rms[worst]), limits.max_rms, 'N or N m'))
-    return found
+    limit = WORSE * fitted.relative + NEGLIGIBLE
+    return [*found, JudgedError('error of the delivered machine beside the fit', error.relative, limit)]
 
 
 def difference_of_overlay(comparison: ForceComparison, lost: tuple[str, ...]) -> str:
