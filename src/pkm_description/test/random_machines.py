@@ -1,7 +1,6 @@
 """Random machines of every kind for property tests: general joint points, axes, link frames and bodies.
 
-A leg is laid out in space at home, then cut into joint frames that are turned at random and joints that are at random
-positions there, so that nothing is aligned with anything by construction.
+Legs are laid out in space at home, and cut into joints by :mod:`verification.engines.random_legs`.
 """
 
 from __future__ import annotations
@@ -10,25 +9,23 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from hand_built_machines import polar, random_body
+from hand_built_machines import polar
 from hypothesis import assume
 from hypothesis import strategies as st
 from other_machines import machine_of
 from pkm_description.arrays import Array
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import scaled_condition
-from pkm_description.machine import Joint, JointFriction, JointLimits, Leg, Machine, Pose
+from pkm_description.machine import Leg, Machine, Pose
 from scipy.spatial.transform import Rotation
+
+from verification.engines.random_legs import PLATFORM, Layout, PlacedJoint, leg_of, random_body, unit
 
 #: joint of a leg at home: kind, axis and a point on it, base axes
 Placed = tuple[str, Array, Array]
 
 #: condition number at home (turns scaled by the platform radius) above which a machine is drawn again
 WORST_CONDITION = 30.0
-
-
-def unit(vector: Array) -> Array:
-    return vector / np.linalg.norm(vector)
 
 
 def across(vector: Array, direction: Array) -> Array:
@@ -38,31 +35,12 @@ def across(vector: Array, direction: Array) -> Array:
 
 
 def leg_at_home(
-    name: str, placed: Sequence[Placed], driven: int, tip: Array, platform_point: Array, random: np.random.Generator
+    name: str, placed: Sequence[Placed], driven: int, tip: Array, home: Pose, planar: bool, random: np.random.Generator
 ) -> Leg:
     """Leg whose joints are where they are given, and its tip at ``tip``, when all joints are at home."""
-    rotation, origin = np.eye(3), np.zeros(3)
-    joints = []
-    for place, (kind, axis, point) in enumerate(placed):
-        home = random.uniform(-0.4, 0.4) if kind == 'revolute' else random.uniform(0.1, 0.3)
-        turned = Rotation.random(random_state=int(random.integers(2**31))).as_matrix()
-        own_axis = turned.T @ axis
-        if kind == 'revolute':
-            at_zero = turned @ Rotation.from_rotvec(-home * own_axis).as_matrix()
-            translation = rotation.T @ (point - origin)
-        else:
-            at_zero = turned
-            translation = rotation.T @ (point - home * axis - origin)
-        joints.append(
-            Joint(
-                f'{name}_joint{place}', kind, unit(own_axis), translation, rotation.T @ at_zero, place == driven,
-                JointLimits(), JointFriction.viscous_coulomb(*random.uniform(0.5, 5.0, size=2)),
-                random_body(f'{name}_body{place}', random.uniform(0.5, 5.0), 0.1, random), home,
-                random.uniform(0.1, 2.0) if place == driven else 0.0,
-            )
-        )  # fmt: skip
-        rotation, origin = turned, point
-    return Leg.to_platform(name, tuple(joints), 'ball', rotation.T @ (tip - origin), 'platform_link', platform_point)
+    joints = [PlacedJoint(*joint, place - 1, place == driven) for place, joint in enumerate(placed)]
+    layout = Layout(joints, [('ball', len(joints) - 1, PLATFORM, tip)])
+    return leg_of(layout, name, ('platform_link', home.position, home.rotation_base_platform), planar, random)
 
 
 def closed_machine(
@@ -97,9 +75,9 @@ def closed_machine(
         gravity = np.array([0.0, 0.0, -9.80665]) + random.normal(size=3)
     anchors = home.position + points @ home.rotation_base_platform.T
     legs = []
-    for index, (base, anchor, point) in enumerate(zip(bases, anchors, points, strict=True)):
+    for index, (base, anchor) in enumerate(zip(bases, anchors, strict=True)):
         placed, driven = leg(base, anchor, random)
-        legs.append(leg_at_home(f'leg{index + 1}', placed, driven, anchor, point, random))
+        legs.append(leg_at_home(f'leg{index + 1}', placed, driven, anchor, home, planar, random))
     machine = machine_of(legs, home, 'planar' if planar else 'free', gravity)
     return dataclasses.replace(machine, platform=random_body('platform_link', random.uniform(5, 40), 0.2, random))
 
@@ -196,10 +174,10 @@ def open_chains(draw: st.DrawFn) -> Machine:
     """One or two serial chains of up to four joints, axes anywhere, the first joint driven."""
     kinds = draw(st.lists(st.sampled_from(['revolute', 'prismatic']), min_size=1, max_size=4))
     random = np.random.default_rng(draw(st.integers(0, 2**31 - 1)))
-    legs = []
+    legs, home = [], Pose(np.zeros(3), np.eye(3))
     for index in range(draw(st.integers(1, 2))):
         points = np.cumsum(0.3 * random.normal(size=(len(kinds), 3)), axis=0)
         placed = [(kind, unit(random.normal(size=3)), point) for kind, point in zip(kinds, points, strict=True)]
-        legs.append(leg_at_home(f'chain{index + 1}', placed, 0, points[-1], np.zeros(3), random))
+        legs.append(leg_at_home(f'chain{index + 1}', placed, 0, points[-1], home, False, random))
     gravity = 9.80665 * unit(random.normal(size=3))
-    return machine_of(legs, Pose(np.zeros(3), np.eye(3)), 'none', gravity)
+    return machine_of(legs, home, 'none', gravity)
