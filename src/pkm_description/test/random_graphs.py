@@ -46,38 +46,48 @@ class LegBuilder:
             PLATFORM: ('platform_link', home.position, home.rotation_base_platform),
         }
 
-    def joint(self, parent: int | None = None) -> int:
-        """Add a joint of a random kind at a random place of the parent, the body before; returns the new body."""
-        random, place = self.random, len(self.joints)
-        on = place - 1 if parent is None else parent
-        slides = sum(joint.kind == 'prismatic' for joint in self.joints)  # three of them have all directions
-        kind = 'revolute' if random.random() < 0.7 or slides == (1 if self.planar else 2) else 'prismatic'
-        where, turned = random.uniform(-0.5, 0.5, 3), any_rotation(random, self.planar)
-        axis = random.normal(size=3)
-        if self.planar:
-            where[2] = 0.0
-            axis = np.array([0.0, 0.0, 1.0]) if kind == 'revolute' else axis * [1.0, 1.0, 0.0]
-        axis = axis / np.linalg.norm(axis)
-        home = random.uniform(-1.0, 1.0)
+    def add(
+        self, kind: str, axis: Array, where: Array, turned: Array, home: float, parent: int, driven: bool = False
+    ) -> int:
+        """Add a joint; returns the new body."""
+        place, (link, origin, rotation) = len(self.joints), self.frames[parent]
+        body = RigidBody(f'{self.name}_body{place}', 1.0, np.zeros(3), 0.01 * np.eye(3))
         self.joints.append(
             Joint(
-                f'{self.name}_joint{place}', kind, axis, where, turned, False, JointLimits(), JointFriction(),
-                RigidBody(f'{self.name}_body{place}', 1.0, np.zeros(3), 0.01 * np.eye(3)), home, 0.0,
-                '' if on == place - 1 else self.frames[on][0],
+                f'{self.name}_joint{place}', kind, axis, where, turned, driven, JointLimits(), JointFriction(), body,
+                home, 0.0, '' if parent == place - 1 else link,
             )
         )  # fmt: skip
-        _, origin, rotation = self.frames[on]
-        self.frames[place] = f'{self.name}_body{place}', *moved(self.joints[-1], home, origin, rotation)
+        self.frames[place] = body.name, *moved(self.joints[-1], home, origin, rotation)
         return place
 
-    def close(self, kind: str, body: int, other: int) -> None:
-        """Add a closure at a random point, with random frames, that is closed at home."""
+    def joint(self, parent: int | None = None) -> int:
+        """Add a joint of a random kind at a random place of the parent, the body before; returns the new body."""
+        random = self.random
+        slides = sum(joint.kind == 'prismatic' for joint in self.joints)  # three of them have all directions
+        kind = 'revolute' if random.random() < 0.7 or slides == (1 if self.planar else 2) else 'prismatic'
+        where, turned = self.place(0.5), any_rotation(random, self.planar)
+        axis = self.direction(kind)
+        on = len(self.joints) - 1 if parent is None else parent
+        return self.add(kind, axis, where, turned, random.uniform(-1.0, 1.0), on)
+
+    def place(self, size: float) -> Array:
+        """Random point, of planar machines in the plane."""
+        return self.random.uniform(-size, size, 3) * ([1.0, 1.0, 0.0] if self.planar else [1.0, 1.0, 1.0])
+
+    def direction(self, kind: str) -> Array:
+        """Random axis of a joint."""
+        axis = self.random.normal(size=3)
+        if self.planar:
+            axis = np.array([0.0, 0.0, axis[2]]) if kind == 'revolute' else axis * [1.0, 1.0, 0.0]
+        return np.asarray(axis / np.linalg.norm(axis))
+
+    def close(self, kind: str, body: int, other: int, point: Array | None = None) -> None:
+        """Add a closure at a point, by default a random one, with random frames, that is closed at home."""
         link, origin, rotation = self.frames[body]
         other_link, other_origin, other_rotation = self.frames[other]
-        point, frame = self.random.uniform(-0.4, 0.4, 3), any_rotation(self.random, self.planar)
-        if self.planar:
-            point[2] = 0.0
-        there = origin + rotation @ point
+        point = self.place(0.4) if point is None else point
+        frame, there = any_rotation(self.random, self.planar), origin + rotation @ point
         self.closures.append(
             Closure(
                 f'{self.name}_closure{len(self.closures)}', kind, link, point, other_link,

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.machine import Freedom, Joint, JointFriction, JointLimits, Leg, Machine, Pose, RigidBody
-from random_graphs import PLATFORM, LegBuilder, any_rotation, moved
+from pkm_description.machine import Freedom, Leg, Machine, Pose, RigidBody
+from random_graphs import PLATFORM, LegBuilder, any_rotation
 
 
 class RodBuilder(LegBuilder):
     """Adds the joints of rods at random places."""
-
-    def add(self, kind: str, axis: Array, where: Array, turned: Array, home: float, parent: int, driven: bool) -> int:
-        """Add a joint; returns the new body."""
-        place = len(self.joints)
-        body = RigidBody(f'{self.name}_body{place}', 1.0, np.zeros(3), 0.01 * np.eye(3))
-        self.joints.append(
-            Joint(
-                f'{self.name}_joint{place}', kind, axis, where, turned, driven, JointLimits(), JointFriction(), body,
-                home, 0.0, '' if parent == place - 1 else self.frames[parent][0],
-            )
-        )  # fmt: skip
-        _, origin, rotation = self.frames[parent]
-        self.frames[place] = body.name, *moved(self.joints[-1], home, origin, rotation)
-        return place
-
-    def place(self, size: float) -> Array:
-        """Random point, of planar machines in the plane."""
-        return self.random.uniform(-size, size, 3) * ([1.0, 1.0, 0.0] if self.planar else [1.0, 1.0, 1.0])
-
-    def direction(self, kind: str) -> Array:
-        """Random axis of a joint."""
-        axis = self.random.normal(size=3)
-        if self.planar:
-            axis = np.array([0.0, 0.0, axis[2]]) if kind == 'revolute' else axis * [1.0, 1.0, 0.0]
-        return np.asarray(axis / np.linalg.norm(axis))
 
     def drive(self, kind: str, parent: int) -> int:
         """Add a driven joint."""
@@ -49,7 +23,7 @@ class RodBuilder(LegBuilder):
     def hinge(self, parent: int) -> int:
         """Add a passive hinge; returns its body."""
         turned, home = any_rotation(self.random, self.planar), self.random.uniform(-1.0, 1.0)
-        return self.add('revolute', self.direction('revolute'), self.place(0.5), turned, home, parent, False)
+        return self.add('revolute', self.direction('revolute'), self.place(0.5), turned, home, parent)
 
     def universal(self, parent: int) -> tuple[int, Array]:
         """Add a universal joint; returns its outer body, and the direction there that its second axis has."""
@@ -60,7 +34,7 @@ class RodBuilder(LegBuilder):
         turned = any_rotation(self.random, False)
         # the second axis crosses the first one somewhere
         where = self.random.uniform(-0.3, 0.3) * axis
-        body = self.add('revolute', turned.T @ second, where, turned, self.random.uniform(-1.0, 1.0), first, False)
+        body = self.add('revolute', turned.T @ second, where, turned, self.random.uniform(-1.0, 1.0), first)
         return body, turned.T @ second
 
     def rod(self, parent: int, spins: bool, driven: bool) -> None:
@@ -77,19 +51,12 @@ class RodBuilder(LegBuilder):
         elif spins:
             unit = along / np.linalg.norm(along)
             home = self.random.uniform(-1.0, 1.0)
-            body = self.add('revolute', unit, np.zeros(3), np.eye(3), home, body, False)
+            body = self.add('revolute', unit, np.zeros(3), np.eye(3), home, body)
         self.ball(body, end)
 
     def ball(self, body: int, end: Array) -> None:
         """Close a point of a body on the platform where it is at home."""
-        self.close('pin' if self.planar else 'ball', body, PLATFORM)
-        _, origin, rotation = self.frames[body]
-        _, other_origin, other_rotation = self.frames[PLATFORM]
-        there = origin + rotation @ end
-        closure = dataclasses.replace(
-            self.closures[-1], point=end, other_point=other_rotation.T @ (there - other_origin)
-        )
-        self.closures[-1] = closure
+        self.close('pin' if self.planar else 'ball', body, PLATFORM, end)
 
 
 def random_leg(name: str, home: Pose, planar: bool, hinged: bool, random: np.random.Generator) -> Leg:
