@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from hand_built_machines import polar
 from pkm_description.machine import (
     ImuSensor,
     Joint,
@@ -22,10 +23,8 @@ from pkm_description.motion.fourier import FourierSeries
 
 def hand_built_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
     """10 kg platform with full inertia and offset centre of mass on six legs of 1.5 + 0.8 kg, 0.8 m high."""
-    base_angles = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
-    platform_angles = np.radians([-8.0, 8.0, 112.0, 128.0, 232.0, 248.0])
-    base = 0.6 * np.stack([np.cos(base_angles), np.sin(base_angles), 0.0 * base_angles], axis=1)
-    platform = 0.35 * np.stack([np.cos(platform_angles), np.sin(platform_angles), 0.0 * platform_angles], axis=1)
+    base = polar(0.6, [-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
+    platform = polar(0.35, [-8.0, 8.0, 112.0, 128.0, 232.0, 248.0])
     height = np.array([0.0, 0.0, 0.8])
     legs = tuple(
         _leg(f'leg{i + 1}', base[i], platform[i], platform[i] + height - base[i], viscous, coulomb) for i in range(6)
@@ -56,41 +55,15 @@ def _leg(name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, 
     cross = RigidBody(f'{name}_cross', 0.01, np.zeros(3), 1e-5 * np.eye(3))
     cylinder = RigidBody(f'{name}_cylinder', 1.5, np.array([0.002, -0.001, 0.25]), np.diag([0.03, 0.03, 0.002]))
     rod = RigidBody(f'{name}_rod', 0.8, np.array([0.0, 0.001, 0.5]), np.diag([0.02, 0.02, 0.0005]))
-    none, zero = JointLimits(), np.zeros(3)
-    joints = (
-        Joint(
-            f'{name}_universal_1',
-            'revolute',
-            np.array([1.0, 0, 0]),
-            base,
-            rotation,
-            False,
-            none,
-            JointFriction(),
-            cross,
-        ),
-        Joint(
-            f'{name}_universal_2',
-            'revolute',
-            np.array([0, 1.0, 0]),
-            zero,
-            np.eye(3),
-            False,
-            none,
-            JointFriction(),
-            cylinder,
-        ),
-        Joint(
-            f'{name}_prismatic',
-            'prismatic',
-            np.array([0, 0, 1.0]),
-            zero,
-            np.eye(3),
-            True,
-            limits,
-            friction,
-            rod,
-        ),
+    none, zero, eye, free = JointLimits(), np.zeros(3), np.eye(3), JointFriction()
+    parts = (
+        ('universal_1', 'revolute', [1.0, 0.0, 0.0], base, rotation, none, free, cross),
+        ('universal_2', 'revolute', [0.0, 1.0, 0.0], zero, eye, none, free, cylinder),
+        ('prismatic', 'prismatic', [0.0, 0.0, 1.0], zero, eye, limits, friction, rod),
+    )
+    joints = tuple(
+        Joint(f'{name}_{joint}', kind, np.array(axis), at, turn, joint == 'prismatic', *rest)
+        for joint, kind, axis, at, turn, *rest in parts
     )
     return Leg.to_platform(name, joints, 'ball', np.array([0.0, 0.0, length_at_zero]), 'platform_link', platform)
 
