@@ -65,10 +65,6 @@ def _swap(time: Array, efforts: Array, drive: int, other: int) -> Array:
     return spoiled
 
 
-def _late(time: Array, efforts: Array, drive: int, other: int) -> Array:
-    return np.stack([np.interp(time - 0.004, time, column) for column in efforts.T], axis=1)
-
-
 def _with_outliers(column: Array) -> Array:
     random = np.random.default_rng(len(column))
     spoiled, places = column.copy(), random.choice(len(column), 20, replace=False)
@@ -83,7 +79,6 @@ FAULTS = (
     Fault('flipped sign of one effort', 'effort_sign', _of_one(lambda column: -column)),
     Fault('efforts of two legs swapped', 'effort_order', _swap, 'both'),
     Fault('one gain 20 % off', 'effort_gain', _of_one(lambda column: 1.2 * column)),
-    Fault('efforts 4 ms late', 'effort_delay', _late, 'none'),
     Fault('saturation', 'effort_saturation', _of_one(lambda column: np.minimum(column, np.quantile(column, 0.95)))),
     Fault('20 outliers', 'effort_outliers', _of_one(_with_outliers)),
     Fault('zero effort', 'effort_zero', _of_one(lambda column: 0.0 * column)),
@@ -91,10 +86,6 @@ FAULTS = (
     Fault('no efforts', 'effort_zero', lambda time, efforts, drive, other: 0.0 * efforts, 'all'),
     Fault('pass near a singular pose', 'singular_pose', lambda time, efforts, drive, other: efforts, 'none', SINGULAR),
     Fault('ripple', 'effort_ripple', lambda time, efforts, drive, other: efforts, 'all', 'bias_ripple'),
-)
-#: delays beside friction of other kinds, which can look like one
-LATE = tuple(
-    Fault(f'efforts 4 ms late, case {case}', 'effort_delay', _late, 'none', case) for case in ('stribeck', 'axial')
 )
 #: right data with friction of other kinds: no finding may come
 RIGHT = tuple(
@@ -143,7 +134,7 @@ def data_of(source: str, case: str, seed: int) -> DataSet:
 def faults_of(source: str) -> tuple[Fault, ...]:
     """Everything that is tried on a machine."""
     reaches = source in REACHES_SINGULAR
-    return tuple(fault for fault in (*FAULTS, *LATE, *RIGHT) if reaches or fault.case != SINGULAR)
+    return tuple(fault for fault in (*FAULTS, *RIGHT) if reaches or fault.case != SINGULAR)
 
 
 def diagnosis_checks(source: str, first: int, seeds: int) -> Iterator[Check]:

@@ -24,7 +24,7 @@ from pkm_identification.estimator import least_squares
 from pkm_identification.fitting.aliases import aliases, allowing_for
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.lack_of_fit import with_doubtful_forces
-from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late, time_limit
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.fitting.shape_search import moved_by
@@ -46,10 +46,9 @@ from pkm_identification.result import (
     IdentificationResult,
     lacking,
     remarks,
-    remarks_on_files,
 )
 from pkm_identification.validation.delivered import delivered_machine, direct_dynamics, forces_beyond_overlay
-from pkm_identification.validation.held_out import compare_forces, judge, require_other_data
+from pkm_identification.validation.held_out import FAILED, compare_forces, judge, require_other_data
 from pkm_identification.validation.noise_floor import noise_floor
 from pkm_identification.validation.resampling import ResampledStd, block_bootstrap, monte_carlo
 
@@ -111,7 +110,10 @@ def identify(
     say(f'least squares: {int(data.row_weights.sum())} equations')
     periods = tuple({float(one.evidence['period']): None for one in findings if one.code == 'effort_ripple'})
     data, fit = in_a_fitting_band(recording, data, fit_model(data, model, config), config)
-    data, fit, missing, added = extended_fit(data, fit, config, say, periods)
+    with time_limit(config.columns.time_limit):
+        data, fit, missing, added = extended_fit(data, fit, config, say, periods)
+        late = f'the model was extended until columns.time_limit = {config.columns.time_limit:g} s were over: more may '
+        notes = (f'{late}be missing',) if is_late() else ()
     fit = with_unknown_loads(data, fit)
     fit = replace(fit, estimate=with_doubtful_forces(fit.estimate, missing))
     model, base, estimate = fit.model, fit.base, fit.estimate
@@ -135,8 +137,7 @@ def identify(
         judged_data = prepare(model, validation, config, data.bands)
         efforts = predicted_efforts(model, judged_data, fit.parameters)
         held_out = compare_forces(judged_data, model, fit.parameters, efforts, delivered)
-    problem = '' if delivered is None else delivered.problem
-    verdict = judge(held_out, training, problem, config.judgement, machine_nominal.drive_labels)
+    verdict = judge(held_out, training, delivered, config.judgement, machine_nominal.drive_labels)
     direct, not_simulated = None, ''
     if config.judgement.direct_window > 0.0 and delivered is not None:
         say(f'direct dynamics of {judged_data.recording.source}')
@@ -187,10 +188,11 @@ def identify(
         warnings=(
             *map(str, findings),
             *lacking(missing, floor),
+            *notes,
             *remarks(fit, added, classification, physical, held_out, config),
             *map(str, aliases(data, fit, unknown)),
             *(term.note for term in model.terms if term.note),
-            *remarks_on_files(training, held_out, delivered, verdict),
+            *([str(verdict)] if verdict.status == FAILED else []),
             *(text for one in resampled for text in one.disagreements(base.names, estimate.std)),
             *([not_simulated] if not_simulated else []),
         ),
@@ -202,12 +204,10 @@ def identify(
 def _faults(
     machine: Machine, recording: Recording, validation: Recording | None
 ) -> tuple[list[Finding], list[Finding]]:
-    """Faults of both recordings, but for delays: these are a term of the model."""
-    found, others = (
-        [one for one in diagnose(machine, data) if one.code != 'effort_delay'] if data else []
-        for data in (recording, validation)
-    )
-    return found, [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others if validation]
+    """Faults of both recordings."""
+    others = diagnose(machine, validation) if validation else []
+    named = [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others if validation]
+    return diagnose(machine, recording), named
 
 
 def _resampled(

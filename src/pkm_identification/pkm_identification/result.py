@@ -22,7 +22,7 @@ from pkm_identification.judgement.significance import IMPOSSIBLE, KNOWN, SMALL, 
 from pkm_identification.motion_source.bands import Bands
 from pkm_identification.motion_source.repeatability import Repeatability
 from pkm_identification.validation.delivered import DeliveredMachine, DirectDynamics
-from pkm_identification.validation.held_out import FAILED, ForceComparison, Verdict, difference_of_overlay
+from pkm_identification.validation.held_out import ForceComparison, Verdict
 from pkm_identification.validation.noise_floor import NoiseFloor
 from pkm_identification.validation.resampling import ResampledStd
 
@@ -230,14 +230,4 @@ def remarks(
         found.append(
             f'force error on the held-out motion is {100 * held_out.filtered_error.relative:.1f} % rms, above 3 %'
         )
-    return tuple(found)
-
-
-def remarks_on_files(
-    training: ForceComparison, held_out: ForceComparison | None, delivered: DeliveredMachine | None, verdict: Verdict
-) -> tuple[str, ...]:
-    """What is to be said of the machine that the files give."""
-    found = [str(verdict)] if verdict.status == FAILED else []
-    if delivered is not None and (text := difference_of_overlay(held_out or training, delivered.lost)):
-        found.append(text)
     return tuple(found)

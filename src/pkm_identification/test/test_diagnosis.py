@@ -9,17 +9,14 @@ import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import Finding, State
-from pkm_description.kinematics import drive_positions, motion_from_drives
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.kinematics import drive_positions
+from pkm_description.machine import Machine
 from pkm_description.motion.coordinates import motion_from_coordinates
-from pkm_description.motion.profiles import DriveSines, profile
+from pkm_description.motion.profiles import DriveSines
 from pkm_identification.diagnosis import diagnose, text_of
-from pkm_identification.diagnosis.arrangement import arrangement, outliers
-from pkm_identification.diagnosis.force_model import force_model, rows_of
+from pkm_identification.diagnosis.arrangement import arrangement
 from pkm_identification.errors import RecordingError
-from pkm_identification.motion_source.filters import derivatives, low_pass
 from pkm_identification.recording.recording import Recording
-from scipy.interpolate import CubicSpline
 from synthetic import recording
 
 
@@ -87,14 +84,12 @@ def test_another_order_that_is_hardly_more_alike_needs_a_better_fit() -> None:
     assert arrangement(machine, nominal, swapped, wrong).order.tolist() == [0, 1, 2]
 
 
-def test_gain_and_delay_are_measured_together(clean: Recording, nominal: Machine) -> None:
+def test_a_gain_is_measured_beside_a_delay(clean: Recording, nominal: Machine) -> None:
     efforts = changed(clean, 1, 1.2 * clean.forces[:, 1])
     late = np.stack([np.interp(clean.time - 0.0041, clean.time, column) for column in efforts.T], axis=1)
-    findings = {finding.code: finding for finding in diagnose(nominal, replace(clean, forces=late))}
-    assert set(findings) == {'effort_gain', 'effort_delay'}
-    assert findings['effort_gain'].drives == ('leg2',)
-    assert findings['effort_gain'].evidence['gain'] == pytest.approx(1.2, abs=0.01)
-    assert findings['effort_delay'].evidence['delay_s'] == pytest.approx(0.0041, abs=2e-4)
+    found = of_one(replace(clean, forces=late), nominal, late)
+    assert (found.code, found.drives) == ('effort_gain', ('leg2',))
+    assert found.evidence['gain'] == pytest.approx(1.2, abs=0.01)
 
 
 def test_saturation(clean: Recording, nominal: Machine) -> None:
@@ -155,95 +150,3 @@ def test_what_is_no_recording_of_the_machine_is_said(clean: Recording, nominal: 
     assert diagnose(nominal, far)[0].state is State.CANNOT_TELL
     with pytest.raises(RecordingError, match='expected'):
         diagnose(known_machine('valencia_3rps'), clean)
-
-
-def test_what_one_frequency_per_drive_cannot_tell_is_said() -> None:
-    """A delay of 4 ms then has the force of viscous friction: nothing is named, and that is said."""
-    machine, time = known_machine('delta'), np.arange(0.0, 12.0, 0.004)
-    motion = DriveSines(machine, 12.0, 0.8, seed=1).evaluate(time)
-    positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    late = CubicSpline(time, inverse_dynamics(machine, motion))(np.maximum(time - 0.004, 0.0))
-    efforts = late + 0.02 * np.random.default_rng(0).normal(size=late.shape)
-    found = diagnose(machine, Recording(time, positions, efforts))
-    delay = next(one for one in found if one.code == 'effort_delay')
-    assert delay.state is State.CANNOT_TELL and 'several frequencies' in delay.remedy
-    assert delay.evidence['least_s'] > 0.004
-
-
-@pytest.fixture(scope='module')
-def lagging() -> Recording:
-    """Return a recording in which friction comes late: bristles deflect before they slide (no law of ours)."""
-    machine, rate = known_machine('hexaglide_6pus'), 1000.0
-    motion = profile('fourier', machine, 14.0, rate, 3)
-    positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    rates = derivatives(motion.time, positions)[0]
-    efforts = inverse_dynamics(machine, motion, friction=False) + 3.0 * rates
-    stiffness = 9.0 / 150e-6
-    bristles = np.zeros(6)
-    for place, velocity in enumerate(rates):
-        level = 9.0 + 5.0 * np.exp(-((velocity / 0.06) ** 2))
-        sliding = np.sign(velocity) * level / stiffness
-        bristles = sliding + (bristles - sliding) * np.exp(-stiffness * np.abs(velocity) / level / rate)
-        efforts[place] += stiffness * bristles
-    noise = np.random.default_rng(0).normal(size=efforts.shape)
-    return Recording(motion.time, positions, efforts + 0.05 * noise)
-
-
-@pytest.mark.parametrize('late', [0.0, 0.004])
-def test_friction_that_lags_is_no_delay(lagging: Recording, late: float) -> None:
-    """Friction comes late, efforts do not."""
-    shifted = CubicSpline(lagging.time, lagging.forces)(np.maximum(lagging.time - late, 0.0))
-    found = diagnose(known_machine('hexaglide_6pus'), replace(lagging, forces=shifted))
-    assert [one.code for one in found] == (['effort_delay'] if late else [])
-    # without a lag of the friction beside it, the delay would be 2.7 ms
-    assert all(one.evidence['delay_s'] == pytest.approx(late, abs=8e-4) for one in found)
-
-
-def test_an_encoder_that_flickers_at_rest_has_no_outliers() -> None:
-    positions = np.zeros((2000, 1))
-    positions[[300, 900, 901, 1500]] = 1e-5
-    assert not outliers(positions, 'position').any()
-    positions[1200] = 1e-3
-    assert outliers(positions, 'position').sum() == 1
-
-
-def test_a_plateau_at_the_limit_of_the_drive(clean: Recording, nominal: Machine) -> None:
-    """A drive that cannot do more does not follow: the machine asks for no more than it gives."""
-    place = int(np.argmax(clean.forces[:, 3]))
-    near = slice(place - 8, place + 8)
-    efforts = clean.forces.copy()
-    efforts[near, 3] = efforts[near, 3].mean() + 1e-3 * np.random.default_rng(0).normal(size=16)
-    level = float(efforts[near, 3].mean())
-    weak = with_effort_limit(nominal, level)
-    codes = [one.code for one in diagnose(weak, replace(clean, forces=efforts))]
-    assert 'effort_saturation' in codes
-
-
-def test_rows_hold_for_what_is_left(clean: Recording, nominal: Machine) -> None:
-    """Rows of forces at the poses are those of the same forces at all samples, whatever is left out."""
-    model = force_model(nominal, clean)
-    left_out = np.random.default_rng(2).uniform(size=clean.forces.shape) < 0.2
-    left_out[300:330] = True
-    rows = rows_of(model, left_out)
-    forces = inverse_dynamics(nominal, forces_motion(nominal, clean), friction=False)
-    at_poses, at_samples = rows.of_poses(forces[model.places]), rows.of_samples(forces)
-    assert np.abs(at_poses - at_samples).max() < 2e-4 * np.std(forces)
-    assert (rows.used.sum(axis=0) > 20).all()
-    spoiled = clean.forces + 1e9 * left_out
-    assert np.allclose(rows.of_samples(spoiled), rows.of_samples(clean.forces), rtol=0.0, atol=1e-6)
-
-
-def forces_motion(machine: Machine, clean: Recording) -> PlatformMotion:
-    rates, accelerations = derivatives(clean.time, low_pass(clean.drive_positions, clean.sample_rate, 8.0))
-    smooth = low_pass(clean.drive_positions, clean.sample_rate, 8.0)
-    return motion_from_drives(machine, clean.time, smooth, rates, accelerations)
-
-
-def with_effort_limit(machine: Machine, effort: float) -> Machine:
-    legs = [
-        replace(leg, joints=tuple(
-            replace(joint, limits=replace(joint.limits, effort=effort)) if joint.actuated else joint
-            for joint in leg.joints
-        )) for leg in machine.legs
-    ]  # fmt: skip
-    return replace(machine, legs=tuple(legs))

@@ -233,6 +233,15 @@ def test_friction_by_the_load_is_not_fitted_twice() -> None:
     assert [term.kind for term in model.terms] == ['friction', 'transverse_friction']
 
 
+@pytest.mark.usefixtures('fit_alone')
+def test_a_limit_of_time_ends_with_what_there_is(srs: Machine, signals: tuple) -> None:
+    forces = with_force(signals, lambda q, v, f: 80.0 * np.array([1.0, 0.0, -1.0, 0.0, 0.0, 0.5]))
+    config = IdentificationConfig.from_mapping({'columns.time_limit': 1e-6})
+    result = identify(srs, recording(srs, forces, 1), config=config)
+    assert result.status == INSUFFICIENT and not result.added
+    assert any('columns.time_limit = 1e-06 s were over' in text for text in result.warnings)
+
+
 def test_faults_of_the_recording_are_named_and_nothing_is_identified(srs: Machine, signals: tuple) -> None:
     """A gain that is 20 % off: no recording tells which drive is right, so nothing is called identified."""
     motion, positions, forces = signals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import yaml
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_estimation.bags import BagWriter
+from pkm_identification.nodes import identify as program
 from pkm_identification.nodes.identify import main
 from synthetic import NOMINAL, recording
 
@@ -106,3 +108,12 @@ def test_errors_are_one_line(
     assert text.startswith('error: ')
     assert re.search(words, text)
     assert not (tmp_path / 'out').exists()
+
+
+def test_a_long_stage_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr(program, 'BEAT', 0.02)
+    with program.printed_progress() as say:
+        say('least squares')
+        time.sleep(0.2)
+    text = capsys.readouterr().out
+    assert text.startswith('  least squares') and text.count('s: least squares ...') >= 3

@@ -13,7 +13,6 @@ from pkm_description.errors import Finding, PkmError, State
 from pkm_description.kinematics import drive_positions, forward_kinematics, motion_from_drives
 from pkm_description.machine import Machine
 from scipy.ndimage import maximum_filter
-from scipy.stats import t as student
 
 from pkm_identification.diagnosis.arrangement import (
     arrangement,
@@ -39,10 +38,6 @@ _LIMIT = 0.98
 _GAIN, _GAIN_SIGMAS, _GAIN_TOLD = 0.08, 5.0, 0.2
 #: the same in deviations by what the bodies leave open
 _GAIN_SLACKS = 3.0
-#: s, the same of a delay
-_DELAY, _DELAY_SIGMAS, _DELAY_TOLD = 0.001, 6.0, 0.004
-#: probability that what the drives disagree about makes such a delay; few drives tell their spread badly (Student)
-_DELAY_CHANCE = 0.03
 #: what tells more
 _LIVELIER = 'record a motion in which every drive has several frequencies and large accelerations (design_excitation)'
 #: condition number of the map from drives to platform that is named: absolute, and of that at home
@@ -62,8 +57,8 @@ _MIRRORED, _EXACTLY = 20, 1e-3
 def diagnose(machine: Machine, recording: Recording) -> list[Finding]:
     """Look for faults of drivers and drives in a recording.
 
-    Wrong masses (tens of percent), friction of another law, biases and noise are no faults: that is what an
-    identification finds out.
+    Wrong masses (tens of percent), friction of another law, a delay of the efforts, biases and noise are no faults:
+    that is what an identification finds out.
 
     Parameters
     ----------
@@ -158,7 +153,6 @@ def _of_efforts(
         smooth[:, wave.drive] -= wave.forces
     fit = joint_fit(model, rows, smooth)
     findings += gain_findings(machine, fit)
-    findings += delay_findings(fit)
     # the trough of a ripple at a peak is no saturation
     asked = fit.expected(model) + efforts - smooth
     findings += saturation_findings(model, fit, efforts, asked, flat & ~unknown, cut)
@@ -200,7 +194,7 @@ def _size(model: ForceModel, efforts: Array) -> float:
 
 
 def _too_little() -> Finding:
-    what = 'beside reversals and nearly singular poses too little of the motion is left to judge gains and delay'
+    what = 'beside reversals and nearly singular poses too little of the motion is left to judge gains'
     return Finding('motion', State.CANNOT_TELL, (), what, 'record a motion with longer ways, away from such poses')
 
 
@@ -270,28 +264,6 @@ def gain_findings(machine: Machine, fit: JointFit) -> Iterator[Finding]:
             'effort_gain', State.CANNOT_TELL, tuple(unsure),
             f'gains of {named(unsure)} cannot be told beside the others: friction and each drive alone are nearly all '
             f'of the force; an error below {100.0 * least:.0f} % would not be seen', _LIVELIER, {'least': least},
-        )  # fmt: skip
-
-
-def delay_findings(fit: JointFit) -> Iterator[Finding]:
-    """Efforts that are late, or early, against the positions."""
-    spreads = float(student.ppf(1.0 - 0.5 * _DELAY_CHANCE, max(len(fit.gain) - 1, 1)))
-    limit = max(_DELAY, _DELAY_SIGMAS * fit.delay_std, spreads * fit.delay_spread)
-    if abs(fit.delay) > limit:
-        std = float(np.hypot(fit.delay_std, fit.delay_spread))
-        late = 'late' if fit.delay > 0.0 else 'early'
-        yield Finding(
-            'effort_delay', State.WRONG, (),
-            f'efforts are {1e3 * abs(fit.delay):.2f} +- {1e3 * std:.2f} ms {late} against the positions',
-            'stamp positions and efforts at the instant of their measurement, or remove the filter of the effort in '
-            f'the drive; until then shift the efforts by {1e3 * -fit.delay:.2f} ms before identifying',
-            {'delay_s': fit.delay, 'delay_s_std': std},
-        )  # fmt: skip
-    elif limit > _DELAY_TOLD:
-        yield Finding(
-            'effort_delay', State.CANNOT_TELL, (),
-            f'a delay of the efforts of less than {1e3 * limit:.1f} ms cannot be told from friction',
-            _LIVELIER, {'least_s': limit},
         )  # fmt: skip
 
 

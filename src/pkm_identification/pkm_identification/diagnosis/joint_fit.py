@@ -59,7 +59,7 @@ class JointFit:
     gain, gain_std, gain_slack : (A,) of the efforts, relative to their median; standard deviations by the residuals,
         and by what the trust in the nominal bodies leaves open
     scale : (A,) efforts as multiples of the fitted forces
-    delay, delay_std, delay_spread : s, of efforts behind positions; the last by how the drives differ in it
+    delay : s, of efforts behind positions
     deviation : (A,) N or N m, robust standard deviation of the residuals
     rigid : (n, A) fitted forces of the bodies at the model's poses
     friction : (A, F) parameters of the friction columns
@@ -71,13 +71,10 @@ class JointFit:
     gain_slack: Array
     scale: Array
     delay: float
-    delay_std: float
-    delay_spread: float
     deviation: Array
     rigid: Array
     friction: Array
     lag: Array
-
 
     def expected(self, model: ForceModel) -> Array:
         """Efforts (N, A) that were to come at the recording's samples."""
@@ -146,17 +143,12 @@ def joint_fit(model: ForceModel, rows: Rows, efforts: Array, may_be_late: bool =
         np.sqrt(np.diag(frame @ own[: count - 1, : count - 1] @ frame.T)) for own in (covariance, inverse)
     )
     usual = float(np.median(gain))
-    # what is one clock's delay is the same in all drives; what the model lacks is not
-    share = accuracy / accuracy.sum()
-    apart = float(np.sum(share * (delays - share @ delays) ** 2)) / max(count - 1, 1)
     return JointFit(
         gain / usual,
         std / usual,
         slack / usual,
         gain,
         delay,
-        float(np.sqrt(max(share @ own[delayed, delayed] @ share for own in (covariance, inverse)))),
-        float(np.sqrt(apart)),
         deviation,
         moved,
         own_friction / gain[:, None],

@@ -17,7 +17,7 @@ from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator.least_squares import noise_floor
 from pkm_identification.fitting.candidates import Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import HARM, SUSPICIOUS, MissingForce, missing_forces
-from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
 from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
 from pkm_identification.fitting.presliding import with_presliding
 from pkm_identification.preparation import PreparedData
@@ -72,7 +72,7 @@ def extended_fit(
     if rippled and 'ripple' in config.columns.terms:
         data, fit = _fitted(data, fit, rippled[0], config)
         missing = missing_forces(data, fit, waves)
-    while config.columns.extend and len(added) < MOST:
+    while config.columns.extend and len(added) < MOST and not is_late():
         # forces that no model has are no reason to leave out those that one has
         possible = [force for force in missing if force.is_there and force.candidate.extend]
         force = _most_likely([force for force in possible if force.name not in refused])
@@ -121,7 +121,10 @@ def _with_fitting_rows(
     if reach == data.bands.reversal_reach:
         return data, fit, missing
     other = data.with_reach(reach)
-    refit = tested_pooling(other, fit_model(other, fit.model, config, fit), config)
+    try:
+        refit = tested_pooling(other, fit_model(other, fit.model, config, fit), config)
+    except NotConvergedError:
+        return data, fit, missing
     still_missing = missing_forces(other, refit, waves)
     decisive = [force for force in still_missing if force.is_decisive]
     # what is wrong at reversals alone is left out with these rows; what shows far from them, too, is not

@@ -7,7 +7,10 @@ with the forces that the last one predicts, until nothing changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +38,8 @@ from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.preparation import PreparedData
 
+#: s of the monotonic clock, from which no model is fitted any more that begins at another fit
+_DEADLINE = ContextVar('deadline', default=np.inf)
 #: how many times smaller than a value of friction its standard deviation must be to be half believed
 DOUBT = 3.0
 #: most repetitions; a change of the predicted forces, relative to the residuals, below which nothing changes
@@ -45,6 +50,21 @@ SEARCHES = 8
 OTHER_WEIGHT = 1.3
 #: standard deviation of a nonlinear parameter, relative to its value, above which the data do not determine it
 UNDETERMINED = 1.0
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Refuse to begin or to go on with fits that begin at another fit, after these seconds; 0: never."""
+    before = _DEADLINE.set(time.monotonic() + seconds if seconds else np.inf)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(before)
+
+
+def is_late() -> bool:
+    """Whether the limit of time is over."""
+    return time.monotonic() > _DEADLINE.get()
 
 
 @dataclass(frozen=True)
@@ -120,7 +140,7 @@ def fit_model(
     NotExcitedError
         The recording determines nothing.
     NotConvergedError
-        The repetitions do not settle.
+        The repetitions do not settle, or the :func:`time_limit` is over.
     """
     return _Fitting(data, model, config, begin).run()
 
@@ -131,7 +151,7 @@ class _Fitting:
     def __init__(
         self, data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit | None
     ) -> None:
-        self._data, self._model, self._config = data, model, config
+        self._data, self._model, self._config, self._may_be_late = data, model, config, begin is None
         self._structure = model.base_parameters(config.columns.rank_tolerance)
         self._nominal = model.all_parameters(model.machine)
         self._begin_at(np.concatenate([np.zeros(0), *(term.shape for term in model.terms)]))
@@ -153,6 +173,7 @@ class _Fitting:
         # friction by forces, and contacts that turn sooner where friction is small, go with the solution
         follows, before = any(term.from_model or isinstance(term, Presliding) for term in model.terms), None
         for repetition in range(1, REPETITIONS + 1):
+            self._require_time()
             if repetition == SEARCHES:  # noise of friction and loads that follow each other has no end
                 self._friction_of = self._friction_of or self._believed
             samples = self._with_believed_forces(shape, parameters)
@@ -231,6 +252,7 @@ class _Fitting:
         """Weighted residuals (nA,) of the linear solution, what is left of the slopes (nA, Q), and the shape (Q,)."""
         if self._known is not None and np.array_equal(self._known[2], shape):
             return self._known
+        self._require_time()
         model = self._shaped(shape)
         rows, forces = self._rows(model, samples)
         values, residual = self._solved(rows, forces)
@@ -239,6 +261,10 @@ class _Fitting:
         flat = self._weighed(slopes).reshape(len(basis), -1)
         self._known = residual.ravel(), flat - basis @ (basis.T @ flat), shape.copy()
         return self._known
+
+    def _require_time(self) -> None:
+        if is_late() and not self._may_be_late:
+            raise NotConvergedError(f'{self._data.recording.source}: the limit of time is over (columns.time_limit)')
 
     def _shaped(self, shape: Array) -> ObservationModel:
         terms, first = [], 0

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pkm_description.errors import PkmError
@@ -26,6 +29,9 @@ EXIT_CODES = {
     3: 'model insufficient: the model lacks a force, nothing is identified',
     4: 'the force error of the delivered machine breaks a declared limit, or is 1.2 times that of the fit',
 }
+
+#: s
+BEAT = 4.0
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -58,13 +64,37 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     machine, config, recording, validation = read_inputs(options)
-    result = identify(machine, recording, validation, config, progress=lambda line: print(f'  {line}', flush=True))
-    files = write_result(result, options.output)
+    with printed_progress() as say:
+        result = identify(machine, recording, validation, config, say)
+        say('writing report and overlay')
+        files = write_result(result, options.output)
     print_result(result)
     if options.truth:
         print_truth(result, options.truth)
     print(f'wrote {files}')
     return exit_code(result)
+
+
+@contextmanager
+def printed_progress() -> Iterator[Callable[[str], None]]:
+    """What prints a line for each stage; while it goes on, its time is printed every :data:`BEAT` seconds."""
+    stage, over, begin = [''], threading.Event(), time.monotonic()
+
+    def say(line: str) -> None:
+        stage[0] = line
+        print(f'  {line}', flush=True)
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            print(f'  {time.monotonic() - begin:.0f} s: {stage[0]} ...', flush=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield say
+    finally:
+        over.set()
+        thread.join()
 
 
 def exit_code(result: IdentificationResult) -> int:

@@ -82,8 +82,8 @@ class Verdict:
 
 
 def judge(
-    held_out: ForceComparison | None, training: ForceComparison, problem: str, limits: JudgementSettings,
-    labels: tuple[str, ...],
+    held_out: ForceComparison | None, training: ForceComparison, delivered: DeliveredMachine | None,
+    limits: JudgementSettings, labels: tuple[str, ...],
 ) -> Verdict:  # fmt: skip
     """Judge the forces of the machine as delivered, below the force cut-off frequency.
 
@@ -92,15 +92,15 @@ def judge(
     Parameters
     ----------
     held_out, training : comparisons on both recordings
-    problem : why the overlay does not load; empty if it does
+    delivered : machine that file and overlay give
     limits : settings ``max_relative_absolute``, ``max_normalised_rms``, ``max_rms``; 0: none
     labels : (L,) of the drives
     """
     comparison = held_out or training
-    if comparison.delivered is None:
+    if delivered is None or comparison.delivered is None:
         return Verdict(FAILED, (), 'no machine is delivered: the identified bodies cannot exist')
-    if problem:
-        return Verdict(FAILED, (), f'no overlay is delivered: {problem}')
+    if delivered.problem:
+        return Verdict(FAILED, (), f'no overlay is delivered: {delivered.problem}')
     bounds = limits if held_out else JudgementSettings()
     fitted = comparison.fitted.filtered_error
     figures = tuple(_figures(comparison.delivered.filtered_error, fitted, bounds, labels))
@@ -110,8 +110,15 @@ def judge(
         return Verdict(NOT_JUDGED, figures, open_end if held_out else 'there is no held-out recording')
     text = '; '.join(map(str, broken or figures))
     rest = comparison.with_the_rest
-    if broken and rest is not None and all(one.kept for one in _figures(rest.filtered_error, fitted, bounds, labels)):
-        text += '; with the forces that an overlay does not carry (parameters.yaml has them) the limits are kept'
+    kept = rest is not None and all(one.kept for one in _figures(rest.filtered_error, fitted, bounds, labels))
+    if broken and delivered.lost:
+        text += f'. The overlay does not carry {"; ".join(delivered.lost)} (parameters.yaml does)'
+        text += ': with it the limits are kept' if kept else ''
+    if figures[-1] in broken and not kept:
+        text += (
+            '. What the nominal bodies change in the base parameters becomes less with keep_base_values: true, or '
+            'larger platform_uncertainty and leg_uncertainty'
+        )
     return Verdict(FAILED if broken else PASSED, figures, text)
 
 
@@ -129,28 +136,6 @@ def _figures(
         found.append(JudgedError(f'rms of {labels[worst]}', float(error.rms[worst]), limits.max_rms, 'N or N m'))
     limit = WORSE * fitted.relative + NEGLIGIBLE
     return [*found, JudgedError('error of the delivered machine beside the fit', error.relative, limit)]
-
-
-def difference_of_overlay(comparison: ForceComparison, lost: tuple[str, ...]) -> str:
-    """Say where the overlay predicts worse than the base parameters; empty where it does not."""
-    if comparison.delivered is None:
-        return ''
-    fitted, given = comparison.fitted.filtered_error.relative, comparison.delivered.filtered_error.relative
-    if given <= WORSE * fitted + NEGLIGIBLE:
-        return ''
-    text = (
-        f'{comparison.source}: the overlay predicts forces with an error of {100 * given:.3g} % rms, the base '
-        f'parameters with {100 * fitted:.3g} %'
-    )
-    rest: Prediction | None = comparison.with_the_rest
-    if rest is not None and lost:
-        text += f'. The overlay does not carry {"; ".join(lost)}: with it {100 * rest.filtered_error.relative:.3g} %'
-        if rest.filtered_error.relative <= WORSE * fitted + NEGLIGIBLE:
-            return text
-    return text + (
-        '. The rest is what the nominal bodies change in the base parameters: keep_base_values: true, or larger '
-        'platform_uncertainty and leg_uncertainty, bring both together as far as such a machine can exist'
-    )
 
 
 def require_other_data(recording: Recording, validation: Recording) -> None:
