@@ -11,6 +11,7 @@ from pathlib import Path
 from pkm_description.errors import PkmError
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_estimation.bags import BagError
+from pkm_estimation.bags.messages import full_topic
 
 from pkm_bringup.robot_check import check_robot
 from pkm_bringup.robot_check.recorded import observe_bag
@@ -33,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> int:
             return listen(options, arguments[len(own) :])
         machine = machine_of_options(options)
         joint_topic, imu_topic = (
-            _full(options.namespace, topic) for topic in (machine.driver.joint_topic, machine.driver.imu_topic)
+            full_topic(topic, options.namespace) for topic in (machine.driver.joint_topic, machine.driver.imu_topic)
         )
         seen = observe_bag(
             options.bag,
@@ -48,13 +49,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except (PkmError, BagError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
         return NOT_LISTENED
-
-
-def _full(namespace: str, topic: str) -> str:
-    """Full name of a topic in a namespace."""
-    if topic.startswith('/'):
-        return topic
-    return '/'.join(['', *filter(None, [namespace.strip('/')]), topic])
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Element, SubElement
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 from pkm_description.writing import make_folder, write_text
+from pkm_estimation.bags.messages import full_topic
 
 #: colours that colour-blind readers can tell apart (Okabe and Ito)
 _COLORS = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00')
@@ -67,12 +68,6 @@ def panels(drive_count: int) -> list[Panel]:
     ]  # fmt: skip
 
 
-def absolute(topic: str, namespace: str) -> str:
-    """Name of a topic of a robot in a namespace."""
-    parts = [part for part in (namespace.strip('/'), topic) if part]
-    return topic if topic.startswith('/') else '/' + '/'.join(parts)
-
-
 def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '') -> str:
     """Layout for Foxglove and Lichtblick: machine, plots, diagnostics."""
     config: dict[str, Any] = {
@@ -87,12 +82,12 @@ def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '
                     'instanceId': 'machine',
                     'visible': True,
                     'sourceType': 'topic',
-                    'topic': absolute('robot_description', namespace),
+                    'topic': full_topic('robot_description', namespace),
                     'framePrefix': frame_prefix,
                 },
             },
             'topics': {
-                absolute(topic, namespace): {'visible': True, 'type': 'axis', 'axisScale': scale}
+                full_topic(topic, namespace): {'visible': True, 'type': 'axis', 'axisScale': scale}
                 for topic, scale in ((ESTIMATE, 0.8), (TRUTH, 0.5))
             },
         },
@@ -129,7 +124,7 @@ def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '
 
 def _foxglove_path(curve: PlotCurve, namespace: str) -> str:
     entry = '' if curve.joint is None else f'[{curve.joint}]'
-    return f'{absolute(curve.topic, namespace)}.{".".join(curve.path)}{entry}'
+    return f'{full_topic(curve.topic, namespace)}.{".".join(curve.path)}{entry}'
 
 
 def _stacked(names: Sequence[str]) -> Any:
@@ -164,7 +159,7 @@ def plotjuggler_layout(joint_names: Sequence[str], namespace: str = '') -> str:
 def _plotjuggler_name(curve: PlotCurve, joint_names: Sequence[str], namespace: str) -> str:
     """Name of a series as PlotJuggler's parsers write it: joint states by the joint, other messages by their fields."""
     parts = list(curve.path) if curve.joint is None else [joint_names[curve.joint], *curve.path]
-    return '/'.join([absolute(curve.topic, namespace), *parts])
+    return '/'.join([full_topic(curve.topic, namespace), *parts])
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -141,14 +141,11 @@ class MachineShapes:
 
 def _base_ring(points: Array, radius: float, color: Array) -> tuple[LinkShape, ...]:
     """Bars from base joint to base joint: without them the legs of a hanging machine end in the air."""
-    shapes = []
-    for bar in ring(points, radius, 'base'):
-        along = bar.end - bar.start
-        length = float(np.linalg.norm(along))
-        rotation = Rotation.align_vectors([along / length], [[0.0, 0.0, 1.0]])[0].as_matrix()
-        middle = 0.5 * (bar.start + bar.end)
-        shapes.append(LinkShape('base_link', None, 'cylinder', (radius, length), middle, rotation, color))
-    return tuple(shapes)
+    bars = [(bar.length, bar.place) for bar in ring(points, radius, 'base')]
+    return tuple(
+        LinkShape('base_link', None, 'cylinder', (radius, length), place.position, place.rotation, color)
+        for length, place in bars
+    )
 
 
 def _thick(shape: LinkShape, least: float) -> LinkShape:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.machine import Joint, Leg, Machine
 from pkm_description.machine.machine import closure_points
+from pkm_description.machine.parts import Placement
 
 #: red, green, blue, opacity
 COLORS = {
@@ -27,6 +29,18 @@ class Bar:
     end: Array
     radius: float
     color: str
+
+    @property
+    def length(self) -> float:
+        """Length in m."""
+        return float(np.linalg.norm(self.end - self.start))
+
+    @property
+    def place(self) -> Placement:
+        """Its middle, z along it."""
+        along = (self.end - self.start) / self.length
+        turn = Rotation.align_vectors(along[None], [[0.0, 0.0, 1.0]])[0].as_matrix()
+        return Placement(0.5 * (self.start + self.end), turn)
 
 
 def base_joint_points(machine: Machine) -> Array:
@@ -61,7 +75,7 @@ def ring(points: Array, radius: float, color: str) -> list[Bar]:
     order = np.argsort(np.arctan2(centred[:, 1], centred[:, 0]))
     ends = np.roll(points[order], -1, axis=0)
     bars = [Bar(start, end, radius, color) for start, end in zip(points[order], ends, strict=True)]
-    return [bar for bar in bars if np.linalg.norm(bar.end - bar.start) > 0.1 * radius]
+    return [bar for bar in bars if bar.length > 0.1 * radius]
 
 
 def rail(leg: Leg, radius: float) -> list[Bar]:
@@ -80,7 +94,7 @@ def leg_bars(leg: Leg, radius: float) -> dict[str, list[Bar]]:
     """Link name -> its bars: from its joint to the next ones and to its closures; links without length have none."""
     bars = {}
     for place, joint in enumerate(leg.joints):
-        own = [bar for bar in _body_bars(leg, place, radius) if np.linalg.norm(bar.end - bar.start) > 0.1 * radius]
+        own = [bar for bar in _body_bars(leg, place, radius) if bar.length > 0.1 * radius]
         if own:
             bars[joint.body.name] = own
     return bars

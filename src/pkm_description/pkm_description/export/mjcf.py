@@ -13,7 +13,6 @@ Integrator and constraint settings come from measurements, see :func:`mjcf_text`
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
@@ -31,7 +30,7 @@ from pkm_description.export.drawing import (
 )
 from pkm_description.export.rest import RestConfiguration, home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
-from pkm_description.export.texts import LEAST_INERTIA, LEAST_MASS, add_provenance, numbers
+from pkm_description.export.texts import LEAST_INERTIA, LEAST_MASS, add_provenance, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.machine import Joint, Leg, Machine, RigidBody
@@ -108,8 +107,7 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     _add_sensors(root, machine)
     _add_home(root, machine, ends)
     add_provenance(root, machine, 'mjcf')
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding='unicode') + '\n'
+    return xml_text(root, declaration=False)
 
 
 def _add_platform(base: Element, machine: Machine, radius: float) -> Element:

@@ -17,7 +17,6 @@ Gazebo's physics gives a link one parent joint. Two ways to close the loops all 
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
@@ -50,7 +49,7 @@ from pkm_description.export.sdf_parts import (
     with_unique_links,
 )
 from pkm_description.export.sdf_systems import SdfOptions, add_model_systems, add_weld, add_world_systems
-from pkm_description.export.texts import add_provenance, numbers
+from pkm_description.export.texts import add_provenance, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Closure, Leg, Machine, RigidBody
@@ -82,8 +81,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
         root.append(Comment(' the world needs the systems physics and imu, and the pgs solver: see option world '))
     _add_model(parent, machine, options)
     add_provenance(root, given, 'sdf')
-    ElementTree.indent(root)
-    return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding='unicode') + '\n'
+    return xml_text(root)
 
 
 def _add_physics(world: Element, machine: Machine, options: SdfOptions) -> None:

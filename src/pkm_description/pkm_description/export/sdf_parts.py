@@ -7,7 +7,6 @@ from dataclasses import replace
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
@@ -123,13 +122,10 @@ def add_visuals(link: Element, bars: list[Bar]) -> None:
     """Bars as cylinders; nothing collides."""
     for number, bar in enumerate(bars, start=1):
         visual = SubElement(link, 'visual', name=f'bar{number}')
-        along = bar.end - bar.start
-        length = float(np.linalg.norm(along))
-        turn = Rotation.align_vectors(along[None] / length, [[0.0, 0.0, 1.0]])[0].as_matrix()
-        add_pose(visual, 0.5 * (bar.start + bar.end), turn)
+        add_pose(visual, bar.place.position, bar.place.rotation)
         cylinder = SubElement(SubElement(visual, 'geometry'), 'cylinder')
         SubElement(cylinder, 'radius').text = numbers([bar.radius])
-        SubElement(cylinder, 'length').text = numbers([length])
+        SubElement(cylinder, 'length').text = numbers([bar.length])
         material = SubElement(visual, 'material')
         for key in ('ambient', 'diffuse'):
             SubElement(material, key).text = COLORS[bar.color]

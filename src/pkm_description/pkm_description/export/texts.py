@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from xml.etree.ElementTree import Comment, Element
+from xml.etree.ElementTree import Comment, Element, indent, tostring
 
 import numpy as np
 
@@ -23,6 +23,12 @@ def numbers(*values: Iterable[float]) -> str:
     """Arrays as one line of text that reads back to the same doubles."""
     flat = np.concatenate([np.asarray(value, dtype=float).ravel() for value in values])
     return ' '.join(repr(float(value)) for value in flat)
+
+
+def xml_text(root: Element, declaration: bool = True) -> str:
+    """Indented text of a whole XML file."""
+    indent(root)
+    return '<?xml version="1.0"?>\n' * declaration + tostring(root, encoding='unicode') + '\n'
 
 
 def not_expressed(machine: Machine, format_name: str) -> list[str]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import atan2, hypot, isfinite
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import base_joint_points, next_joints, platform_joint_points
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
-from pkm_description.export.texts import add_provenance, numbers
+from pkm_description.export.texts import add_provenance, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody
@@ -40,7 +39,7 @@ MATERIALS = {
 }
 #: of links that never move: the numbers have no effect, but sdformat (Gazebo) silently drops links without mass and all
 #: that hangs on them
-_RESTING = RigidBody('resting', 1.0, np.zeros(3), np.eye(3))
+RESTING = RigidBody('resting', 1.0, np.zeros(3), np.eye(3))
 
 
 def urdf_text(machine: Machine, control: ControlOptions | None = None) -> str:
@@ -56,12 +55,12 @@ def urdf_text(machine: Machine, control: ControlOptions | None = None) -> str:
     """
     require_machine(machine)
     robot = Element('robot', name='pkm')
-    robot.append(ElementTree.Comment(f' {machine.name}: written by export_machine from the machine file '))
+    robot.append(Comment(f' {machine.name}: written by export_machine from the machine file '))
     reach = drawing_reach(machine)
     for name, color in MATERIALS.items():
         SubElement(SubElement(robot, 'material', name=name), 'color', rgba=color)
     base = SubElement(robot, 'link', name='base_link')
-    add_inertial(base, _RESTING)
+    add_inertial(base, RESTING)
     add_balls(base, base_joint_points(machine), 0.05 * reach)
     ends = closure_ends(machine)
     for leg in machine.legs:
@@ -72,15 +71,14 @@ def urdf_text(machine: Machine, control: ControlOptions | None = None) -> str:
     if control is not None:
         add_ros2_control(robot, machine, control)
     add_provenance(robot, machine, 'urdf')
-    ElementTree.indent(robot)
-    return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding='unicode') + '\n'
+    return xml_text(robot)
 
 
 def _add_leg(robot: Element, leg: Leg, reach: float) -> None:
     """Links and joints of a leg, the first one on a link of its own, which has the joint's frame."""
     first, mount = leg.joints[0], f'{leg.name}_base'
     base = SubElement(robot, 'link', name=mount)
-    add_inertial(base, _RESTING)
+    add_inertial(base, RESTING)
     add_rail(base, first, reach)
     add_joint(robot, f'{leg.name}_mount', 'fixed', 'base_link', mount, first.place)
     for place, (joint, parent) in enumerate(zip(leg.joints, leg.parents, strict=True)):

@@ -13,26 +13,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.export.texts import numbers
-from pkm_description.export.urdf import add_chain_joint, add_inertial, add_joint, add_origin
+from pkm_description.export.texts import numbers, xml_text
+from pkm_description.export.urdf import RESTING, add_chain_joint, add_inertial, add_joint, add_origin
 from pkm_description.importing.formats.urdf import joint_of, tree_places
 from pkm_description.importing.formats.xml_values import parsed
 from pkm_description.importing.graph import Link
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine import Machine
 from pkm_description.machine.parts import HERE, Placement
 from pkm_description.writing import make_folder, write_text
-
-#: of the link that stands still
-_RESTING = RigidBody('resting', 1.0, np.zeros(3), np.eye(3))
 
 _CONSTRAINT_TYPES = {'ball': 'spherical', 'pin': 'revolute', 'universal': 'universal', 'fixed': 'link'}
 
@@ -66,7 +62,7 @@ def urdf_with_loops(machine: Machine) -> tuple[str, str]:
         'closed_loop': pairs, 'type': kinds, 'name_mot': [joint.name for joint in machine.actuated_joints],
     }  # fmt: skip
     head = f'# Cut loops of {machine.name}, written by export_machine: frames that coincide, and driven joints\n'
-    return _text(robot), head + yaml.safe_dump(content, sort_keys=False, width=110)
+    return xml_text(robot), head + yaml.safe_dump(content, sort_keys=False, width=110)
 
 
 def urdf_with_constraints(machine: Machine) -> str:
@@ -83,7 +79,7 @@ def urdf_with_constraints(machine: Machine) -> str:
             element[-1].tag = f'{side}_origin'
             if axes is not None:
                 SubElement(element, f'{side}_axis', xyz=axes[place])
-    return _text(robot)
+    return xml_text(robot)
 
 
 def write_urdf_with_loops(machine: Machine, directory: Path) -> tuple[Path, Path]:
@@ -100,9 +96,9 @@ def _tree(machine: Machine) -> Element:
     require_machine(machine)
     require_platform(machine, 'urdf_text')
     robot = Element('robot', name=machine.name)
-    robot.append(ElementTree.Comment(f' {machine.name}: written by export_machine from the machine file '))
+    robot.append(Comment(f' {machine.name}: written by export_machine from the machine file '))
     base = SubElement(robot, 'link', name='base_link')
-    add_inertial(base, _RESTING)
+    add_inertial(base, RESTING)
     for leg in machine.legs:
         links = ['base_link', *(joint.body.name for joint in leg.joints)]
         for joint, parent in zip(leg.joints, leg.parents, strict=True):
@@ -128,11 +124,6 @@ def _add_start(robot: Element, machine: Machine) -> None:
             SubElement(element, 'command_interface', name='effort')
         state = SubElement(element, 'state_interface', name='position')
         SubElement(state, 'param', name='initial_value').text = numbers([position])
-
-
-def _text(robot: Element) -> str:
-    ElementTree.indent(robot)
-    return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding='unicode') + '\n'
 
 
 class JointTransforms:
