@@ -84,7 +84,7 @@ def extended_fit(
             refused.add(force.name)
             continue
         # it fits the rows that are used and spoils those near reversals, or nothing can be said of it
-        worse = _whole_error(larger, other) > WORSE * _whole_error(data, fit)
+        worse = _whole_error(larger, other) > WORSE * np.sqrt(_growth(larger, fit, other)) * _whole_error(data, fit)
         if worse or _is_undetermined(fit, other) or _is_unseen(larger, other):
             refused.add(force.name)
             continue
@@ -172,6 +172,13 @@ def _is_unseen(data: PreparedData, fit: ModelFit) -> bool:
 def _whole_error(data: PreparedData, fit: ModelFit) -> float:
     """Root mean square of the predictions' error over all rows, those near reversals too."""
     return float(np.sqrt(np.mean(data.row_filter(data.efforts() - fit.efforts) ** 2)))
+
+
+def _growth(data: PreparedData, fit: ModelFit, other: ModelFit) -> float:
+    """Power by which chance makes predictions worse with more parameters (final prediction error, Akaike 1970)."""
+    rows = int(np.count_nonzero(data.row_weights))
+    few, many = (min(one.fitted_columns.shape[-1], rows - 1) for one in (fit, other))
+    return (rows + many) * (rows - few) / ((rows - many) * (rows + few))
 
 
 def _fitted(
