@@ -13,11 +13,13 @@ from pkm_identification.columns.joint_terms import Ripple
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
+from pkm_identification.fitting.candidates import VISCOUS_TITLE
 from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
 from pkm_identification.report.files import write_overlay
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
+from pkm_identification.validation.held_out import FAILED
 from synthetic import clean_signals, recording
 
 RATE = 100.0
@@ -231,6 +233,18 @@ def test_friction_by_the_load_is_not_fitted_twice() -> None:
     other = {'columns.terms': ['transverse_friction'], 'columns.friction_law': 'viscous_coulomb'}
     model = observation_model(machine, IdentificationConfig.from_mapping(other), positions, 100.0)
     assert [term.kind for term in model.terms] == ['friction', 'transverse_friction']
+
+
+@pytest.mark.usefixtures('fit_alone')
+def test_friction_by_direction_is_added_found_and_delivered(srs: Machine, signals: tuple) -> None:
+    """Viscous and Coulomb friction of a hydraulic cylinder with one rod: the file carries the law."""
+    forces = with_force(signals, lambda q, v, f: 60.0 * np.abs(v) + 20.0)
+    result = identify(srs, recording(srs, forces, 1))
+    assert result.added == (VISCOUS_TITLE,) and not result.delivered.lost
+    assert worst(result, srs) < 4.0 and result.verdict.status != FAILED
+    laws = [joint.friction.law for joint in result.delivered.machine.actuated_joints]
+    found = np.array([0.5 * (law.viscous_positive - law.viscous_negative) for law in laws])
+    assert np.abs(found - 60.0).max() < 20.0
 
 
 @pytest.mark.usefixtures('fit_alone')

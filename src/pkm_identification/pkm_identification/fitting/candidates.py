@@ -38,7 +38,8 @@ STRIBECK = (0.03, 0.1)
 EXPONENTS = (1.0, 2.0)
 #: titles of forces that are offered elsewhere, too
 STRIBECK_TITLE, GAIN_TITLE = 'Stribeck friction', 'a wrong gain of the effort, or legs that differ'
-#: a law, and its title
+#: titles of laws by direction
+VISCOUS_TITLE = 'viscous friction that differs with the direction'
 DIRECTED, DIRECTED_TITLE = 'asymmetric_stribeck', 'Stribeck friction that differs with the direction'
 
 Extension = Callable[[ObservationModel], ObservationModel | None]
@@ -88,6 +89,8 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         first, *others = _starts('stribeck', fastest)
         stribeck = replace(stribeck, extend=first, others=tuple(others))
     yield stribeck
+    if _have_all_drives(model, ViscousCoulomb):
+        yield _per_drive(VISCOUS_TITLE, samples, [_speeds], _with_law('asymmetric', fastest))
     if _have_all_drives(model, Stribeck):
         fades = [partial(_fading_alike, part * fastest) for part in STRIBECK]
         kept = _with_law(DIRECTED, fastest)
@@ -162,6 +165,10 @@ def _signs(samples: JointSamples) -> Array:
 
 def _velocities(samples: JointSamples) -> Array:
     return samples.velocities
+
+
+def _speeds(samples: JointSamples) -> Array:
+    return np.abs(samples.velocities)
 
 
 def _efforts(samples: JointSamples) -> Array:

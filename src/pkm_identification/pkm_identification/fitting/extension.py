@@ -208,8 +208,9 @@ def _fitted_from(
 ) -> tuple[PreparedData, ModelFit]:
     model = extend(fit.model)
     assert model is not None
-    # a drive that is not as its file says may have an offset, too, which other forces can hide
-    if OFFSET.kind not in model.kinds:
+    # a drive that is not as its file says may have an offset, too, which other forces can hide; Coulomb friction by
+    # direction has it
+    if OFFSET.kind not in model.kinds and not any(name.endswith('.coulomb_negative') for name in model.names):
         model = model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
     if config.columns.pooled_laws:
         model = with_pooled_laws(model)
