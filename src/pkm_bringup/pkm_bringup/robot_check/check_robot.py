@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from pkm_description.errors import Finding, JointStateError, PkmError
@@ -84,15 +85,13 @@ def _in_convention(machine: Machine, log: JointLog | None) -> JointLog | None:
     except JointStateError:
         return log  # the check of the names says why
     efforts = log.efforts if not np.isfinite(log.efforts).any() else order.by_joint(log.efforts, 'effort')
-    return JointLog(
-        log.stamps,
-        log.received,
-        machine.actuated_joint_names,
-        order.by_joint(log.positions),
-        order.by_joint(log.velocities, 'velocity', log.positions),
-        efforts if efforts.shape[1] == machine.actuated_count else np.full((len(log), machine.actuated_count), np.nan),
-        log.absent,
-        log.other_layouts,
+    shape = len(log), machine.actuated_count
+    return replace(
+        log,
+        names=machine.actuated_joint_names,
+        positions=order.by_joint(log.positions),
+        velocities=order.by_joint(log.velocities, 'velocity', log.positions),
+        efforts=efforts if efforts.shape == shape else np.full(shape, np.nan),
     )
 
 
@@ -101,11 +100,5 @@ def _imu_in_convention(machine: Machine, log: ImuLog | None) -> ImuLog | None:
     if log is None or machine.driver.imu.is_standard:
         return log
     own = machine.driver.imu
-    return ImuLog(
-        log.stamps,
-        log.received,
-        own.specific_force(log.specific_force),
-        own.angular_rate(log.angular_rate),
-        log.frames,
-        log.covariances,
-    )
+    force, rate = own.specific_force(log.specific_force), own.angular_rate(log.angular_rate)
+    return replace(log, specific_force=force, angular_rate=rate)

@@ -144,9 +144,8 @@ def effort_checks(wiring: Wiring) -> Iterator[Finding]:
     if lacking is not None:
         yield lacking
         return
-    model = None
-    if wiring.motion is not None and wiring.best is not None and wiring.poses_trusted:
-        model = _Efforts(wiring, wiring.motion, efforts)
+    known = wiring.motion is not None and wiring.best is not None and wiring.poses_trusted
+    model = _Efforts(wiring, wiring.motion, efforts) if wiring.motion is not None and known else None
     fit = None if model is None else model.fit()
     if model is None or fit is None:
         yield cannot_tell(
@@ -296,7 +295,7 @@ class _Efforts:
 
         alike = np.array([likeness(int(shift)) for shift in shifts])
         best = int(np.argmax(alike))
-        delay = INTERVAL * float(shifts[best])
+        delay = INTERVAL * float(best - steps)
         if abs(delay) >= 2.0 * INTERVAL - 1e-9 and alike[best] > 0.8 and alike[best] - alike[steps] > 0.02:
             yield suspicious(
                 'effort_delay',

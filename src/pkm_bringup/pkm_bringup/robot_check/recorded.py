@@ -17,9 +17,8 @@ from pkm_estimation.bags.messages import open_bag
 
 JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
 
-#: what the profiles of a bag call reliability and durability
+#: what the profiles of a bag call reliability
 _RELIABILITY = {1: 'reliable', 2: 'best_effort'}
-_DURABILITY = {1: 'transient_local', 2: 'volatile'}
 _QUANTITIES = ('position', 'velocity', 'effort')
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -91,13 +90,12 @@ class Endpoint:
     ----------
     node : full name; empty in bags
     topic_type : e.g. ``sensor_msgs/msg/Imu``
-    reliability, durability : e.g. ``best_effort``, ``volatile``
+    reliability : ``reliable`` or ``best_effort``
     """
 
     node: str
     topic_type: str
     reliability: str = 'reliable'
-    durability: str = 'volatile'
 
 
 @dataclass(frozen=True)
@@ -299,13 +297,5 @@ def _instead(topic: str, kind: str, types: dict[str, str]) -> str:
 
 def _endpoints(kind: str, profiles: list) -> tuple[Endpoint, ...]:
     """Publishers that the recorder noted; at least one that offered what nobody noted."""
-    found = tuple(
-        Endpoint(
-            '',
-            kind,
-            _RELIABILITY.get(item.reliability.value, 'reliable'),
-            _DURABILITY.get(item.durability.value, 'volatile'),
-        )
-        for item in profiles
-    )
+    found = tuple(Endpoint('', kind, _RELIABILITY.get(item.reliability.value, 'reliable')) for item in profiles)
     return found or (Endpoint('', kind),)

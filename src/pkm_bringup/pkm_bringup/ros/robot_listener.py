@@ -19,7 +19,7 @@ from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
 from pkm_description.settings import Settings, setting
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
-from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos import QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
@@ -119,11 +119,6 @@ class RobotListener(Node):
                     f'{item.node_namespace.rstrip("/")}/{item.node_name}',
                     item.topic_type,
                     'best_effort' if item.qos_profile.reliability == QoSReliabilityPolicy.BEST_EFFORT else 'reliable',
-                    (
-                        'transient_local'
-                        if item.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL
-                        else 'volatile'
-                    ),
                 )
                 for item in self.get_publishers_info_by_topic(topic)
             )
