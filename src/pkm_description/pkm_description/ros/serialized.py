@@ -7,25 +7,29 @@ four bytes that name the representation, the stamp, texts with their lengths, th
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
 
 from pkm_description.arrays import Array
 
 #: no limit in a joint state says how often its frame may change
 _REMEMBERED = 16
-_STAMP_SIZE, _NUMBER_SIZE = 8, 8
 #: numbers of a transform: translation, quaternion
 _NUMBERS = 7
 #: bytes that name the representation; what else is counted from their end
 _START = 4
-_STAMP = struct.Struct('=iI')
+_STAMP, _NUMBER = struct.Struct('=iI'), struct.Struct('=d')
 _AFTER_STAMP = _START + _STAMP.size
 _COUNT = struct.Struct('=I')
 #: of an Imu, after orientation and its covariance: angular velocity, linear acceleration, each before its covariance
@@ -34,7 +38,9 @@ _ODOMETRY_NUMBERS = 7 + 36 + 6 + 36
 #: the representation of this computer's messages, and its name alone
 OWN_REPRESENTATION = bytes(serialize_message(Imu())[:_START])
 _NAME = OWN_REPRESENTATION[:2]
-_NOTHING = np.empty(0)
+_NOTHING, _NOWHERE = np.empty(0), np.empty(0, dtype=int)
+#: stamp [ns] and number by which the places of stamps and numbers are found in a serialised message
+_MARKED, _MARK = 1_234_567_890_987_654_321, 1.2345678901234567e-300
 #: stamps from here on [ns] have no place in a message
 _END_OF_TIME = 2**31 * 10**9
 #: what reading raises at bytes that are no message of the kind
@@ -118,13 +124,43 @@ def read_joint_state(data: bytes) -> JointReading:
     return JointReading(read_stamp(data), tuple(names), positions, velocities, efforts, frame)
 
 
+class _Template:
+    """A message that rclpy serialises once, and whose stamps and numbers are then exchanged.
+
+    Parameters
+    ----------
+    message : with :data:`_MARKED` as all stamps
+    runs : number that stands first in a row of doubles of the message, and how many there are, row by row
+    """
+
+    def __init__(self, message: Any, runs: Sequence[tuple[float, int]]) -> None:
+        data = bytes(serialize_message(message))
+        self._bytes = np.frombuffer(data, np.uint8).copy()
+        stamps = [found.start() for found in re.finditer(re.escape(coded_stamp(_MARKED)), data)]
+        firsts = [(data.index(_NUMBER.pack(mark)), count * _NUMBER.size) for mark, count in runs]
+        self._stamps = np.add.outer(np.array(stamps, dtype=int), np.arange(_STAMP.size))
+        self._numbers = np.concatenate([np.arange(first, first + size) for first, size in firsts] or [_NOWHERE])
+
+    def __call__(self, time: int, *numbers: Array) -> bytes:
+        """Return the message of ``time`` [ns] with other numbers, in the order of the rows."""
+        self._bytes[self._stamps] = np.frombuffer(coded_stamp(time), np.uint8)
+        flat = np.concatenate([np.asarray(part, dtype=float).ravel() for part in numbers])
+        self._bytes[self._numbers] = flat.view(np.uint8)
+        return self._bytes.tobytes()
+
+
+def _header(frame: str) -> Header:
+    seconds, rest = divmod(_MARKED, 10**9)
+    return Header(stamp=Time(sec=seconds, nanosec=rest), frame_id=frame)
+
+
 class OdometryWriter:
     """Writes ``nav_msgs/Odometry`` between two frames in serialised form."""
 
     def __init__(self, frame: str, child_frame: str) -> None:
-        message = Odometry(child_frame_id=child_frame)
-        message.header.frame_id = frame
-        self._texts = bytes(serialize_message(message))[_AFTER_STAMP : -8 * _ODOMETRY_NUMBERS]
+        message = Odometry(header=_header(frame), child_frame_id=child_frame)
+        message.pose.pose.position.x = _MARK
+        self._template = _Template(message, [(_MARK, _ODOMETRY_NUMBERS)])
 
     def __call__(
         self,
@@ -137,9 +173,57 @@ class OdometryWriter:
         twist_covariance: Array,
     ) -> bytes:
         """Return the message of ``time`` [ns]: position (3,), quaternion (4,), velocities (3,), covariances (6, 6)."""
-        parts = (position, orientation, pose_covariance, velocity, angular_velocity, twist_covariance)
-        numbers = np.concatenate([part.ravel() for part in parts])
-        return OWN_REPRESENTATION + coded_stamp(time) + self._texts + numbers.tobytes()
+        return self._template(
+            time, position, orientation, pose_covariance, velocity, angular_velocity, twist_covariance
+        )
+
+
+class JointStateWriter:
+    """Writes ``sensor_msgs/JointState`` of the same joints, without efforts.
+
+    Parameters
+    ----------
+    names : of J joints
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._templates: dict[tuple[str, bool], _Template] = {}
+
+    def __call__(self, time: int, frame: str, positions: Array, velocities: Array | None) -> bytes:
+        """Return the message of ``time`` [ns] with positions and velocities (J,), the latter only where known."""
+        numbers = (positions,) if velocities is None else (positions, velocities)
+        key = frame, velocities is not None
+        if key not in self._templates:
+            if len(self._templates) >= _REMEMBERED:
+                self._templates.clear()
+            count = len(self._names)
+            rows = [[mark] * count for mark in (_MARK, 2.0 * _MARK)[: len(numbers)]]
+            message = JointState(header=_header(frame), name=self._names, position=rows[0])
+            message.velocity = rows[1] if len(rows) > 1 else []
+            self._templates[key] = _Template(message, [(row[0], count) for row in rows] if count else [])
+        return self._templates[key](time, *numbers)
+
+
+class FramesWriter:
+    """Writes ``tf2_msgs/TFMessage`` of the same frames.
+
+    Parameters
+    ----------
+    frames : K pairs, parent and child
+    """
+
+    def __init__(self, frames: Sequence[tuple[str, str]]) -> None:
+        message = TFMessage()
+        for number, (parent, child) in enumerate(frames, start=1):
+            frame = TransformStamped(header=_header(parent), child_frame_id=child)
+            frame.transform.translation.x = number * _MARK
+            message.transforms.append(frame)
+        self._template = _Template(message, [(number * _MARK, _NUMBERS) for number in range(1, len(frames) + 1)])
+
+    def __call__(self, time: int, numbers: Array) -> bytes:
+        """Return the message of ``time`` [ns]; translation and quaternion (x, y, z, w) of all frames, (K, 7)."""
+        return self._template(time, numbers)
 
 
 def coded_stamp(time: int) -> bytes:
@@ -172,99 +256,3 @@ def _read_count(data: bytes, at: int) -> tuple[int, int]:
 def _aligned(at: int, size: int) -> int:
     """Return the next multiple of ``size`` after the start."""
     return at + (_START - at) % size
-
-
-# Write joint states and frames of fast streams in serialised form, see :mod:`pkm_description.ros.serialized`.
-#
-# All that does not change from message to message, names above all, is written once.
-class _Bytes(bytearray):
-    """A message that grows, aligned from the end of the bytes that name the representation."""
-
-    def align(self, size: int) -> int:
-        """Go on at a multiple of ``size``; returns that place among all bytes."""
-        self.extend(b'\0' * ((len(OWN_REPRESENTATION) - len(self)) % size))
-        return len(self)
-
-    def length(self, number: int) -> None:
-        self.align(4)
-        self.extend(struct.pack('=I', number))
-
-    def text(self, words: str) -> None:
-        coded = words.encode() + b'\0'
-        self.length(len(coded))
-        self.extend(coded)
-
-    def room(self, size: int, alignment: int) -> int:
-        """Leave ``size`` bytes free; returns their place."""
-        place = self.align(alignment)
-        self.extend(bytes(size))
-        return place
-
-    def numbers(self, values: Array | None) -> None:
-        """Append a sequence of doubles, an empty one for None."""
-        self.length(0 if values is None else len(values))
-        if values is not None and len(values):  # nothing is aligned for no number
-            self.align(_NUMBER_SIZE)
-            self.extend(np.asarray(values, dtype=float).tobytes())
-
-
-class JointStateWriter:
-    """Writes ``sensor_msgs/JointState`` of the same joints, without efforts.
-
-    Parameters
-    ----------
-    names : of J joints
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
-        self._heads: dict[str, bytes] = {}
-
-    def __call__(self, time: int, frame: str, positions: Array, velocities: Array | None) -> bytes:
-        """Return the message of ``time`` [ns] with positions and velocities (J,), the latter only where known."""
-        message = _Bytes(OWN_REPRESENTATION + coded_stamp(time))
-        message.extend(self._head(frame))
-        for values in (positions, velocities, None):
-            message.numbers(values)
-        return bytes(message)
-
-    def _head(self, frame: str) -> bytes:
-        """Frame and names, as they follow the stamp."""
-        if frame not in self._heads:
-            if len(self._heads) >= _REMEMBERED:
-                self._heads.clear()
-            message = _Bytes(OWN_REPRESENTATION + bytes(_STAMP_SIZE))
-            start = len(message)
-            message.text(frame)
-            message.length(len(self._names))
-            for name in self._names:
-                message.text(name)
-            self._heads[frame] = bytes(message[start:])
-        return self._heads[frame]
-
-
-class FramesWriter:
-    """Writes ``tf2_msgs/TFMessage`` of the same frames.
-
-    Parameters
-    ----------
-    frames : K pairs, parent and child
-    """
-
-    def __init__(self, frames: Sequence[tuple[str, str]]) -> None:
-        message, stamps, numbers = _Bytes(OWN_REPRESENTATION), list[int](), list[int]()
-        message.length(len(frames))
-        for parent, child in frames:
-            stamps.append(message.room(_STAMP_SIZE, 4))
-            message.text(parent)
-            message.text(child)
-            numbers.append(message.room(_NUMBERS * _NUMBER_SIZE, _NUMBER_SIZE))
-        self._bytes = np.frombuffer(bytes(message), np.uint8).copy()
-        self._stamps = np.add.outer(np.array(stamps, dtype=int), np.arange(_STAMP_SIZE))
-        self._numbers = np.add.outer(np.array(numbers, dtype=int), np.arange(_NUMBERS * _NUMBER_SIZE))
-
-    def __call__(self, time: int, numbers: Array) -> bytes:
-        """Return the message of ``time`` [ns]; translation and quaternion (x, y, z, w) of all frames, (K, 7)."""
-        self._bytes[self._stamps] = np.frombuffer(coded_stamp(time), np.uint8)
-        self._bytes[self._numbers] = np.ascontiguousarray(numbers, dtype=float).view(np.uint8)
-        return self._bytes.tobytes()
