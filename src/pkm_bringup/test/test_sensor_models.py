@@ -81,6 +81,12 @@ def test_joint_sensors_add_their_noise(noise):
         assert values.std(axis=0) == pytest.approx(expected, rel=0.06)
 
 
+def test_late_efforts():
+    model = JointSensorModel(replace(SRS.leg_sensors, effort_delay=2.0 / SRS.leg_sensors.rate), 1, False)
+    found = [model.measure(np.zeros(6), np.zeros(6), np.full(6, float(sample))).efforts[0] for sample in range(5)]
+    assert found == [0.0, 0.0, 0.0, 1.0, 2.0]
+
+
 def test_encoder_has_noise_of_its_own_and_steps():
     sensors = replace(SRS.leg_sensors, position_noise=np.full(6, 1e-3), velocity_noise=np.full(6, 2e-3))
     fine, coarse = Encoder(sensors, 1), Encoder(sensors, 1, resolution=0.01)

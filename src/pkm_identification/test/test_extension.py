@@ -80,6 +80,12 @@ def test_delay_is_added_and_found(srs: Machine, signals: tuple) -> None:
     assert result.validation is not None
     assert result.validation.filtered_error.relative < 1e-3
     assert worst(result, srs) < 4.0
+    # the file carries it, and an identification of what it gives begins there
+    given = result.delivered.machine
+    assert not result.delivered.lost and result.verdict.status != FAILED
+    assert given.leg_sensors.effort_delay == result.shape.values[place]
+    again = identify(given, recording(srs, (motion, positions, late), 3))
+    assert not again.added and again.shape.names == ('effort_delay',)
 
 
 @pytest.mark.usefixtures('fit_alone')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,20 +55,22 @@ class ImuModel:
 
 
 class JointSensorModel:
-    """Adds the machine file's white noise to true joint positions, velocities and drive forces."""
+    """Adds the machine file's white noise to true joint positions, velocities and drive forces, which may be late."""
 
     def __init__(self, sensors: LegSensors, seed: int, noise: bool) -> None:
         scale = 1.0 if noise else 0.0
         self._position = NoiseStream(seed, 'joint_position', scale * sensors.position_noise)
         self._velocity = NoiseStream(seed, 'joint_velocity', scale * sensors.velocity_noise)
         self._effort = NoiseStream(seed, 'joint_effort', scale * sensors.effort_noise)
+        self._past: deque[Array] = deque(maxlen=1 + max(0, round(sensors.effort_delay * sensors.rate)))
 
     def measure(self, positions: Array, velocities: Array, efforts: Array) -> JointSample:
-        """Measure true values (A,) m, m/s, N."""
+        """Measure true values (A,) m, m/s, N; efforts of whole samples ago where the file says that they are late."""
+        self._past.append(np.array(efforts))
         return JointSample(
             positions + self._position.next(),
             velocities + self._velocity.next(),
-            efforts + self._effort.next(),
+            self._past[0] + self._effort.next(),
         )
 
 

@@ -248,11 +248,12 @@ def _read_imu(section: Section) -> ImuSensor:
 def _read_leg_sensors(section: Section, count: int, each: str) -> LegSensors:
     """Sensors of the drives."""
     noise = ['position_noise', 'velocity_noise', 'effort_noise']
-    section.expect_keys(['rate', *noise], ['position_resolution'])
+    section.expect_keys(['rate', *noise], ['position_resolution', 'effort_delay'])
     values = [section.per_leg(key, count, least=0.0, each=each) for key in noise]
     if 'position_resolution' in section.content:
         values.append(section.per_leg('position_resolution', count, least=0.0, each=each))
-    return LegSensors(section.number('rate', above=0.0), *values)
+    delay = section.number('effort_delay') if 'effort_delay' in section.content else 0.0
+    return LegSensors(section.number('rate', above=0.0), *values, effort_delay=delay)
 
 
 def add_driver_arguments(parser: argparse.ArgumentParser) -> None:

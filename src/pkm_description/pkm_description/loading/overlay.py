@@ -20,6 +20,9 @@ _HEADER = ('overlay', 'standard_deviations')
 #: sections that a machine file may lack and an overlay then adds
 _OPTIONAL = ('sensors', 'sensors.imu', 'sensors.legs', 'servo')
 
+#: values that it may lack
+_VALUES = ('tolerances', 'sensors.legs.effort_delay')
+
 #: the same of joints, beside friction
 _OPTIONAL_OF_JOINTS = ('rotor_inertia',)
 
@@ -114,7 +117,7 @@ def _may_be_added(where: str, value: object) -> bool:
     chain, _, key = where.rpartition('.')
     if chain.startswith(('leg_chain.', 'leg_chains.')) and (_is_friction(key) or key in _OPTIONAL_OF_JOINTS):
         return isinstance(value, dict) == _is_friction(key)
-    return where == 'tolerances' or (where in _OPTIONAL and isinstance(value, dict))
+    return where in _VALUES or (where in _OPTIONAL and isinstance(value, dict))
 
 
 def _is_friction(key: object) -> bool:

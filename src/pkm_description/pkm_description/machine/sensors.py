@@ -53,7 +53,7 @@ class LegSensors:
     """Sensors of the actuated joints; noise is a standard deviation per sample, one per leg (L,).
 
     ``position_noise`` m, ``velocity_noise`` m/s, ``effort_noise`` N; ``rate`` Hz; ``position_resolution`` m, step of
-    the digits, 0: not known to matter.
+    the digits, 0: not known to matter; ``effort_delay`` s, by which efforts are late against positions of their stamp.
     """
 
     rate: float
@@ -61,6 +61,7 @@ class LegSensors:
     velocity_noise: Array
     effort_noise: Array
     position_resolution: Array | float = 0.0
+    effort_delay: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pkm_description.machine.machine import with_friction, with_joints
 from scipy.stats import chi2
 
 from pkm_identification.columns.friction_term import FrictionTerm
-from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION, EffortDelay
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import PerJoint, Term
 from pkm_identification.configuration import EstimatorSettings
@@ -165,6 +165,9 @@ def machine_of_parameters(model: ObservationModel, values: Array) -> Machine:
     by_name = dict(zip(model.all_names, values.tolist(), strict=True))
     with_laws = with_joints(model.machine, lambda joint: _with_law(joint, laws.get(joint.name)))
     machine = machine_with(with_laws, model.all_names, values)
+    delays = [term.delay for term in model.terms if isinstance(term, EffortDelay)]
+    if delays:
+        machine = replace(machine, leg_sensors=replace(machine.leg_sensors, effort_delay=sum(delays)))
     return with_joints(machine, lambda joint: _with_terms(joint, by_name))
 
 
@@ -176,7 +179,7 @@ def with_friction_of(machine: Machine, other: Machine) -> Machine:
 
 def is_carried(term: Term, model: ObservationModel) -> bool:
     """Whether a machine file can state the forces of a term."""
-    if isinstance(term, FrictionTerm) or term.kind in (DRIVE_INERTIA.kind, OFFSET.kind):
+    if isinstance(term, FrictionTerm) or term.kind in (DRIVE_INERTIA.kind, OFFSET.kind, EffortDelay.kind):
         return True
     if term.kind != TRANSVERSE_FRICTION.kind or not isinstance(term, PerJoint):
         return False
@@ -221,6 +224,8 @@ def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dic
     friction : whose was identified: ``'actuated'``, ``'all'`` or ``'none'``
     """
     values: dict[str, object] = {}
+    if machine.has_leg_sensors and machine.leg_sensors.effort_delay:
+        values['sensors.legs.effort_delay'] = machine.leg_sensors.effort_delay
     _put_body(values, 'platform.body', [machine.platform])
     alike: dict[str, list[Joint]] = {}
     for joint in machine.joints:

@@ -60,11 +60,12 @@ def friction_forces(model: ObservationModel, data: PreparedData, samples: JointS
 
 def measured_efforts(model: ObservationModel, data: PreparedData, efforts: Array) -> Array:
     """Efforts (N, A) as they are measured, with the delay of the model."""
-    delay = effort_delay(model.terms)
-    if not delay:
-        return efforts
-    time = data.recording.time
-    return np.stack([np.interp(time - delay, time, column) for column in efforts.T], axis=1)
+    return delayed(efforts, data.recording.time, effort_delay(model.terms))
+
+
+def delayed(efforts: Array, time: Array, delay: float) -> Array:
+    """Efforts (N, A) at times (N,) s that come later by a delay."""
+    return np.stack([np.interp(time - delay, time, column) for column in efforts.T], axis=1) if delay else efforts
 
 
 def effort_delay(terms: tuple[Term, ...]) -> float:

@@ -17,7 +17,7 @@ from pkm_description import loading
 from pkm_identification.blocks import joined
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.fitting.physical_machine import is_carried, overlay_values
-from pkm_identification.fitting.prediction import predicted_efforts
+from pkm_identification.fitting.prediction import delayed, predicted_efforts
 from pkm_identification.preparation import PreparedData
 
 #: steps of the integration per sample of the recording
@@ -78,7 +78,7 @@ def library_efforts(machine: Machine, data: PreparedData) -> Array:
         friction = np.where(data.turning[part], friction_forces(machine, lively), friction_forces(machine, smooth))
         return np.asarray(inverse_dynamics(machine, smooth, friction=False) + friction)
 
-    return joined(efforts, len(data.motion))
+    return delayed(joined(efforts, len(data.motion)), data.recording.time, machine.leg_sensors.effort_delay)
 
 
 def forces_beyond_overlay(model: ObservationModel, data: PreparedData, parameters: Array) -> Array:
