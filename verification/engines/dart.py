@@ -19,8 +19,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.rest import home_configuration
-from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_parts import with_least_masses
+from pkm_description.export.sdf import sdf_text, with_least_masses
 from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pkm_description.export.sdf_parts import ExportError
+from pkm_description.export.sdf import ExportError
 from pkm_description.machine import Machine
 from pkm_description.report.words import figure_text
 

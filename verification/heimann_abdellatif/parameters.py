@@ -20,8 +20,11 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.body_blocks import identical_leg_groups
 from pkm_description.dynamics.friction import JointSelection
-from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
-from pkm_description.dynamics.parameter_reduction.reduced_models import backward_elimination
+from pkm_description.dynamics.parameter_reduction.reduced_models import (
+    backward_elimination,
+    minimal_count,
+    unseen_directions,
+)
 from pkm_description.dynamics.parameters import ParameterMap
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states

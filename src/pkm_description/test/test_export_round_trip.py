@@ -15,8 +15,7 @@ import pytest
 from exported_machines import EXPORTED, exported_machine
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.rest import home_configuration
-from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_parts import with_least_masses, with_unique_links
+from pkm_description.export.sdf import sdf_text, with_least_masses, with_unique_links
 from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, urdf_joints

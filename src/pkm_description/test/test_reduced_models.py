@@ -7,12 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_regressor
-from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
 from pkm_description.dynamics.parameter_reduction.reduced_models import (
     MATA_ELIMINATED,
     MATA_MODELS,
     ReducedModel,
     backward_elimination,
+    minimal_count,
+    unseen_directions,
 )
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.kinematics.workspace import random_states

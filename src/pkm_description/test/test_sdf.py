@@ -13,9 +13,9 @@ import yaml
 from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
-from pkm_description.export.sdf import sdf_text
-from pkm_description.export.sdf_parts import (
+from pkm_description.export.sdf import (
     ExportError,
+    sdf_text,
     split_bodies,
     welded_ends,
     with_least_masses,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
     from pkm_description.dynamics.parameter_reduction.reduced_models import (
         Elimination,
         ReducedModel,
         backward_elimination,
+        minimal_count,
+        unseen_directions,
     )
 
 __all__ = [
