@@ -13,6 +13,10 @@ from pkm_description.machine import Machine
 
 from verification.wiring.scenarios import Streams
 
+#: fields with a column per joint
+_MOTION = 'positions velocities'
+_COLUMNS = f'{_MOTION} efforts'
+
 Spoil = Callable[[Streams, Machine, np.random.Generator], None]
 
 
@@ -73,17 +77,39 @@ def _two_legs(random: np.random.Generator, streams: Streams) -> tuple[int, int]:
     return first, second
 
 
-def _scaled(field: str, factor: float) -> Spoil:
+def _changed(fields: str, change: Callable[[np.ndarray], object]) -> Spoil:
+    """Each of the named fields changed alike."""
+
     def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-        setattr(streams, field, getattr(streams, field) * factor)
+        for field in fields.split():
+            setattr(streams, field, change(getattr(streams, field)))
 
     return spoil
 
 
-def _position_unit(factor: float) -> Spoil:
+def _scaled(fields: str, factor: float) -> Spoil:
+    return _changed(fields, lambda values: values * factor)
+
+
+def _filled(field: str, value: float) -> Spoil:
+    return _changed(field, lambda values: np.full_like(values, value))
+
+
+def _later(fields: str, seconds: float) -> Spoil:
+    return _changed(fields, lambda stamps: stamps + np.int64(round(1e9 * seconds)))
+
+
+def _no(field: str) -> Spoil:
+    return _changed(field, lambda values: None)
+
+
+def _turned(fields: str) -> Spoil:
+    """The sign of one leg in each of the named fields."""
+
     def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-        assert streams.velocities is not None
-        streams.positions, streams.velocities = streams.positions * factor, streams.velocities * factor
+        leg = _leg(random, streams)
+        for field in fields.split():
+            getattr(streams, field)[:, leg] *= -1.0
 
     return spoil
 
@@ -93,32 +119,28 @@ def _absolute(streams: Streams, machine: Machine, random: np.random.Generator) -
 
 
 def _absolute_mm(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    assert streams.velocities is not None
-    streams.positions = 1e3 * (streams.positions + machine.lengths_at_zero)
-    streams.velocities = 1e3 * streams.velocities
+    _absolute(streams, machine, random)
+    _scaled(_MOTION, 1e3)(streams, machine, random)
 
 
 def _foreign_names(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     """actuator_A ... actuator_1, and a gripper."""
+    _reversed(streams, machine, random)
     count = len(streams.names)
-    order = list(range(count))[::-1]
-    _reorder(streams, order)
-    streams.names = [f'actuator_{index + 1}' for index in order] + ['gripper']
-    wide = np.zeros((len(streams.positions), 1))
-    for field in ('positions', 'velocities', 'efforts'):
-        setattr(streams, field, np.hstack([getattr(streams, field), 0.01 + wide]))
+    streams.names = [f'actuator_{index + 1}' for index in range(count)[::-1]] + ['gripper']
+    gripper = np.full((len(streams.positions), 1), 0.01)
+    _changed(_COLUMNS, lambda values: np.hstack([values, gripper]))(streams, machine, random)
 
 
 def _shuffled_names(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     """Names that say nothing of the legs."""
     count = len(streams.names)
-    order = random.permutation(count).tolist()
-    _reorder(streams, order)
+    _reorder(streams, random.permutation(count).tolist())
     streams.names = [f'axis_{"uvwabc"[index]}' for index in range(count)]
 
 
 def _reorder(streams: Streams, order: list[int]) -> None:
-    for field in ('positions', 'velocities', 'efforts'):
+    for field in _COLUMNS.split():
         setattr(streams, field, getattr(streams, field)[:, order])
 
 
@@ -136,39 +158,12 @@ def _reversed(streams: Streams, machine: Machine, random: np.random.Generator) -
 def _one_missing(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     leg = _leg(random, streams)
     del streams.names[leg]
-    for field in ('positions', 'velocities', 'efforts'):
-        setattr(streams, field, np.delete(getattr(streams, field), leg, axis=1))
+    _changed(_COLUMNS, lambda values: np.delete(values, leg, axis=1))(streams, machine, random)
 
 
 def _doubled(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     first, second = _two_legs(random, streams)
     streams.names[first] = streams.names[second]
-
-
-def _leg_sign(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    leg = _leg(random, streams)
-    assert streams.velocities is not None
-    streams.positions[:, leg] *= -1.0
-    streams.velocities[:, leg] *= -1.0
-
-
-def _velocity_sign(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    assert streams.velocities is not None
-    streams.velocities[:, _leg(random, streams)] *= -1.0
-
-
-def _no(field: str) -> Spoil:
-    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-        setattr(streams, field, None)
-
-    return spoil
-
-
-def _filled(field: str, value: float) -> Spoil:
-    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-        setattr(streams, field, np.full_like(getattr(streams, field), value))
-
-    return spoil
 
 
 def _effort_leg_sign(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
@@ -190,36 +185,11 @@ def _offset(streams: Streams, machine: Machine, random: np.random.Generator) -> 
     streams.positions[:, leg] += 1.2 * stroke[leg]
 
 
-def _zero_stamps(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.joint_stamps = np.zeros_like(streams.joint_stamps)
-
-
-def _repeated_stamps(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.imu_stamps = np.repeat(streams.imu_stamps[::2], 2)[: len(streams.imu_stamps)]
-
-
 def _disordered(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     rows = np.arange(len(streams.joint_stamps))
     for at in random.choice(len(rows) - 1, len(rows) // 20, replace=False):
         rows[at], rows[at + 1] = rows[at + 1], rows[at]
     streams.joint_stamps = streams.joint_stamps[rows]
-
-
-def _future(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    shift = np.int64(3_000_000_000)
-    streams.joint_stamps, streams.imu_stamps = streams.joint_stamps + shift, streams.imu_stamps + shift
-
-
-def _uptime(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.imu_stamps = streams.imu_stamps - streams.imu_stamps[0] + np.int64(71_000_000_000)
-
-
-def _imu_late(seconds: float) -> Spoil:
-    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-        streams.imu_stamps = streams.imu_stamps + np.int64(round(1e9 * seconds))
-        streams.imu_received = streams.imu_received + np.int64(round(1e9 * seconds))
-
-    return spoil
 
 
 def _reception(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
@@ -236,21 +206,9 @@ def _jittering(streams: Streams, machine: Machine, random: np.random.Generator) 
     streams.imu_stamps = np.maximum.accumulate(streams.imu_stamps + noise) + np.arange(len(noise))
 
 
-def _rows(streams: Streams, keep: np.ndarray, which: str) -> None:
-    fields = {
-        'joint': ('positions', 'velocities', 'efforts', 'joint_stamps', 'joint_received'),
-        'imu': ('force', 'rate', 'imu_stamps', 'imu_received'),
-    }[which]
-    for field in fields:
-        setattr(streams, field, getattr(streams, field)[keep])
-
-
-def _slow(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    _rows(streams, np.arange(0, len(streams.joint_stamps), 4), 'joint')
-
-
 def _lossy(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    _rows(streams, random.random(len(streams.imu_stamps)) > 0.15, 'imu')
+    kept = random.random(len(streams.imu_stamps)) > 0.15
+    _changed('force rate imu_stamps imu_received', lambda values: values[kept])(streams, machine, random)
 
 
 def _bursts(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
@@ -267,19 +225,6 @@ def _imu_axes(matrix: np.ndarray, gyroscope: np.ndarray | None = None) -> Spoil:
         streams.rate = streams.rate @ (matrix if gyroscope is None else gyroscope).T
 
     return spoil
-
-
-def _gravity_removed(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.force = streams.force - streams.force.mean(axis=0)
-
-
-def _frozen_imu(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.force = np.tile(streams.force[0], (len(streams.force), 1))
-    streams.rate = np.tile(streams.rate[0], (len(streams.rate), 1))
-
-
-def _frame(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.frames = ['imu_optical'] * len(streams.frames)
 
 
 def _covariance(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
@@ -309,6 +254,14 @@ def _nan_positions(streams: Streams, machine: Machine, random: np.random.Generat
     streams.positions[random.random(len(streams.positions)) < 0.1, _leg(random, streams)] = np.nan
 
 
+_repeated_stamps = _changed('imu_stamps', lambda stamps: np.repeat(stamps[::2], 2)[: len(stamps)])
+_uptime = _changed('imu_stamps', lambda stamps: stamps - stamps[0] + np.int64(71_000_000_000))
+_future = _later('joint_stamps imu_stamps', 3.0)
+_slow = _changed(f'{_COLUMNS} joint_stamps joint_received', lambda values: values[::4])
+_gravity_removed = _changed('force', lambda force: force - force.mean(axis=0))
+_frozen_imu = _changed('force rate', lambda values: np.tile(values[0], (len(values), 1)))
+_frame = _changed('frames', lambda frames: ['imu_optical'] * len(frames))
+
 _UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
 _YAW = rotation_about_axis(np.array([0.0, 0.0, 1.0]), np.array(np.pi / 2))
 _MIRROR = np.diag([1.0, -1.0, 1.0])
@@ -320,11 +273,18 @@ FAULTS: tuple[Fault, ...] = (
     Fault('one name twice', ('joint_names_doubled',), _doubled),
     Fault('two legs swapped', ('leg_order',), _swapped, 'turns', driver_mends=True, also=('pose', 'imu_left_handed')),
     Fault('legs in reversed order', ('leg_order', 'imu_left_handed'), _reversed, 'turns', also=('pose',)),
-    Fault('positions in mm', ('position_unit',), _position_unit(1e3), kind='prismatic', driver_mends=True),
-    Fault('positions in degrees', ('position_unit',), _position_unit(180.0 / np.pi), 'turns', 'revolute', True),
+    Fault('positions in mm', ('position_unit',), _scaled(_MOTION, 1e3), kind='prismatic', driver_mends=True),
+    Fault('positions in degrees', ('position_unit',), _scaled(_MOTION, 180.0 / np.pi), 'turns', 'revolute', True),
     Fault('absolute lengths', ('position_length',), _absolute, kind='strut', driver_mends=True),
     Fault('absolute lengths in mm', ('position_length',), _absolute_mm, kind='strut', driver_mends=True),
-    Fault('sign of one leg', ('position_sign',), _leg_sign, 'turns', driver_mends=True, also=('pose', 'imu_tilt')),
+    Fault(
+        'sign of one leg',
+        ('position_sign',),
+        _turned(_MOTION),
+        'turns',
+        driver_mends=True,
+        also=('pose', 'imu_tilt'),
+    ),
     Fault(
         'zero of one leg far off',
         ('position_offset',),
@@ -335,7 +295,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault('NaN among the positions', ('position_missing',), _nan_positions),
     Fault('no velocities', ('velocity_missing',), _no('velocities')),
     Fault('velocities in mm/s', ('velocity_unit',), _scaled('velocities', 1e3), 'moves', 'prismatic', True),
-    Fault('sign of one velocity', ('velocity_sign',), _velocity_sign, 'moves', driver_mends=True),
+    Fault('sign of one velocity', ('velocity_sign',), _turned('velocities'), 'moves', driver_mends=True),
     Fault('velocities zero', ('velocity_zero',), _filled('velocities', 0.0), 'moves'),
     Fault('no efforts', ('effort_missing',), _no('efforts')),
     Fault('efforts zero', ('effort_zero',), _filled('efforts', 0.0)),
@@ -344,13 +304,13 @@ FAULTS: tuple[Fault, ...] = (
     Fault('sign of one effort', ('effort_sign',), _effort_leg_sign, 'weight', driver_mends=True),
     Fault('efforts in kN', ('effort_unit',), _scaled('efforts', 1e-3), 'weight', driver_mends=True),
     Fault('currents for forces', ('effort_unit',), _current, 'weight', driver_mends=True),
-    Fault('stamps zero', ('joint_stamp_zero',), _zero_stamps, also=('clock_domain',)),
+    Fault('stamps zero', ('joint_stamp_zero',), _filled('joint_stamps', 0), also=('clock_domain',)),
     Fault('stamps repeated', ('imu_stamp_repeated',), _repeated_stamps, also=('imu_rate',)),
     Fault('stamps out of order', ('joint_stamp_order',), _disordered, also=('joint_lost', 'joint_jitter')),
     Fault('stamps in the future', ('joint_stamp_future',), _future, also=('imu_stamp_future',)),
     Fault('IMU stamped by uptime', ('clock_domain',), _uptime),
-    Fault('IMU 80 ms late', ('imu_delay',), _imu_late(0.08), 'turns'),
-    Fault('IMU 1.3 s late', ('imu_delay', 'imu_stamp_old'), _imu_late(1.3), 'turns'),
+    Fault('IMU 80 ms late', ('imu_delay',), _later('imu_stamps imu_received', 0.08), 'turns'),
+    Fault('IMU 1.3 s late', ('imu_delay', 'imu_stamp_old'), _later('imu_stamps imu_received', 1.3), 'turns'),
     Fault('stamps set at reception', ('joint_stamp_reception',), _reception, also=('joint_jitter', 'imu_delay')),
     Fault('stamps that jitter', ('imu_jitter',), _jittering),
     Fault('a quarter of the rate', ('joint_rate',), _slow),
