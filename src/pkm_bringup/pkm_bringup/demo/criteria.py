@@ -14,6 +14,7 @@ from pkm_description.bounded_yaml import bounded_file
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.report.words import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
 from pkm_estimation.bags import Imu, Odometry
+from pkm_estimation.offline.metrics import attitude_error
 
 from pkm_bringup.demo.system import DemoError
 
@@ -133,14 +134,6 @@ def estimation_errors(truth: Odometry, estimate: Odometry) -> EstimationErrors:
         estimate.angular_velocity[at_estimate] - truth.angular_velocity[at_truth],
         attitude_error(truth.orientation[at_truth], estimate.orientation[at_estimate]),
     )
-
-
-def attitude_error(truth: Array, estimate: Array) -> Array:
-    """Vector part (N, 3) of ``truth^-1 * estimate`` of quaternions (N, 4) xyzw; sign of the shorter turn."""
-    vector, scalar = -truth[:, :3], truth[:, 3:]
-    product = scalar * estimate[:, :3] + estimate[:, 3:] * vector + np.cross(vector, estimate[:, :3])
-    real = scalar * estimate[:, 3:] - np.sum(vector * estimate[:, :3], axis=1, keepdims=True)
-    return product * np.where(real < 0.0, -1.0, 1.0)
 
 
 def estimated_biases(raw: Imu, corrected: Imu) -> tuple[Stamps, Array, Array]:

@@ -12,15 +12,13 @@ from pkm_estimation.bags import Imu, Odometry, decoding
 
 from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
 
-#: streams of the live line; their bytes are kept until the next line and only then decoded, in one go
+#: bytes of a stream are kept until the next line and only then decoded, in one go
 _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
-    'ground_truth/odometry': decoding.odometry,
-    'platform/odometry': decoding.odometry,
-    'baseline/odometry': decoding.odometry,
-    'imu/data_raw': decoding.imu,
-    'imu/data': decoding.imu,
+    'nav_msgs/msg/Odometry': decoding.odometry,
+    'sensor_msgs/msg/Imu': decoding.imu,
 }
 _REFERENCES = ('ground_truth/odometry', 'imu/data_raw')
+#: streams of the live line
 LIVE_TOPICS = {
     'ground_truth/odometry': 'nav_msgs/msg/Odometry',
     'platform/odometry': 'nav_msgs/msg/Odometry',
@@ -69,7 +67,7 @@ class LiveErrors:
     def line(self, time: float, motion: str) -> str:
         """Root mean squares (worst axis) of what came in since the last line, under :data:`HEADER`."""
         streams = {
-            topic: _DECODERS[topic](np.zeros(len(data), dtype=np.int64), data) if data else None
+            topic: _DECODERS[LIVE_TOPICS[topic]](np.zeros(len(data), dtype=np.int64), data) if data else None
             for topic, data in self._pending.items()
         }
         # on a busy computer the estimator is behind: what it has still to be compared with is kept

@@ -177,15 +177,19 @@ def motion_errors(
     """Errors of the rows of an estimate against those of the truth; NaN if there are none."""
     if not len(rows):
         return MotionErrors(*(np.full(3, np.nan) for _ in range(4)))
-    turned = Rotation.from_quat(truth.orientation[true_rows]).inv() * Rotation.from_quat(estimate.orientation[rows])
-    quaternion = turned.as_quat()
-    vector_part = quaternion[:, :3] * np.where(quaternion[:, 3:] < 0.0, -1.0, 1.0)
     return MotionErrors(
         _rms(estimate.position[rows] - truth.position[true_rows]),
         _rms(estimate.linear_velocity[rows] - truth.linear_velocity[true_rows]),
-        _rms(vector_part),
+        _rms(attitude_error(truth.orientation[true_rows], estimate.orientation[rows])),
         _rms(estimate.angular_velocity[rows] - truth.angular_velocity[true_rows]),
     )
+
+
+def attitude_error(truth: Array, estimate: Array) -> Array:
+    """Vector part (N, 3) of ``truth^-1 * estimate`` of quaternions (N, 4) xyzw; sign of the shorter turn."""
+    turned = Rotation.from_quat(truth).inv() * Rotation.from_quat(estimate)
+    vector_part: Array = turned.as_quat(canonical=True)[:, :3]
+    return vector_part
 
 
 def pose_error_squared(
