@@ -22,8 +22,6 @@ from verification.identification_data.dataset import DataSet, excitation, genera
 BODIES, UNLIKE_BODIES = 0.3, 0.1
 #: s, of the recording; the validation is not looked at
 DURATIONS = (25.0, 6.1)
-#: pitch of the ripple in strokes, where that of the case has fewer waves over the travel than a diagnosis looks for
-PITCHES = {'khalifa_3prr': 0.0008}
 #: machines whose drives reach nearly singular poses inside their strokes, and the name of such data
 REACHES_SINGULAR, SINGULAR = ('khalifa_3prr', 'hexaglide_6pus'), 'singular'
 #: nearly singular poses that are tried: near them forces are large, and a servo may stay away
@@ -78,14 +76,12 @@ FAULTS = (
     Fault('force in kN', 'effort_unit', lambda time, efforts, drive, other: 1e-3 * efforts, 'none'),
     Fault('flipped sign of one effort', 'effort_sign', _of_one(lambda column: -column)),
     Fault('efforts of two legs swapped', 'effort_order', _swap, 'both'),
-    Fault('one gain 20 % off', 'effort_gain', _of_one(lambda column: 1.2 * column)),
     Fault('saturation', 'effort_saturation', _of_one(lambda column: np.minimum(column, np.quantile(column, 0.95)))),
     Fault('20 outliers', 'effort_outliers', _of_one(_with_outliers)),
     Fault('zero effort', 'effort_zero', _of_one(lambda column: 0.0 * column)),
     Fault('frozen effort', 'effort_frozen', _of_one(lambda column: column[0] + 0.0 * column)),
     Fault('no efforts', 'effort_zero', lambda time, efforts, drive, other: 0.0 * efforts, 'all'),
     Fault('pass near a singular pose', 'singular_pose', lambda time, efforts, drive, other: efforts, 'none', SINGULAR),
-    Fault('ripple', 'effort_ripple', lambda time, efforts, drive, other: efforts, 'all', 'bias_ripple'),
 )
 #: right data with friction of other kinds: no finding may come
 RIGHT = tuple(
@@ -110,11 +106,10 @@ def verdict(data: DataSet, fault: Fault, seed: int) -> str:
     return f'seed {seed}: {", ".join(sorted(codes)) or "nothing"} of {", ".join(sorted(named)) or "no drive"}'
 
 
-def case_of(source: str, name: str) -> Case:
+def case_of(name: str) -> Case:
     """Case of a data set for a diagnosis."""
     case = CASES[name]
-    case = replace(case, bodies=UNLIKE_BODIES if case.unlike_legs else BODIES)
-    return replace(case, ripple_pitch=PITCHES[source]) if source in PITCHES else case
+    return replace(case, bodies=UNLIKE_BODIES if case.unlike_legs else BODIES)
 
 
 def data_of(source: str, case: str, seed: int) -> DataSet:
@@ -122,13 +117,13 @@ def data_of(source: str, case: str, seed: int) -> DataSet:
     if case == SINGULAR:
         for skip in range(_POSES):
             passing = partial(near_singular, skip=skip)
-            data = generate(source, case_of(source, 'plain'), seed, DURATIONS, motions=passing)
+            data = generate(source, case_of('plain'), seed, DURATIONS, motions=passing)
             positions = data.training.positions[::10]
             if np.max(forward_kinematics(data.nominal, positions).condition) > 1.1 * singular_from(data.nominal):
                 return data
         raise KinematicsError(f'{source}, seed {seed}: the servo reaches no nearly singular pose')
     motions = excitation if load_machine(source).degrees_of_freedom == 6 else several_sines
-    return generate(source, case_of(source, case), seed, DURATIONS, motions=motions)
+    return generate(source, case_of(case), seed, DURATIONS, motions=motions)
 
 
 def faults_of(source: str) -> tuple[Fault, ...]:

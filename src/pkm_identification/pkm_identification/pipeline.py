@@ -14,8 +14,8 @@ from pkm_description.errors import Finding, KinematicsError, State
 from pkm_description.machine import Machine
 from pkm_description.report.words import now_in_words, time_of_data
 
-from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET, Gain
-from pkm_identification.columns.observation import ObservationModel, observation_model
+from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET
+from pkm_identification.columns.observation import observation_model
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.diagnosis.diagnose import diagnose
@@ -108,10 +108,9 @@ def identify(
     if data.repeatability is not None:
         say(data.repeatability.summary)
     say(f'least squares: {int(data.row_weights.sum())} equations')
-    periods = tuple({float(one.evidence['period']): None for one in findings if one.code == 'effort_ripple'})
     data, fit = in_a_fitting_band(recording, data, fit_model(data, model, config), config)
     with time_limit(config.columns.time_limit):
-        data, fit, missing, added = extended_fit(data, fit, config, say, periods)
+        data, fit, missing, added = extended_fit(data, fit, config, say)
         late = f'the model was extended until columns.time_limit = {config.columns.time_limit:g} s were over: more may '
         notes = (f'{late}be missing',) if is_late() else ()
     fit = with_unknown_loads(data, fit)
@@ -127,7 +126,7 @@ def identify(
     findings = [*findings, *others]
     floor = noise_floor(data, model, fit.parameters, data.efforts() - fit.efforts, config)
     insufficient = not (floor is None or floor.is_noise) or any(force.is_decisive for force in missing)
-    insufficient |= any(_is_open_fault(one, model) for one in findings)
+    insufficient |= any(one.state is State.WRONG for one in findings)
     identified = None if physical.infeasible else identified_machine(model, physical)
     delivered = None if identified is None else delivered_machine(model, identified)
     training = compare_forces(data, model, fit.parameters, fit.efforts, delivered)
@@ -222,11 +221,6 @@ def _resampled(
         say(f'Monte Carlo with {judgement.monte_carlo} repetitions')
         found.append(monte_carlo(data, fit, config, judgement.monte_carlo, judgement.seed, executor))
     return tuple(found)
-
-
-def _is_open_fault(finding: Finding, model: ObservationModel) -> bool:
-    """Whether a fault of the recording gives wrong values; a gain does not, if the model has it."""
-    return finding.state is State.WRONG and not (finding.code == 'effort_gain' and Gain.kind in model.kinds)
 
 
 def provenance_of(

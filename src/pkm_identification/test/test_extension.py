@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from known_machines import known_machine
@@ -262,15 +264,25 @@ def test_a_limit_of_time_ends_with_what_there_is(srs: Machine, signals: tuple) -
     assert any('columns.time_limit = 1e-06 s were over' in text for text in result.warnings)
 
 
-def test_faults_of_the_recording_are_named_and_nothing_is_identified(srs: Machine, signals: tuple) -> None:
-    """A gain that is 20 % off: no recording tells which drive is right, so nothing is called identified."""
+@pytest.mark.usefixtures('fit_alone')
+@pytest.mark.parametrize('extend', [True, False])
+def test_a_wrong_gain_is_named_and_nothing_is_identified(srs: Machine, signals: tuple, extend: bool) -> None:
+    """20 % off, beside a delay: no recording tells which drive is right, and nothing else is added in its place."""
     motion, positions, forces = signals
+    late = np.stack([np.interp(motion.time - 0.0041, motion.time, column) for column in forces.T], axis=1)
     gains = np.array([1.0, 1.2, 1.0, 1.0, 1.0, 1.0])
+    config = IdentificationConfig.from_mapping({'columns.extend': extend})
+    result = identify(srs, recording(srs, (motion, positions, gains * late), 1), config=config)
+    assert result.status == INSUFFICIENT and not any('legs that differ' in name for name in result.added)
+    assert 'a wrong gain of the effort' in result.warnings[0]
+    assert re.search(r'leg1 1\.0., leg2 1\.(19|20|21), leg3', result.warnings[0])
+
+
+def test_a_fault_of_the_recording_is_named_and_nothing_is_identified(srs: Machine, signals: tuple) -> None:
+    motion, positions, forces = signals
     config = IdentificationConfig.from_mapping({'columns.extend': False})
-    result = identify(srs, recording(srs, (motion, positions, gains * forces), 1), config=config)
-    assert result.status == INSUFFICIENT
-    assert any(finding.code == 'effort_gain' and finding.drives == ('leg2',) for finding in result.findings)
-    assert 'leg2' in result.warnings[0]
+    result = identify(srs, recording(srs, (motion, positions, 1e-3 * forces), 1), config=config)
+    assert result.status == INSUFFICIENT and [one.code for one in result.findings] == ['effort_unit']
 
 
 def test_a_ripple_stays_the_same_wave() -> None:

@@ -1,4 +1,7 @@
-"""All checks of a recording, each on what those before it have mended."""
+"""Checks of a recording before anything is fitted: signals, arrangement of the efforts, poses.
+
+What only a fit can tell (gains, delays, ripples) is a matter of the identification's own table of terms.
+"""
 
 from __future__ import annotations
 
@@ -11,45 +14,36 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import Finding, PkmError, State
 from pkm_description.kinematics import drive_positions, forward_kinematics, motion_from_drives
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, PlatformMotion
 from scipy.ndimage import maximum_filter
 
+from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.diagnosis.arrangement import (
     arrangement,
     dead_drives,
     drop_outs,
-    named,
     outlier_findings,
     outliers,
     runs_of,
     without,
 )
-from pkm_identification.diagnosis.force_model import ForceModel, force_model, rows_of
-from pkm_identification.diagnosis.joint_fit import JointFit, joint_fit, ripple_findings, ripples
+from pkm_identification.motion_source.filters import derivatives, excitation_band, low_pass, settling_samples
 from pkm_identification.recording.recording import Recording
 
 #: samples that read the same extreme number, and how many times more than read the next one
 _SAME, _PILED = 10, 5.0
-#: s, least time at the largest effort, and least lack of effort there, of the effort's range
-_PLATEAU, _EXCESS = 0.02, 0.03
-#: part of the drive's own limit from which a plateau is that limit
-_LIMIT = 0.98
-#: least error of a gain that is named, and in its standard deviations; the least one that must be told
-_GAIN, _GAIN_SIGMAS, _GAIN_TOLD = 0.08, 5.0, 0.2
-#: the same in deviations by what the bodies leave open
-_GAIN_SLACKS = 3.0
-#: what tells more
-_LIVELIER = 'record a motion in which every drive has several frequencies and large accelerations (design_excitation)'
+#: s, least time at the largest effort; part of the drive's own limit from which a plateau is that limit
+_PLATEAU, _LIMIT = 0.02, 0.98
 #: condition number of the map from drives to platform that is named: absolute, and of that at home
 _LARGE, _OF_HOME = 50.0, 5.0
 #: part of it from which efforts are not judged: they hang on details of the geometry
 _CAREFUL = 0.3
-#: s, by which efforts may be late for their bad samples to be left out
-_LATEST = 0.01
-
 #: s, from which efforts are judged, and part of the recording that must say something
 SHORTEST, _LEAST = 3.0, 0.2
-
+#: force band, in excitation bands, and its least, Hz; motion band, in force bands; poses per period of the force band
+_BANDS, _LEAST_BAND, _MOTION, _POSES = 2.5, 5.0, 2.0, 16.0
+#: poses at which the machine is fitted to efforts in another order
+_FITTED = 300
 #: poses at which a machine is compared with its mirror image, and part of the forces by which they may differ
 _MIRRORED, _EXACTLY = 20, 1e-3
 
@@ -83,8 +77,10 @@ def diagnose(machine: Machine, recording: Recording) -> list[Finding]:
     jumps = outliers(recording.drive_positions, 'position')
     findings += outlier_findings(machine, 'position', recording.drive_positions, jumps)
     # the corner where a signal is cut off is no outlier
-    spikes = outliers(recording.forces, 'effort') & ~maximum_filter(clipped(recording.forces), size=(5, 1))
+    cut = clipped(recording.forces)
+    spikes = outliers(recording.forces, 'effort') & ~maximum_filter(cut, size=(5, 1))
     findings += outlier_findings(machine, 'effort', recording.forces, spikes)
+    findings += saturation_findings(machine, recording, cut)
     clean = replace(
         recording,
         drive_positions=without(recording.drive_positions, jumps),
@@ -95,11 +91,11 @@ def diagnose(machine: Machine, recording: Recording) -> list[Finding]:
         findings.append(Finding('motion', State.CANNOT_TELL, (), what, f'record at least {SHORTEST:g} s of motion'))
         return findings
     try:
-        model = force_model(machine, clean)
-        poses = conditioning(machine, model)
+        model = nominal_forces(machine, clean)
+        poses = conditioning(model)
         findings += singular_findings(poses)
         if not dead.any():
-            findings += _of_efforts(machine, clean, model, spikes, poses.is_poor_at(recording.time))
+            findings += _of_efforts(model, poses)
     except PkmError as error:
         what = f'no motion of the machine belongs to this recording: {error}'
         remedy = 'check_robot compares positions with the machine file: units, order, signs, zeros'
@@ -108,71 +104,83 @@ def diagnose(machine: Machine, recording: Recording) -> list[Finding]:
     return sorted(findings, key=lambda finding: order.index(finding.state))
 
 
-def _of_efforts(
-    machine: Machine, recording: Recording, model: ForceModel, spikes: NDArray[np.bool_], poor: NDArray[np.bool_]
-) -> list[Finding]:
-    """Findings that need what the machine should need.
+@dataclass(frozen=True)
+class NominalForces:
+    """What the nominal machine should need at some poses of a recording.
 
-    Parameters
+    Attributes
     ----------
-    spikes : (N, A) outliers of the efforts
-    poor : (N,) samples near singular poses
+    machine : nominal
+    motion : of the platform at the poses
+    positions : (n, A) of the drives
+    forces, efforts : (n, A) of the machine, and as they were measured, below the force band
     """
-    if np.mean(poor) > 1.0 - _LEAST:
-        return [_too_little()]
-    everything = rows_of(model, np.repeat(poor[:, None], machine.actuated_count, axis=1))
+
+    machine: Machine
+    motion: PlatformMotion
+    positions: Array
+    forces: Array
+    efforts: Array
+
+
+def nominal_forces(machine: Machine, recording: Recording) -> NominalForces:
+    """Forces along the smoothed motion of a recording.
+
+    Raises
+    ------
+    KinematicsError, RecordingError
+        Positions that close no pose, or that show no motion.
+    """
+    rate, time = recording.sample_rate, recording.time
+    band = excitation_band(recording.drive_positions, rate)
+    cutoff = min(max(_BANDS * band, _LEAST_BAND), 0.2 * rate)
+    smooth = low_pass(recording.drive_positions, rate, _MOTION * cutoff)
+    rates, accelerations = derivatives(time, smooth)
+    # the filter's starts are left out at both ends
+    edge = settling_samples(rate, _MOTION * cutoff)
+    places = np.arange(edge, len(time) - edge, max(1, int(rate / (_POSES * cutoff))))
+    motion = motion_from_drives(machine, time[places], smooth[places], rates[places], accelerations[places])
+    forces = inverse_dynamics(machine, motion, sign_smoothing=float(0.02 * np.sqrt(np.mean(rates**2))))
+    efforts = low_pass(recording.forces, rate, _MOTION * cutoff)[places]
+    return NominalForces(machine, motion, smooth[places], forces, efforts)
+
+
+def _of_efforts(model: NominalForces, poses: Conditioning) -> list[Finding]:
+    """Unit, sign and order of the efforts, at poses that are not nearly singular."""
+    good = poses.condition <= _CAREFUL * poses.limit
+    if np.mean(good) < _LEAST:
+        what = 'beside nearly singular poses too little of the motion is left to judge the efforts'
+        return [Finding('motion', State.CANNOT_TELL, (), what, 'record a motion away from such poses')]
+    chosen = np.flatnonzero(good)[:: max(1, int(np.count_nonzero(good) / _FITTED))]
 
     def misfit(order: Array, signs: Array) -> float:
-        own = recording.forces[:, order] * signs
-        size = _size(model, own)
-        fit = joint_fit(model, rows_of(model, model.turning | poor[:, None]), own / size, may_be_late=False)
-        return float(np.mean(fit.deviation * size / np.std(own, axis=0)))
+        own = model.efforts[chosen][:, order] * signs
+        columns = ObservationModel(model.machine).regressor(model.motion[chosen])[0]
+        flat = columns.reshape(-1, columns.shape[-1])
+        left = own - columns @ np.linalg.lstsq(flat, own.ravel(), rcond=1e-10)[0]
+        return float(np.mean(np.std(left, axis=0) / np.std(own, axis=0)))
 
-    placed = arrangement(machine, everything.of_poses(model.nominal), everything.of_samples(recording.forces), misfit)
-    findings = list(placed.findings)
-    if not placed.told:
-        return findings
-    if (placed.order != np.arange(machine.actuated_count)).any() and _is_mirrored(model, placed.order):
-        findings = [_with_positions(one) if one.code == 'effort_order' else one for one in findings]
-    rate, positions = recording.sample_rate, recording.drive_positions
-    efforts = recording.forces[:, placed.order] * placed.factor
-    if placed.findings:  # friction is counted in the size of the efforts
-        model = force_model(machine, replace(recording, forces=efforts))
-    flat, cut = plateaus(efforts, rate), clipped(efforts)
-    bad = flat | cut | spikes[:, placed.order]
-    # efforts may be late, and then so is what is wrong with them
-    unknown = model.turning | poor[:, None]
-    left_out = unknown | maximum_filter(bad, size=(2 * round(_LATEST * rate) + 1, 1))
-    rows = rows_of(model, left_out)
-    if (rows.used.mean(axis=0) < _LEAST).any():
-        return [*findings, _too_little()]
-    # a slow ripple disturbs gains and delay, so it is taken out first, and looked at again afterwards
-    fit = joint_fit(model, rows, efforts, may_be_late=False)
-    smooth = efforts.copy()
-    for wave in ripples(model, fit, positions, efforts, left_out):
-        smooth[:, wave.drive] -= wave.forces
-    fit = joint_fit(model, rows, smooth)
-    findings += gain_findings(machine, fit)
-    # the trough of a ripple at a peak is no saturation
-    asked = fit.expected(model) + efforts - smooth
-    findings += saturation_findings(model, fit, efforts, asked, flat & ~unknown, cut)
-    findings += ripple_findings(machine, ripples(model, fit, positions, efforts, left_out))
-    return findings
+    placed = arrangement(model.machine, model.forces[good], model.efforts[good], misfit)
+    is_swapped = (placed.order != np.arange(len(placed.order))).any()
+    if placed.told and is_swapped and _is_mirrored(model, placed.order):
+        return [_with_positions(one) if one.code == 'effort_order' else one for one in placed.findings]
+    return list(placed.findings)
 
 
-def _is_mirrored(model: ForceModel, order: Array) -> bool:
+def _is_mirrored(model: NominalForces, order: Array) -> bool:
     """Whether the machine with drives in another order is its mirror image.
 
     Then positions in that order are the mirrored motion, whose forces are the mirrored ones: right efforts with swapped
     positions are the same numbers as swapped efforts with right positions.
     """
-    places = np.linspace(0, len(model.positions) - 1, _MIRRORED).astype(int)
-    rates = np.gradient(model.positions, model.time, axis=0)
-    curve = [values[places] for values in (model.positions, rates, np.gradient(rates, model.time, axis=0))]
+    time = model.motion.time
+    places = np.linspace(0, len(time) - 1, _MIRRORED).astype(int)
+    rates = np.gradient(model.positions, time, axis=0)
+    curve = [values[places] for values in (model.positions, rates, np.gradient(rates, time, axis=0))]
     forces = []
     for columns in (np.arange(len(order)), order):
         try:
-            motion = motion_from_drives(model.machine, model.time[places], *(values[:, columns] for values in curve))
+            motion = motion_from_drives(model.machine, time[places], *(values[:, columns] for values in curve))
         except PkmError:  # in that order no pose belongs to them
             return False
         forces.append(inverse_dynamics(model.machine, motion, friction=False))
@@ -186,16 +194,6 @@ def _with_positions(finding: Finding) -> Finding:
         'mirror image, so no motion tells which'
     )
     return replace(finding, sentence=sentence, remedy=f'look which of both is wrong; {finding.remedy}')
-
-
-def _size(model: ForceModel, efforts: Array) -> float:
-    """Efforts (N, A) as multiples of what the nominal machine needs, whatever their unit."""
-    return float(np.median(np.std(efforts, axis=0) / np.maximum(np.std(model.nominal, axis=0), 1e-300)))
-
-
-def _too_little() -> Finding:
-    what = 'beside reversals and nearly singular poses too little of the motion is left to judge gains'
-    return Finding('motion', State.CANNOT_TELL, (), what, 'record a motion with longer ways, away from such poses')
 
 
 @dataclass(frozen=True)
@@ -214,17 +212,14 @@ class Conditioning:
     home: float
     limit: float
 
-    def is_poor_at(self, time: Array) -> NDArray[np.bool_]:
-        """Samples (N,) near poses at which efforts are not judged."""
-        return np.asarray(np.interp(time, self.time, self.condition) > _CAREFUL * self.limit)
 
-
-def conditioning(machine: Machine, model: ForceModel) -> Conditioning:
+def conditioning(model: NominalForces) -> Conditioning:
     """Condition numbers at the model's poses."""
+    machine = model.machine
     condition = forward_kinematics(machine, model.positions).condition
     at_home = drive_positions(machine, machine.home.position, machine.home.rotation_base_platform)
     home = float(forward_kinematics(machine, at_home[None]).condition[0])
-    return Conditioning(model.time, np.nan_to_num(condition, nan=np.inf), home, max(_LARGE, _OF_HOME * home))
+    return Conditioning(model.motion.time, np.nan_to_num(condition, nan=np.inf), home, max(_LARGE, _OF_HOME * home))
 
 
 def singular_findings(found: Conditioning) -> Iterator[Finding]:
@@ -240,30 +235,6 @@ def singular_findings(found: Conditioning) -> Iterator[Finding]:
             'plan an excitation that stays away from it (inspect_machine shows the condition number), or leave this '
             'part of the recording out',
             {'condition': float(found.condition[worst]), 'time_s': float(found.time[worst]), 'seconds': seconds},
-        )  # fmt: skip
-
-
-def gain_findings(machine: Machine, fit: JointFit) -> Iterator[Finding]:
-    """Drives whose gain is unlike that of the others, and those of which this recording does not tell it."""
-    unsure = []
-    limits = np.maximum(_GAIN, np.maximum(_GAIN_SIGMAS * fit.gain_std, _GAIN_SLACKS * fit.gain_slack))
-    for label, gain, std, limit in zip(machine.drive_labels, fit.gain, fit.gain_std, limits, strict=True):
-        if abs(gain - 1.0) <= limit and limit > _GAIN_TOLD:
-            unsure.append(label)
-        if abs(gain - 1.0) > limit:
-            yield Finding(
-                'effort_gain', State.WRONG, (label,),
-                f'the effort of {label} is {gain:.3f} +- {std:.3f} times what it should be beside the other drives',
-                f'calibrate its torque constant or force sensor; driver file: effort: {{scale: {{{label}: '
-                f'{1.0 / gain:.4f}}}}}',
-                {'gain': float(gain), 'gain_std': float(std)},
-            )  # fmt: skip
-    if unsure:
-        least = float(limits.max())
-        yield Finding(
-            'effort_gain', State.CANNOT_TELL, tuple(unsure),
-            f'gains of {named(unsure)} cannot be told beside the others: friction and each drive alone are nearly all '
-            f'of the force; an error below {100.0 * least:.0f} % would not be seen', _LIVELIER, {'least': least},
         )  # fmt: skip
 
 
@@ -292,40 +263,20 @@ def plateaus(efforts: Array, rate: float) -> NDArray[np.bool_]:
     return found
 
 
-def saturation_findings(
-    model: ForceModel, fit: JointFit, efforts: Array, asked: Array, flat: NDArray[np.bool_], cut: NDArray[np.bool_]
-) -> Iterator[Finding]:
-    """Drives whose effort is clipped, or stays at its largest while the fitted machine asks for more.
-
-    Parameters
-    ----------
-    asked : (N, A) what the fitted machine asks for, ripples included
-    flat, cut : (N, A) of :func:`plateaus`, where friction is known, and of :func:`clipped`
-    """
-    rate = model.sample_rate
-    inside = np.zeros(len(efforts), dtype=bool)
-    inside[model.places[0] : model.places[-1] + 1] = True
-    for drive, label in enumerate(model.machine.drive_labels):
+def saturation_findings(machine: Machine, recording: Recording, cut: NDArray[np.bool_]) -> Iterator[Finding]:
+    """Drives whose effort is clipped, see :func:`clipped` for ``cut`` (N, A), or stays at the limit of the drive."""
+    efforts, rate = recording.forces, recording.sample_rate
+    flat = plateaus(efforts, rate)
+    for drive, label in enumerate(machine.drive_labels):
+        largest = machine.actuated_joints[drive].limits.effort
         exact = bool(cut[:, drive].any())
-        here = cut[:, drive] if exact else flat[:, drive] & inside
-        if not exact and np.count_nonzero(here) < _PLATEAU * rate:
-            continue
-        column, within = efforts[here, drive], inside[here]
-        lacking = (asked[here, drive] - column) * np.sign(column)
-        lack = float(np.mean(lacking[within])) if within.any() else 0.0
-        largest = model.machine.actuated_joints[drive].limits.effort
-        limited = np.abs(column) > _LIMIT * largest
-        at_limit = np.count_nonzero(limited) > _PLATEAU * rate
-        if at_limit:  # of a largest and a least effort, the one that is the limit
-            here, column = here & (np.abs(efforts[:, drive]) > _LIMIT * largest), column[limited]
-        level = float(np.mean(np.abs(column)))
-        if exact or at_limit or lack > max(_EXCESS * np.ptp(efforts[:, drive]), 4.0 * fit.deviation[drive]):
-            seconds = float(np.count_nonzero(here) / rate)
-            needed = f'about {lack:.3g} more is needed' if lack > 0.0 else f'the limit of the drive is {largest:.4g}'
+        here = cut[:, drive] if exact else flat[:, drive] & (np.abs(efforts[:, drive]) > _LIMIT * largest)
+        if exact or np.count_nonzero(here) > _PLATEAU * rate:
+            level, seconds = float(np.mean(np.abs(efforts[here, drive]))), float(np.count_nonzero(here) / rate)
             yield Finding(
                 'effort_saturation', State.WRONG, (label,),
-                f'the effort of {label} stays at {level:.4g} for {seconds:.2g} s in all, where {needed}: '
-                'saturation of drive or sensor',
+                f'the effort of {label} stays at {level:.4g} for {seconds:.2g} s in all (the limit of the drive is '
+                f'{largest:.4g}): saturation of drive or sensor',
                 'scale the motion down, raise the limit of drive or measuring range, or leave these samples out',
-                {'level': level, 'seconds': seconds, 'lacking': lack},
+                {'level': level, 'seconds': seconds},
             )  # fmt: skip

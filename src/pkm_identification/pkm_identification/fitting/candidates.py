@@ -56,6 +56,7 @@ class Candidate:
     extend : makes a model that has it; ``None`` where none of ours has
     others : make the same model; a search for its nonlinear parameters begins elsewhere
     alike : (C, G) the G sums of columns that drives which are built alike have; ``None`` where drives may differ
+    size : factors (C,) in words
     """
 
     title: str
@@ -63,6 +64,7 @@ class Candidate:
     extend: Extension | None
     others: tuple[Extension, ...] = ()
     alike: Array | None = None
+    size: Callable[[Array], str] | None = None
 
 
 def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
@@ -99,7 +101,8 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
     total = replace(samples, efforts=fit.efforts, effort_rates=rates)
     if 'gain' not in kinds:
-        yield _per_drive(GAIN_TITLE, total, [_efforts], None)
+        gain = _per_drive(GAIN_TITLE, total, [_efforts], None)
+        yield replace(gain, size=partial(_gains, model.machine.drive_labels))
     if 'delay' not in kinds:
         delay = _per_drive(EffortDelay.title, total, [_effort_rates], _with(EffortDelay()))
         yield replace(delay, alike=np.ones((len(joints), 1)))
@@ -121,11 +124,11 @@ def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[
             yield Candidate(title, _passive_rows(place), _with(of_passive_joints(machine, form)))
 
 
-def ripples(data: PreparedData, periods: Sequence[float] = ()) -> Iterator[Candidate]:
-    """Ripples over the position of the drives, m or rad: of these periods, or of several; rows are computed once."""
+def ripples(data: PreparedData) -> Iterator[Candidate]:
+    """Ripples of several periods over the position of the drives, m or rad; rows are computed once."""
     joints, positions = data.model.machine.actuated_joint_names, data.samples.positions
     travel = float(np.ptp(positions, axis=0).mean())
-    for period in periods or max(travel, 1e-300) / WAVES:
+    for period in max(travel, 1e-300) / WAVES:
         ripple = Ripple(joints, float(period), travel)
         title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
         yield Candidate(title, _constant(_rows_of(ripple, data.samples)(data)), _with(ripple))
@@ -173,6 +176,12 @@ def _speeds(samples: JointSamples) -> Array:
 
 def _efforts(samples: JointSamples) -> Array:
     return samples.efforts
+
+
+def _gains(labels: tuple[str, ...], factors: Array) -> str:
+    """Gains (A,) less 1 in words, relative to the usual one."""
+    gains = (1.0 + factors) / (1.0 + np.median(factors))
+    return ', '.join(f'{label} {gain:.2f}' for label, gain in zip(labels, gains, strict=True))
 
 
 def _effort_rates(samples: JointSamples) -> Array:

@@ -15,7 +15,7 @@ from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator.least_squares import noise_floor
-from pkm_identification.fitting.candidates import Candidate, Extension, ripples
+from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
 from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
@@ -45,7 +45,6 @@ def extended_fit(
     fit: ModelFit,
     config: IdentificationConfig,
     say: Callable[[str], None],
-    ripple_periods: Sequence[float] = (),
 ) -> tuple[PreparedData, ModelFit, list[MissingForce], tuple[str, ...]]:
     """Add the clearest missing force and fit again, until none is missing.
 
@@ -53,7 +52,6 @@ def extended_fit(
     ----------
     data, fit : a prepared recording, and the fit of a model to it
     config, say : settings; takes a line for each force that is added
-    ripple_periods : m or rad, that a diagnosis has found; default: several are tried
 
     Returns
     -------
@@ -64,7 +62,7 @@ def extended_fit(
     """
     added: list[str] = []
     fit = tested_pooling(data, fit, config)
-    waves = list(ripples(data, ripple_periods))
+    waves = list(ripples(data))
     missing = missing_forces(data, fit, waves)
     refused: set[str] = set()
     kinds: dict[str, set[str]] = {}
@@ -73,10 +71,10 @@ def extended_fit(
         data, fit = _fitted(data, fit, rippled[0], config)
         missing = missing_forces(data, fit, waves)
     while config.columns.extend and len(added) < MOST and not is_late():
-        # forces that no model has are no reason to leave out those that one has
-        possible = [force for force in missing if force.is_there and force.candidate.extend]
+        # forces that no model has are no reason to leave out those that one has; a gain is, which these would imitate
+        possible = [one for one in missing if one.is_there and (one.candidate.extend or GAIN_TITLE in one.name)]
         force = _most_likely([force for force in possible if force.name not in refused])
-        if force is None:
+        if force is None or force.candidate.extend is None:
             break
         try:
             larger, other = _fitted(data, fit, force, config)

@@ -217,8 +217,9 @@ class ScoreTest:
             return None
         count = len(self._std)
         shifts = np.zeros(count) if of_fit is None else self._fit.changes(own, of_fit)[:count] / self._std
+        size = f' ({candidate.size(found.factors)})' if candidate.size else ''
         return MissingForce(
-            candidate.title,
+            candidate.title + size,
             log_probability(found, self._white.freedom, with_it),
             found.power / max(self._power, 1e-300),
             len(found.along),
