@@ -70,29 +70,31 @@ def extended_fit(
     if rippled and 'ripple' in config.columns.terms:
         data, fit = _fitted(data, fit, rippled[0], config)
         missing = missing_forces(data, fit, waves)
-    while config.columns.extend and len(added) < MOST and not is_late():
-        # forces that no model has are no reason to leave out those that one has; a gain is, which these would imitate
-        possible = [one for one in missing if one.is_there and (one.candidate.extend or GAIN_TITLE in one.name)]
-        force = _most_likely([force for force in possible if force.name not in refused])
-        if force is None or force.candidate.extend is None:
+    while config.columns.extend:
+        while len(added) < MOST and not is_late():
+            # forces that no model has are no reason to leave out those that one has; a gain is: they would imitate it
+            possible = [one for one in missing if one.is_there and (one.candidate.extend or GAIN_TITLE in one.name)]
+            force = _most_likely([force for force in possible if force.name not in refused])
+            if force is None or force.candidate.extend is None:
+                break
+            try:
+                larger, other = _fitted(data, fit, force, config)
+            except NotConvergedError:
+                refused.add(force.name)
+                continue
+            # it fits the rows that are used and spoils those near reversals, or nothing can be said of it
+            worse = _whole_error(larger, other) > WORSE * np.sqrt(_growth(larger, fit, other)) * _whole_error(data, fit)
+            if worse or _is_undetermined(fit, other) or _is_unseen(larger, other):
+                refused.add(force.name)
+                continue
+            kinds[force.name] = other.model.kinds - fit.model.kinds - {OFFSET.kind}
+            data, fit = larger, other
+            say(f'the recording shows {force.name}: added to the model')
+            added.append(force.name)
+            refused.clear()  # beside the new one they may fit
+            missing = missing_forces(data, fit, waves)
+        if not (found := with_presliding(data, fit, config)):
             break
-        try:
-            larger, other = _fitted(data, fit, force, config)
-        except NotConvergedError:
-            refused.add(force.name)
-            continue
-        # it fits the rows that are used and spoils those near reversals, or nothing can be said of it
-        worse = _whole_error(larger, other) > WORSE * np.sqrt(_growth(larger, fit, other)) * _whole_error(data, fit)
-        if worse or _is_undetermined(fit, other) or _is_unseen(larger, other):
-            refused.add(force.name)
-            continue
-        kinds[force.name] = other.model.kinds - fit.model.kinds - {OFFSET.kind}
-        data, fit = larger, other
-        say(f'the recording shows {force.name}: added to the model')
-        added.append(force.name)
-        refused.clear()  # beside the new one they may fit
-        missing = missing_forces(data, fit, waves)
-    if config.columns.extend and (found := with_presliding(data, fit, config)):
         data, fit = found
         say(f'the recording shows {Presliding.title}: added to the model')
         # what a reversal does over a distance may have looked like another force
@@ -106,6 +108,7 @@ def extended_fit(
                 say(f'with it, the recording does not show {name}: left out again')
                 added.remove(name)
         added.append(Presliding.title)
+        refused.clear()
         missing = missing_forces(data, fit, waves)
     return *_with_fitting_rows(data, fit, missing, config, waves), tuple(added)
 
