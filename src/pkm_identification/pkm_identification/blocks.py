@@ -44,13 +44,3 @@ def kept(values: OfPart, count: int) -> OfPart:
         return values
     everything = joined(values, count)
     return lambda part: everything[part]
-
-
-def normal_matrix(columns: OfPart, count: int) -> Array:
-    """Products (C, C) of columns (N, ..., C) with each other, summed over all samples."""
-    found = np.zeros((0, 0))
-    for part in blocks(count):
-        own = columns(part)
-        flat = own.reshape(-1, own.shape[-1])
-        found = flat.T @ flat if part.start == 0 else found + flat.T @ flat
-    return found

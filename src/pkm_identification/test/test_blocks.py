@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_identification.blocks import joined, kept, normal_matrix
+from pkm_identification.blocks import joined, kept
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.motion_source.filters import RowFilter, parallel_filter
@@ -32,8 +32,6 @@ def test_blocks_give_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('pkm_identification.blocks.BLOCK', 7)
     values = np.random.default_rng(0).normal(size=(31, 2, 3))
     assert np.array_equal(joined(lambda part: values[part], 31), values)
-    flat = values.reshape(-1, 3)
-    assert np.allclose(normal_matrix(lambda part: values[part], 31), flat.T @ flat, rtol=1e-13)
     calls = []
 
     def counted(part: slice) -> Array:
