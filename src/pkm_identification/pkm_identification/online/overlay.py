@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_friction
 
 from pkm_description import loading
 from pkm_identification.configuration import EstimatorSettings
@@ -23,7 +25,8 @@ LEARNED = 0.9
 def learned_machine(identifier: OnlineIdentifier) -> Machine:
     """The machine of the present base parameters: bodies that can exist, nearest to those of the file, and friction.
 
-    What was not learned is as believed before: the file's values. Offsets of efforts are of sensors, and no part of it.
+    What was not learned is as believed before: the file's values. Offsets of efforts walk,
+    and seconds hardly tell them from bodies: they are no part of it.
 
     Raises
     ------
@@ -44,7 +47,11 @@ def learned_machine(identifier: OnlineIdentifier) -> Machine:
     physical = physical_parameters(observation.model, observation.base, estimate, settings)
     if physical.infeasible:
         raise InfeasibleParametersError('; '.join(physical.infeasible))
-    return identified_machine(observation.model, physical)
+    learned = identified_machine(observation.model, physical)
+    offsets = {joint.name: joint.friction.law.offset for joint in identifier.machine.joints}
+    return with_friction(learned, lambda joint: replace(
+        joint.friction, law=replace(joint.friction.law, offset=offsets[joint.name])
+    ))  # fmt: skip
 
 
 def write_overlay(identifier: OnlineIdentifier, path: Path, date: str) -> Path:
