@@ -151,9 +151,13 @@ def _white_noise(values: Array) -> Array:
 
 
 class _Filtered:
-    """Power (A,) and density (F, A) of signals (N, A) below the cut-off; the power over the rows that were fitted."""
+    """Power (A,) and density (F, A) of signals (N, A) below the cut-off; the power over the rows that were fitted.
+
+    What happens while a drive sticks is left out, as of the rows.
+    """
 
     def __init__(self, signals: list[Array], data: PreparedData) -> None:
+        signals = [data.slides * one for one in signals]
         rate, cutoff, used = data.recording.sample_rate, data.bands.force_cutoff, data.row_weights > 0.0
         count = np.maximum(used.sum(axis=0), 1)
         self.power = np.mean([(used * data.row_filter(one) ** 2).sum(axis=0) / count for one in signals], axis=0)
