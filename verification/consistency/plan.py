@@ -203,6 +203,9 @@ def _causes(extent: Extent) -> Iterator[Part]:
     for machine in extent.cause_machines:
         for case in cause_checks.cases_of(machine):
             yield Part(f'{machine}, {case.title}', partial(_cause_checks, machine, case.title, extent.cause_seeds))
+        for times in cause_checks.HELD:
+            checks = partial(cause_checks.held_checks, machine, times, extent.cause_seeds)
+            yield Part(f'{machine}, each value of the IMU {times} times', checks)
         yield Part(f'{machine}, nothing wrong', partial(cause_checks.good_checks, machine, extent.cause_seeds))
 
 

@@ -25,7 +25,7 @@ TOLERANCES = (5e-5, 1e-4, 3e-4, 1e-3)
 _RATE = 100.0
 #: of the normalised squared error of the pose, per freedom
 _LEAST, _MOST = 0.5, 1.5
-_CONFIG = EstimatorConfig(baseline=False, rank_causes=False)
+_CONFIG = EstimatorConfig(baseline=False)
 
 
 def geometry_checks(name: str, tolerance: float, seeds: int, duration: float) -> Iterator[Check]:

@@ -178,11 +178,6 @@ class EstimatorConfig(Settings):
     maximum_condition: float = setting(
         1e3, 'condition number of the length Jacobian (m and rad) beyond which a pose counts as near-singular', 1.0, 1e9
     )
-    rank_causes: bool = setting(
-        True,
-        'where innovations are larger than claimed for seconds, replay them to rank the causes (delay, mounting, ...); '
-        'in portions of about 5 ms, a tenth of a processor for one or two minutes',
-    )
     divergence_nis: float = setting(1000.0, 'normalised innovation squared (NIS) that counts as lost', 10.0, 1e12)
     divergence_samples: int = setting(50, 'samples in a row above divergence_nis before a restart', 1, 1_000_000)
 

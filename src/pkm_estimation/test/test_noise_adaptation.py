@@ -64,7 +64,8 @@ def test_a_late_imu_is_noise_and_no_fault_of_legs():
     """30 ms late, and nobody says so (before: legs were left out, R went to 1e-4, the pose was 70 mm off)."""
     late = simulate_sensors(SRS, mp1_profile(SRS, 55.0).evaluate, MOTION.time, SensorConditions(imu_delay=0.03), seed=8)
     result = estimate(SRS, late, EstimatorConfig(adapt_noise='q_and_r'))
-    error = np.linalg.norm(result.motion.position - MOTION.position, axis=1)[1000:]
+    rows = np.searchsorted(late.stamps, result.motion.stamps)  # a delay that is found costs a few estimates
+    error = np.linalg.norm(result.motion.position - MOTION.position[rows], axis=1)[1000:]
     assert error.max() < 1e-4
     assert not any(name.endswith('_left_out') for name in result.health.counters)
     assert 0.2 < result.health.noise_factors[1] < 2.0

@@ -6,18 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pkm_description.machine import Pose
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog, LagRule, Load
-from pkm_estimation.stream.blocks import LARGE, Block, excess
-from pkm_estimation.stream.causes import Model, causes, spreads
 from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.lasting import LastingTest
-from pkm_estimation.stream.ranking import Ranking
 from pkm_estimation.stream.repeatable import LivePipeline, RepeatablePipeline
-from pkm_estimation.stream.replay import Window
 from pkm_estimation.stream.verdict import imu_balance, node_balance
-from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message, pairs
+from test_pipeline import DATA, SRS, as_bytes, feed, imu_message, leg_message, pairs
 
 MS = 10**6
 
@@ -98,58 +92,6 @@ def test_efforts_of_waiting_messages_are_those_of_their_outputs() -> None:
 
 
 # -- causes ------------------------------------------------------------------------------------------------------------
-
-
-def test_what_a_cause_does_to_the_legs_is_told_by_its_slopes() -> None:
-    """Errors of the positions by each parameter, against positions with a little of it."""
-    window = Window(
-        DATA.stamps, np.hstack([DATA.specific_force, DATA.angular_rate]), DATA.stamps, DATA.drive_positions,
-        int(DATA.stamps[0]),
-    )  # fmt: skip
-    model, checked = Model(SRS, EstimatorConfig(), window), 0
-    for cause in causes(SRS):
-        if cause.of_legs is None or not cause.name.startswith(('offset', 'drift')):
-            continue
-        errors = cause.of_legs(model)
-        for k in (3, 150):
-            slopes = errors(k, Pose(MOTION.position[k], MOTION.rotation_base_platform[k]))
-            for place, step in enumerate(cause.steps):
-                moved = cause.apply(model, step * (np.arange(len(cause.steps)) == place)).window.positions[k]
-                assert slopes[:, place] == pytest.approx((moved - window.positions[k]) / step, abs=1e-6)
-        checked += 1
-    assert checked == 12
-
-
-def window_of(imu: np.ndarray, legs: int) -> Window:
-    """Samples of an IMU (M, 6) at 100 Hz, and as many measurements of the legs, 4 ms later."""
-    stamps = 10 * MS * np.arange(len(imu))
-    return Window(stamps, imu, stamps[:legs] + 4 * MS, np.zeros((legs, 6)), 0)
-
-
-def cause_of(name: str) -> object:
-    return next(cause for cause in causes(SRS) if cause.name == name)
-
-
-def test_a_clock_that_runs_fast_is_late_by_more_and_more_about_the_middle() -> None:
-    model = Model(SRS, EstimatorConfig(), window_of(np.zeros((101, 6)), 101))
-    moved = cause_of('clock skew').apply(model, np.array([2e-3, 1e-3])).window
-    late = 1e-9 * (moved.leg_stamps - model.window.leg_stamps)
-    assert late == pytest.approx(2e-3 + 1e-3 * (model.window.elapsed - 0.504), abs=1e-9)
-
-
-@pytest.mark.parametrize(('place', 'seen'), [(30, True), (48, True), (52, False), (55, False)])
-def test_a_hit_between_samples_counts_at_the_next_measurement_if_there_is_one(place: int, seen: bool) -> None:
-    """Legs end at the fiftieth sample, the IMU goes on."""
-    imu = np.zeros((60, 6))
-    imu[place:, 2] = 3.0
-    model = Model(SRS, EstimatorConfig(), window_of(imu, 50))
-    (hit,) = [spread for spread in spreads(SRS) if spread.name == 'motion between the samples of the IMU']
-    kicks = hit.apply(model, 1.0).window.kicks
-    assert kicks.shape == (50, 3, 3) and bool(kicks[:, 2, 2].any()) == seen
-    assert not kicks[:, :2, :2].any()
-
-
-# -- blocks and single samples -----------------------------------------------------------------------------------------
 
 
 def test_samples_that_are_late_by_a_known_delay_are_followed_as_single_ones_are() -> None:
@@ -260,83 +202,3 @@ def test_without_a_jump_or_where_legs_are_not_judged_the_velocity_stays_known() 
     usual = velocity_std(0.0)
     assert usual.max() < 1e-3
     assert velocity_std(1.0, leg_gate=0.0) == pytest.approx(usual, rel=1e-3)
-
-
-def blocks_of(scatter: float) -> list[Block]:
-    """Forty blocks of fifty innovations of six legs, white within, their means as many times those of white ones."""
-    random, found = np.random.default_rng(5), []
-    for number in range(40):
-        white = random.normal(size=(50, 6))
-        white += (scatter - 1.0) * white.mean(axis=0)
-        stamps = 10 * MS * (np.arange(50) + 50 * number)
-        found.append(Block.of(stamps, np.zeros((50, 6)), white, np.ones((50, 6)), np.square(white).sum(axis=1)))
-    return found
-
-
-def test_innovations_whose_means_scatter_too_much_are_told() -> None:
-    names = SRS.drive_labels
-    assert not excess(blocks_of(1.0), names, LARGE)
-    ratio = 1.6**2
-    told = excess(blocks_of(1.6), names, LARGE)
-    assert told.startswith('means of 50 innovations scatter')
-    assert float(told.split()[5]) == pytest.approx(ratio, rel=0.15)
-
-
-def test_causes_are_sought_in_ten_seconds_and_later_in_all_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Innovations are too large from the first one on; the search, which finds nothing, is again a minute later."""
-    windows = []
-
-    class NothingFound:
-        def __init__(self, model: Model, stamp: int) -> None:
-            self.due = stamp
-            windows.append((stamp * 1e-9, model.window))
-
-        def advance(self, stamp: int) -> Ranking:
-            return Ranking(24.0, ())
-
-    monkeypatch.setattr('pkm_estimation.stream.lasting.RankingJob', NothingFound)
-    test, random = LastingTest(SRS, EstimatorConfig(baseline=False), HealthMonitor(6)), np.random.default_rng(0)
-    for second in range(75):
-        residual, stamps = 2.0 * random.normal(size=(50, 6)), 1000 * MS * second + 20 * MS * np.arange(50)
-        test.add_imus(stamps, np.zeros((50, 6)))
-        test.add_block(SimpleNamespace(
-            epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
-            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1), shared=np.zeros_like(residual),
-        ))  # fmt: skip
-    assert len(windows) == 2
-    (first, short), (second, long) = windows
-    assert 10.0 <= first < 12.0 and 59.9 < second - first < 62.0
-    assert np.ptp(short.leg_stamps) * 1e-9 == pytest.approx(first, abs=0.1)
-    assert 55.0 < np.ptp(long.leg_stamps) * 1e-9 < 65.0
-
-
-def lasting_of(seconds: int) -> LastingTest:
-    """A test that has seen so many seconds of good innovations at 50 Hz, in stretches of 70."""
-    test = LastingTest(SRS, EstimatorConfig(baseline=False, rank_causes=False), HealthMonitor(6))
-    stamps, random = 20 * MS * np.arange(50 * seconds), np.random.default_rng(0)
-    for begin in range(0, len(stamps), 70):
-        part = stamps[begin : begin + 70]
-        residual = random.normal(size=(len(part), 6))
-        test.add_block(SimpleNamespace(
-            epochs=np.zeros(len(part), dtype=np.int64), stamps=part, drive_positions=np.zeros((len(part), 6)),
-            residual=residual, variance=np.ones((len(part), 6)), nis=np.sum(residual**2, axis=1),
-            shared=np.zeros_like(residual),
-        ))  # fmt: skip
-    return test
-
-
-def test_innovations_are_tested_in_blocks_of_fifty_and_over_twenty_seconds_at_least() -> None:
-    test = lasting_of(40)
-    assert [len(block.stamps) for block in test._blocks] == [50] * 40
-    recent = test._recent()
-    end = recent[-1].stamps[-1]
-    assert (end - recent[0].stamps[0]) * 1e-9 >= 20.0 > (end - recent[1].stamps[0]) * 1e-9
-    assert recent[0].stamps[0] > 0 and len(lasting_of(10)._recent()) == 10
-
-
-def test_why_the_imu_was_left_out_is_told_once_and_then_why_the_filter_is_over_confident() -> None:
-    test, health = lasting_of(1), HealthMonitor(6)
-    test._health, test._is_of_imu = health, True
-    for stamp in (5, 9):
-        test._tell(stamp, Ranking(24.0, ()))
-    assert [event.name for event in health.report().events] == ['imu_off_because', 'over_confident_because']

@@ -18,14 +18,10 @@ from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
-from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking
-from pkm_estimation.stream.causes import Cause
-from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.imu_watch import ImuWatch
-from pkm_estimation.stream.lasting import LastingTest, RankingJob
 from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.repeatable import LivePipeline
-from pkm_estimation.stream.replay import Replayed, Window, completed, replay_config, replaying
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.stretch import Stretch
 from pkm_estimation.stream.tracker_parts import FaultTracker
@@ -122,16 +118,16 @@ def test_a_number_at_the_end_of_the_range_is_clipped(part, clipped, axis):
 
 def test_an_alarm_is_one_event_until_it_ends():
     """Twenty seconds of good innovations, twenty of bad ones, thirty of good ones, and bad ones again."""
-    health = HealthMonitor(6)
-    test = LastingTest(SRS, replace(CONFIG, rank_causes=False), health)
+    pipeline = EstimatorPipeline(SRS, CONFIG)
+    test, health = pipeline.lasting, pipeline.health
     random, states = np.random.default_rng(0), []
     for second in range(100):
         scale = 2.0 if 20 <= second < 40 or second >= 70 else 1.0
         residual = scale * random.normal(size=(50, 6))
         stamps = second * SECOND + np.arange(50) * SECOND // 50
         test.add_block(SimpleNamespace(
-            epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
-            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1), shared=np.zeros_like(residual),
+            epochs=np.zeros(50, dtype=np.int64), stamps=stamps, residual=residual, variance=np.ones((50, 6)),
+            nis=np.sum(residual**2, axis=1), shared=np.zeros_like(residual),
         ))  # fmt: skip
         states.append(bool(health.lasting))
     assert health.counters['over_confident'] == 2
@@ -206,100 +202,10 @@ def test_a_part_that_fits_better_is_likelier_by_half_the_difference_of_its_squar
 
 def test_covariance_of_the_likeliest_part_covers_the_other_by_its_probability():
     doubt, filter_ = doubt_of_two()
-    _, covariance, *_ = doubt.known(filter_.known(np.zeros(6)))
+    _, covariance, *_ = doubt.known(filter_.known(np.zeros(6)), filter_.ukf.claim)
     away = filter_.chart.T @ np.array([0.1, 0.0, 0.0])
     rest = covariance[:3, :3] - np.outer(away, away) / (1.0 + np.exp(2.0))
     assert np.abs(rest).max() < 1e-6
-
-
-# -- causes ------------------------------------------------------------------------------------------------------------
-
-
-def test_causes_of_many_numbers_pay_for_each(monkeypatch):
-    """Five causes that save more by six numbers each do not take the place of one that saves less by a single one.
-
-    Innovations are a linear world: white noise and the signature of each cause by its parameters. What is saved is
-    twice the logarithm of the likelihood, and each number costs the logarithm of the number of measurements.
-    """
-    random, count = np.random.default_rng(0), 200
-    basis = np.linalg.qr(random.normal(size=(6 * count, 31)))[0]
-    white = random.normal(size=6 * count)
-    white -= basis @ (basis.T @ white)
-    signatures, first = {}, 0
-    for name, numbers, saved in (*((f'wide {k}', 6, 50.0) for k in range(5)), ('narrow', 1, 45.0)):
-        white += saved**0.5 * basis[:, first]
-        signatures[name] = basis[:, first : first + numbers].T.reshape(numbers, count, 6)
-        first += numbers
-    white = white.reshape(count, 6)
-
-    def fake(name, numbers):
-        return Cause(
-            name, np.full(numbers, 1e-3), lambda model, p: (*model[:2], (name, p)), lambda p: 'found', lambda m, p: 'so'
-        )
-
-    def replayed(machine, config, window):
-        yield 1
-        moved = 0.0 if window is None else np.tensordot(window[1], signatures[window[0]], 1)
-        return Replayed(white + moved, np.zeros(count))
-
-    monkeypatch.setattr(ranking, 'causes', lambda machine: [fake(n, len(s)) for n, s in signatures.items()])
-    monkeypatch.setattr(ranking, 'spreads', lambda machine: [])
-    monkeypatch.setattr(ranking, 'replaying', replayed)
-    model = type('Model', (tuple,), {'machine': SRS})((SRS, CONFIG, None))
-    found = completed(ranking.rank(model))
-    assert [finding.name for finding in found.findings] == ['narrow']
-    assert found.findings[0].score == pytest.approx(45.0 - np.log(count))
-    assert found.nis == pytest.approx(np.sum(white**2) / count)
-
-
-def test_parameters_that_would_be_unusual_count_against_their_cause(monkeypatch):
-    """By the squares of what they are in usual ones."""
-    random, count, tried = np.random.default_rng(1), 200, []
-    signature = np.linalg.qr(random.normal(size=(6 * count, 1)))[0].reshape(count, 6)
-    white = random.normal(size=(count, 6))
-    white += (9.0 - np.sum(white * signature)) * signature
-
-    def replayed(machine, config, window):
-        yield 1
-        return Replayed(white + (0.0 if window is None else window[0] * signature), np.zeros(count))
-
-    cause = Cause(
-        'unusual', np.full(1, 1e-3), lambda model, p: (*model[:2], p), lambda p: tried.append(p.item()) or 'found',
-        lambda m, p: 'so', usual=3.0,
-    )  # fmt: skip
-    monkeypatch.setattr(ranking, 'causes', lambda machine: [cause])
-    monkeypatch.setattr(ranking, 'spreads', lambda machine: [])
-    monkeypatch.setattr(ranking, 'replaying', replayed)
-    found = completed(ranking.rank(type('Model', (tuple,), {'machine': SRS})((SRS, CONFIG, None))))
-    (finding,) = found.findings
-    assert -9.0 < tried[-1] < -7.0
-    saved = count * (found.nis - finding.nis)
-    assert finding.score == pytest.approx(saved - np.log(count) - (tried[-1] / 3.0) ** 2)
-
-
-def test_a_ranking_goes_on_after_36_us_for_each_unit_that_its_last_portion_has_cost(monkeypatch):
-    monkeypatch.setattr('pkm_estimation.stream.lasting.rank', lambda model: iter([1000, 2000]))
-    job = RankingJob(None, SECOND)
-    assert job.due == SECOND
-    assert job.advance(SECOND) is None and job.due == SECOND + 36_000_000
-    assert job.advance(2 * SECOND) is None and job.due == 2 * SECOND + 72_000_000
-
-
-def cost_of_replay(every):
-    """Units, of a replay of a second with legs at 50 Hz and every so many samples of an IMU at 400 Hz."""
-    data = simulate_sensors(SRS, mp1_profile(SRS, 60.0).evaluate, 20.0 + np.arange(401) / 400, SensorConditions(), 0)
-    imu = np.hstack([data.specific_force, data.angular_rate])
-    # copies, as a recording has them: kernels would be compiled for arrays with gaps
-    parts = data.stamps[::every], imu[::every], data.stamps[::8], data.drive_positions[::8]
-    window = Window(*(part.copy() for part in parts), int(data.stamps[0]))
-    return sum(replaying(SRS, replay_config(CONFIG), window))
-
-
-def test_cost_of_a_replay_is_counted_in_samples_of_the_imu():
-    assert cost_of_replay(1) - cost_of_replay(2) == pytest.approx(200, abs=12)
-
-
-# -- delay -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('delay', [0.0031, -0.0043])

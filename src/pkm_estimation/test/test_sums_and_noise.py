@@ -19,6 +19,7 @@ from pkm_estimation.filtering.gaussian_sum import (
     turn_between,
 )
 from pkm_estimation.filters import Innovation
+from pkm_estimation.kernels.unscented import CARRIED_NOISES
 from pkm_estimation.models.inertial_process import rotation_of
 from pkm_estimation.stream.tracker_parts import NoiseAdaptation
 
@@ -140,7 +141,8 @@ def test_what_is_claimed_covers_all_parts_with_a_hundredth_at_least():
     near = near.with_gaussian(1e-5 * RANDOM.normal(size=SIZE), *near.gaussian[1:], log(0.3))
     rare = rare.with_gaussian(1e-5 * RANDOM.normal(size=SIZE), *rare.gaussian[1:], log(1e-5))
     best = best._replace(logarithm=log(0.7))
-    found = covariance_about(best, (best, near, rare), np.zeros(3))
+    claim = np.ones(best.gaussian[2].shape[1] - CARRIED_NOISES)
+    found = covariance_about(best, (best, near, rare), np.zeros(3), claim)
     expected = 0.7 * best.gaussian[1]
     for one, weight in ((near, 0.3), (rare, 0.01)):
         away = one.gaussian[0] - best.gaussian[0]
@@ -152,7 +154,7 @@ def test_what_is_claimed_covers_all_parts_with_a_hundredth_at_least():
                              np.zeros((SIZE, SIZE)), best.gaussian[2], 0.0)  # fmt: skip
     certain = best.with_gaussian(np.zeros(SIZE), np.zeros((SIZE, SIZE)), best.gaussian[2], -50.0)
     arm = np.array([0.0, 0.0, 1.0])
-    total = covariance_about(certain, (far,), arm)
+    total = covariance_about(certain, (far,), arm, claim)
     angle = 2.0 * np.arcsin(0.3)
     assert total[6, 6] == pytest.approx((0.5 * angle) ** 2)
     there = rotation_of(np.array([0.3, 0.0, 0.0]))

@@ -249,11 +249,11 @@ def _read_leg_sensors(section: Section, count: int, each: str) -> LegSensors:
     """Sensors of the drives."""
     noise = ['position_noise', 'velocity_noise', 'effort_noise']
     section.expect_keys(['rate', *noise], ['position_resolution', 'effort_delay'])
-    values = [section.per_leg(key, count, least=0.0, each=each) for key in noise]
-    if 'position_resolution' in section.content:
-        values.append(section.per_leg('position_resolution', count, least=0.0, each=each))
-    delay = section.number('effort_delay') if 'effort_delay' in section.content else 0.0
-    return LegSensors(section.number('rate', above=0.0), *values, effort_delay=delay)
+    there = [key for key in (*noise, 'position_resolution') if key in section.content]
+    values: dict[str, Any] = {key: section.per_leg(key, count, least=0.0, each=each) for key in there}
+    if 'effort_delay' in section.content:
+        values['effort_delay'] = section.number('effort_delay')
+    return LegSensors(section.number('rate', above=0.0), **values)
 
 
 def add_driver_arguments(parser: argparse.ArgumentParser) -> None:

@@ -150,18 +150,20 @@ def apart(ones: Sequence[GaussianComponent], other: GaussianComponent) -> Array:
     return _Poses.of(ones).apart(_Poses.of([other]))
 
 
-def covariance_about(best: GaussianComponent, parts: tuple[GaussianComponent, ...], arm: Array) -> Array:
+def covariance_about(
+    best: GaussianComponent, parts: tuple[GaussianComponent, ...], arm: Array, claim: Array
+) -> Array:
     """Mean square (n, n) of the deviations of all parts from the state of one of them, in its chart.
 
     So what is claimed for the likeliest pose covers the others, too, with a probability of at least 1 % each. They may
     be far: a deviation is the one whose linear image is the other part's pose, of the point of the platform that is
-    ``arm`` (3,) m from the state's.
+    ``arm`` (3,) m from the state's. Constants of the machine count with the weights ``claim`` (p,).
     """
     q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
     by_q = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
     states, covariances, carried = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
-    sensitivity = carried[:, :, CARRIED_NOISES:]
+    sensitivity = claim * carried[:, :, CARRIED_NOISES:]
     if sensitivity.shape[2]:
         covariances += sensitivity @ sensitivity.transpose(0, 2, 1)
     relative = best.chart.T @ np.array([part.chart for part in parts])

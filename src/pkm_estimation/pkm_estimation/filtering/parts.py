@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf
 from typing import Any, Protocol
 
@@ -56,15 +55,6 @@ def make_filter(
         return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size), constants)
     limits = step_limits(layout, geometry)
     return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants)
-
-
-def considered_tolerances(machine: Machine | None, layout: StateLayout, config: EstimatorConfig) -> Tolerances:
-    """Tolerances that the filter considers: none where it claims repeatability; of none that it estimates."""
-    if machine is None or config.claim != 'accuracy':
-        return EXACT
-    states = {'leg_offsets': 'leg_zeros', 'imu_rotation': 'imu_rotation', 'imu_position': 'imu_position'}
-    estimated: dict[str, Any] = {states[name]: 0.0 for name in layout.groups if name in states}
-    return replace(machine.tolerances, **estimated)
 
 
 def measurement_model(

@@ -14,9 +14,15 @@ from pkm_description.machine import Machine, Pose
 from scipy.linalg import block_diag
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filtering.constant_columns import (
+    ConstantScore,
+    considered_tolerances,
+    constant_columns,
+    input_constants,
+    weights,
+)
 from pkm_estimation.filtering.parts import (
     StepWatcher,
-    considered_tolerances,
     constant_states,
     make_filter,
     measurement_model,
@@ -28,9 +34,10 @@ from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, 
 from pkm_estimation.filtering.start import likeliest_update, start_sensitivity, start_spread, start_std
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import VARIANCE
+from pkm_estimation.kernels.input_noise import correct_input, set_counted
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.inertial_process import InertialStep, input_constants, move_chart, rotation_of
+from pkm_estimation.models.inertial_process import InertialStep, move_chart, rotation_of
 from pkm_estimation.models.leg_model import whole_sixes
 
 
@@ -58,6 +65,7 @@ class PlatformFilter:
     moves : whether the chart moves
     record : takes note of all steps, for smoothing; default: nothing does
     length_covariance : (m, m) of the leg measurements, including constraints
+    columns : of the sensitivity to constants that are not estimated
     constraint_nis : normalised innovation squared of the constraints at the last :meth:`update`
 
     Raises
@@ -78,18 +86,22 @@ class PlatformFilter:
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.lengths_at_zero), config.estimate)
         # as printed, a step knows two samples
         longest_gap = 0.0 if config.filter == 'paper' else config.maximum_imu_gap
-        tolerances = considered_tolerances(machine, self.layout, config)
-        constants = input_constants(tolerances)
+        considered, units = considered_tolerances(machine, self.layout, config)
+        of_input = input_constants(units, config)
         self.process = InertialProcess(
-            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap, constants
+            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap, of_input
         )
         self._step = InertialStep(self.process)
         paper = config.filter == 'paper'
         self.process.set_stamp_jitter(*(0.0, 0.0) if paper else (config.imu_stamp_jitter, config.leg_stamp_jitter))
-        self.legs = measurement_model(geometry, self.layout, machine, tolerances)
+        self.legs = measurement_model(geometry, self.layout, machine, units)
         self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
-        self.ukf = make_filter(config, self.layout, geometry, self.legs.constant_count + whole_sixes(len(constants)))
+        count = self.legs.constant_count + whole_sixes(len(of_input))
+        self.ukf = make_filter(config, self.layout, geometry, count)
+        self.columns = constant_columns(self.legs, of_input, considered, count)
+        known = weights(self.columns, count)
+        self.weigh_constants(known * (config.claim == 'accuracy'), known)
         self.walk = walk_variances(self.layout, config, machine)
         self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
@@ -290,6 +302,40 @@ class PlatformFilter:
         """Whether corrections are those of one estimate: not while constants are considered beside constraints."""
         return self._constants is None or not (self.legs.constraint_count and self._constants.are_considered)
 
+    def weigh_constants(self, claim: Array, judge: Array, scale: float = 1.0, found: Array | float = 0.0) -> None:
+        """Consider constants with weights (p,) in what is claimed, and in how innovations are judged, from now on.
+
+        ``scale`` multiplies the covariance in what is claimed, ``found`` (p,) are constants in it, in their units.
+        """
+        ukf = self.ukf
+        ukf.claim[:], ukf.judge[:], ukf.scale[0], ukf.found[:] = claim, judge, scale, found
+
+    def score_constants(self) -> None:
+        """Let the last correction count in what innovations say of the constants."""
+        if isinstance(self.ukf, UnscentedKalmanFilter):
+            set_counted(self.process.struct, self.ukf.memory.data.counted)
+            self.ukf.add_score(len(self.length_covariance))
+
+    @property
+    def score(self) -> ConstantScore:
+        """What innovations say of the constants since this was set; a copy."""
+        assert isinstance(self.ukf, UnscentedKalmanFilter)
+        data = self.ukf.memory.data
+        information = np.tril(data.information) + np.tril(data.information, -1).T
+        return ConstantScore(data.score.copy(), information, data.scored.copy())
+
+    @score.setter
+    def score(self, score: ConstantScore) -> None:
+        assert isinstance(self.ukf, UnscentedKalmanFilter)
+        data = self.ukf.memory.data
+        data.score[:], data.information[:], data.scored[:] = score
+
+    @property
+    def elapsed(self) -> float:
+        """Time [s] since the first sample of the IMU."""
+        data = self.process.data
+        return 1e-9 * float(data.stamps[0] - data.reference[0])
+
     def take_constants_as_known(self) -> None:
         """Neither correct estimated constants nor add to their covariance from now on."""
         self._constants = None
@@ -441,9 +487,10 @@ class PlatformFilter:
         ``imu`` (6,) is the current sample; its specific force [m/s^2] and angular rate [rad/s] may have been wrong by
         ``uncertain`` standard deviations for the last ``duration`` s.
         """
-        state, covariance = self.ukf.state.copy(), self.ukf.claimed
+        state, covariance = self.ukf.claimed_state, self.ukf.claimed
         turning = self.legs.angular_acceleration
-        noise = self.imu_covariance
+        noise, imu = self.imu_covariance, imu.copy()
+        correct_input(self.process.struct, self.ukf.found, imu)
         if uncertain is not None:
             noise = noise + np.diag(np.repeat(np.square(uncertain), 3))
             covariance[VELOCITY, VELOCITY] += (duration * uncertain[0]) ** 2 * np.eye(3)

@@ -37,13 +37,16 @@ class Estimated(NamedTuple):
     estimate : of state and sample errors
     known : as :meth:`PlatformFilter.known` gives it
     parts : (c / 6,) of the sample errors in the input of now
-    sensitivity : (n, p) of the state to constants of the machine, which later measurements do not tell either
+    sensitivity : (n, p) of the state to constants of the machine, with the weights of what is claimed: later
+        measurements do not tell them either
+    scale : factor on the covariance in what is claimed
     """
 
     estimate: Gaussian
     known: tuple[Array, ...]
     parts: Array
     sensitivity: Array
+    scale: float = 1.0
 
 
 class Started(NamedTuple):
@@ -143,14 +146,14 @@ class StepRecord:
 
     def estimated(self, filter_: PlatformFilter, known: tuple[Array, ...]) -> None:
         """An estimate was given out."""
-        if self._is_paused:
+        if self._is_paused or filter_.ukf.found.any():  # what is found on the way is none of one model for all steps
             self.entries.append(Left())
             return
         self._close()
         estimate = self._now(filter_)
         count = (len(estimate.mean) - filter_.layout.size) // INPUTS
-        parts, sensitivity = _parts(filter_, self._time, count), filter_.ukf.sensitivity.copy()
-        self.entries.append(Estimated(estimate, known, parts, sensitivity))
+        parts, ukf = _parts(filter_, self._time, count), filter_.ukf
+        self.entries.append(Estimated(estimate, known, parts, ukf.claim * ukf.sensitivity, ukf.scale.item()))
 
     def take(self) -> list[Passage | Estimated | Started | Left]:
         """All entries up to now; what follows begins with the present estimate."""

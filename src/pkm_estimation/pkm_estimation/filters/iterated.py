@@ -162,6 +162,8 @@ class ExtendedKalmanFilter(KalmanFilter):
         self.covariance = np.array(covariance, dtype=float)
         self.carried = np.zeros((len(state), CARRIED_NOISES + constants))
         self.carried_count = CARRIED_NOISES
+        self.claim, self.judge, self.scale = np.ones(constants), np.ones(constants), np.ones(1)
+        self.found = np.zeros(constants)
         self.iterations = iterations
         self.slope = np.eye(len(state))
         step = _STEP * np.eye(len(state))
@@ -201,12 +203,13 @@ class ExtendedKalmanFilter(KalmanFilter):
             gain = np.linalg.solve(spread, slope @ self.covariance).T
             seen = self.seen_constants(model, here[None], slope, rows)
             if first is None:
+                judged = self.judge * seen
                 if seen.size:
-                    spread = spread + seen @ seen.T
+                    spread = spread + judged @ judged.T
                     root = np.linalg.cholesky(spread)
                 error = np.linalg.solve(root, residual)
                 full = np.full((3, len(measurement)), np.nan)
-                full[:, rows] = residual, spread.diagonal(), np.square(seen).sum(axis=1) / spread.diagonal()
+                full[:, rows] = residual, spread.diagonal(), np.square(judged).sum(axis=1) / spread.diagonal()
                 first = Innovation(full[0], full[1], float(error @ error), np.nan_to_num(full[2]))
                 if first.nis > limit:
                     return first
@@ -231,7 +234,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted, slope = self._linearise(model.observe, self.state)
         spread = slope @ self.covariance @ slope.T + noise_covariance
-        seen = self.seen_constants(model, self.state[None], slope)
+        seen = self.judge * self.seen_constants(model, self.state[None], slope)
         if seen.size:
             spread += seen @ seen.T
         return measurement - predicted, spread

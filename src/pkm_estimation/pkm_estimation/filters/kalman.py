@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
-from pkm_estimation.kernels.carried import add_claim
+from pkm_estimation.kernels.carried import add_claim, add_found
 from pkm_estimation.kernels.unscented import CARRIED_NOISES
 
 Indices = NDArray[np.intp]
@@ -62,12 +62,19 @@ class KalmanFilter(ABC):
     carried : (n, c) covariances of the state with causes of process noise that act in more than one step; behind them
         the columns of :attr:`sensitivity`
     carried_count : columns of it that are in use for noise
+    claim, judge : (p,) weights of the constants in what is claimed, and in how innovations are judged
+    scale : (1,) factor on the covariance in what is claimed
+    found : (p,) constants in what is claimed, in their units
     """
 
     state: Array
     covariance: Array
     carried: Array
     carried_count: int
+    claim: Array
+    judge: Array
+    scale: Array
+    found: Array
 
     @property
     def sensitivity(self) -> Array:
@@ -93,10 +100,17 @@ class KalmanFilter(ABC):
         return seen
 
     @property
+    def claimed_state(self) -> Array:
+        """State (n,) with what was found of the constants of the machine."""
+        state = self.state.copy()
+        add_found(self.carried, CARRIED_NOISES, self.found, state)
+        return state
+
+    @property
     def claimed(self) -> Array:
         """Covariance (n, n) with what the constants of the machine make of the estimate."""
         claimed = self.covariance.copy()
-        add_claim(self.carried, CARRIED_NOISES, claimed)
+        add_claim(self.carried, CARRIED_NOISES, self.claim, self.scale.item(), claimed)
         return claimed
 
     @abstractmethod

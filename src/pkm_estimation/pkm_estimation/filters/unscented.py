@@ -12,7 +12,15 @@ from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
-from pkm_estimation.kernels.unscented import STATE_INDEFINITE, CorrectionData, draw_points, filter_data, innovate
+from pkm_estimation.kernels.carried import add_score
+from pkm_estimation.kernels.unscented import (
+    CARRIED_NOISES,
+    STATE_INDEFINITE,
+    CorrectionData,
+    draw_points,
+    filter_data,
+    innovate,
+)
 
 
 class UnscentedKalmanFilter(KalmanFilter):
@@ -43,6 +51,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         data = filter_data(size, transform.spread, transform.weight, transform.shift_weight, constants)
         self.memory = FilterMemory(data, structure(data))
         self.state, self.covariance = state, covariance
+        self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
         self._corrections: dict[int, _Work] = {}
 
     @property
@@ -110,7 +119,8 @@ class UnscentedKalmanFilter(KalmanFilter):
         if self.sensitivity.shape[1]:
             slope = solve_triangular(data.factor, memory.data.slopes.T, trans=1, lower=True).T
             seen = self.seen_constants(model, data.points, slope)
-            spread += seen @ seen.T
+            spread += (self.judge * seen) @ (self.judge * seen).T
+            return memory.data.residual - seen @ self.found, spread
         return memory.data.residual.copy(), spread
 
     def draw_points(self) -> Array:
@@ -131,6 +141,15 @@ class UnscentedKalmanFilter(KalmanFilter):
             rows = np.arange(len(measurement)) if used is None else used
             data.noise[:], data.used[: len(rows)], data.used_count[0] = noise_covariance, rows, len(rows)
         return work.memory
+
+    def add_score(self, count: int) -> None:
+        """Let the last correction by ``count`` numbers count in score and information of the constants."""
+        data, filter_ = self._corrections[count].memory.data, self.memory.data
+        used = data.used_count.item()
+        add_score(
+            data.seen, data.white, used, CARRIED_NOISES, filter_.counted, filter_.score, filter_.information,
+            filter_.scored,
+        )
 
     def correction(self, count: int) -> CorrectionData:
         """What was computed for the last correction by ``count`` numbers."""

@@ -3,9 +3,14 @@
 The first columns are those of noise that acts in several steps: a step takes C to F C, a correction to C - K H C.
 
 The others are the sensitivity of the estimate to the constants g of the machine's geometry, in their standard
-deviations, ``B = d(x - x_estimated)/dg``: a step takes B to F B, a correction to B - K D, ``D = H B + H_g``, with H_g
-the slopes of the measurement with respect to g. They change neither estimate nor P: ``P + B B^T`` is what is claimed
-with the geometry, and innovations are judged by ``S + D D^T``.
+deviations, ``B = d(x - x_estimated)/dg``: a step takes B to F B, a correction to B - K D, ``D = H B + H_g``, with the
+slopes H_g of the measurement with respect to g. They change neither estimate nor P: ``P + B W^2 B^T`` is what is
+claimed with the geometry, and innovations are judged by ``S + D W^2 D^T``, with a weight W of each constant: 1 where
+the machine file states its tolerance, 0 where it counts as exact.
+
+Innovations are white where the constants are as the file says. Else they are ``D g`` more, so that the sums
+``s = sum D^T S^-1 y`` and ``I = sum D^T S^-1 D``, score and information, tell what g is (Rao 1948). With what they
+tell, ``x + B g`` is the estimate of a filter that has g among its states (Friedland 1969).
 
 Six sums run side by side, as in :func:`~pkm_estimation.kernels.unscented.sum_of_squares`.
 """
@@ -118,18 +123,45 @@ def correct_carried(gain: Array, count: int, carried: Array, first: int, last: i
 
 
 @kernel
-def add_claim(carried: Array, first: int, covariance: Array) -> None:
-    """Add ``B B^T`` of the columns from ``first`` on to a covariance (n, n)."""
-    if carried.shape[1] == first:
-        return
+def add_claim(carried: Array, first: int, weights: Array, scale: float, covariance: Array) -> None:
+    """Make of a covariance P (n, n) what is claimed: ``scale P + B W^2 B^T``, B the columns from ``first`` on."""
     for i in range(len(carried)):
         for j in range(i + 1):
-            total = 0.0
-            for c in range(first, carried.shape[1]):
-                total += carried[i, c] * carried[j, c]
-            covariance[i, j] += total
-            if j < i:
-                covariance[j, i] += total
+            total = scale * covariance[i, j]
+            for c in range(len(weights)):
+                total += weights[c] * weights[c] * carried[i, first + c] * carried[j, first + c]
+            covariance[i, j] = covariance[j, i] = total
+
+
+@kernel
+def add_found(carried: Array, first: int, found: Array, state: Array) -> None:
+    """Add ``B g`` with constants g (p,) to a state (n,); B are the columns from ``first`` on."""
+    for c in range(len(found)):
+        if found[c] != 0.0:
+            for i in range(len(state)):
+                state[i] += found[c] * carried[i, first + c]
+
+
+@kernel
+def add_score(
+    seen: Array, white: Array, count: int, first: int, counted: Array, score: Array, information: Array, squares: Array
+) -> None:
+    """Add a whitened innovation (m,) and what is seen of the constants in it to score (p,) and information (p, p).
+
+    ``seen`` (m, c) has D in its columns from ``first`` on, of which those count that have a 1 in ``counted`` (p,); of
+    the information the lower triangle is used. ``squares`` (2,) are the sum of the squares of the innovation, and how
+    many there are.
+    """
+    squares[1] += count
+    for k in range(count):
+        squares[0] += white[k] * white[k]
+        for i in range(len(score)):
+            if counted[i] == 0.0:
+                continue
+            part = seen[k, first + i]
+            score[i] += part * white[k]
+            for j in range(i + 1):
+                information[i, j] += counted[j] * part * seen[k, first + j]
 
 
 # Jitter of stamps: how large it is, by the stamps themselves, and what it does to measurements.

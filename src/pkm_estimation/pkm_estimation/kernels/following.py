@@ -13,7 +13,8 @@ from pkm_description.kernels.geometry_slopes import GeometryData
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
-from pkm_estimation.kernels.carried import VARIANCE, add_claim, observe_stamp
+from pkm_estimation.kernels.carried import VARIANCE, add_claim, add_found, add_score, observe_stamp
+from pkm_estimation.kernels.input_noise import correct_input, set_counted
 from pkm_estimation.kernels.input_path import input_at, take_samples
 from pkm_estimation.kernels.leg_lengths import SCALE, DrivesData, LegsData, accept, drives_of_all, slopes_of_drives
 from pkm_estimation.kernels.process import ACCELEROMETER_ROW, ProcessData, left_chart
@@ -324,9 +325,16 @@ def follow(
             process.outside[0], legs.outside[0], drives.outside[0] = outside_process, outside_legs, outside_drives
             return k
         put(estimate, states[k])
+        add_found(filter_.carried, CARRIED_NOISES, filter_.found, states[k])
         put_rows(covariance, covariances[k])
-        add_claim(filter_.carried, CARRIED_NOISES, covariances[k])
+        add_claim(filter_.carried, CARRIED_NOISES, filter_.claim, filter_.scale[0], covariances[k])
+        set_counted(process, filter_.counted)
+        add_score(
+            correction.seen, correction.white, correction.used_count[0], CARRIED_NOISES, filter_.counted,
+            filter_.score, filter_.information, filter_.scored,
+        )  # fmt: skip
         put(data.now, taken[k])
+        correct_input(process, filter_.found, taken[k])
         for drive in range(residuals.shape[1]):
             residuals[k, drive], variances[k, drive] = correction.residual[drive], correction.variance[drive]
             white[k, drive], shared[k, drive] = correction.judged[drive], correction.shared[drive]

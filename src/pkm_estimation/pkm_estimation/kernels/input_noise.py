@@ -25,7 +25,7 @@ from math import sqrt
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.linalg import Vector, cross, dot, plus, times
+from pkm_description.kernels.linalg import Vector, cross, dot, minus, plus, times
 
 from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.kernels.input_path import CARRIED, INPUTS
@@ -49,8 +49,16 @@ LOUD = 0.1
 #: row of the slope in the present interval
 NOW = CARRIED
 #: constants that act through the input: gravity [m/s^2], base axes; place [m] and mounting [rad] of the IMU, platform
-#: axes; scale of each number of a sample
-GRAVITY, PLACE, MOUNTING, SCALE = 0, 1, 2, 3
+#: axes; scale of each number of a sample; delay of the stamps [s]; half the variance of the time over which a sample
+#: is a mean [s^2]; rate at which the delay grows since the first sample
+GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW = 0, 1, 2, 3, 4, 5, 6
+_NANOSECOND = 1e-9
+#: rows of the slopes: mean of the samples, and mean square of their deviations from it, over so many seconds
+MEAN, POWER, _EXCITED_FOR = CARRIED + 1, CARRIED + 2, 0.3
+#: mean square, in variances of their noise, from which on samples are those of a motion
+_EXCITED = 25.0
+#: the same for the scale of an accelerometer: its column is the sample itself
+_SCALED = 400.0
 
 
 @kernel
@@ -225,15 +233,87 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
         return times(-1.0, plus(cross(turning, unit), cross(omega, cross(omega, unit)))), none
     if kind == MOUNTING:
         return cross(unit, force), cross(unit, omega)
+    if kind in (DELAY, SKEW):  # of a sample that was taken before its stamp
+        late = std / process.times[0]
+        if kind == SKEW:
+            late *= (process.stamps[1] - process.reference[0]) * _NANOSECOND
+        return (
+            times(late, minus((after[0], after[1], after[2]), (before[0], before[1], before[2]))),
+            times(late, minus((after[3], after[4], after[5]), (before[3], before[4], before[5]))),
+        )
+    if kind == RESPONSE:
+        if process.used[0] < 3:
+            return none, none
+        earlier, bend = process.samples[2], std / process.times[0] ** 2
+        return (
+            times(bend, (
+                after[0] - 2.0 * before[0] + earlier[0], after[1] - 2.0 * before[1] + earlier[1],
+                after[2] - 2.0 * before[2] + earlier[2],
+            )),
+            times(bend, (
+                after[3] - 2.0 * before[3] + earlier[3], after[4] - 2.0 * before[4] + earlier[4],
+                after[5] - 2.0 * before[5] + earlier[5],
+            )),
+        )  # fmt: skip
     if axis < 3:
         return (unit[0] * force[0], unit[1] * force[1], unit[2] * force[2]), none
     return none, (unit[0] * omega[0], unit[1] * omega[1], unit[2] * omega[2])
 
 
 @kernel
+def watch_excitation(process: ProcessData, duration: float) -> None:
+    """Mean of the samples, and mean square of their deviations from it, over a short time."""
+    mean, power, part = process.slopes[MEAN], process.slopes[POWER], min(1.0, duration / _EXCITED_FOR)
+    for i in range(INPUTS):
+        if process.reference[0] == NO_STAMP:
+            mean[i] = process.samples[0, i]
+        off = process.samples[0, i] - mean[i]
+        mean[i] += part * off
+        power[i] += part * (off * off - power[i])
+    if process.reference[0] == NO_STAMP:
+        process.reference[0] = process.stamps[1]
+
+
+@kernel
+def set_counted(process: ProcessData, counted: Array) -> None:
+    """Which columns of a sensitivity count in what innovations say, 1 or 0 into ``counted`` (p,).
+
+    A column that is made of samples has their noise in it, and so has the innovation: at rest it would be told that
+    noise is a constant. So they count where the platform moves far beyond it; a place along an axis where it turns
+    about another one.
+    """
+    moves, turns, first = False, 0, len(counted) - len(process.constants)
+    for i in range(3):
+        moves = moves or process.slopes[POWER, i] > _EXCITED * process.noise[i, i]
+        if process.slopes[POWER, 3 + i] > _EXCITED * process.noise[3 + i, 3 + i]:
+            turns += 1 << i
+    counted[:] = 1.0 if moves or turns > 0 else 0.0
+    for k in range(len(process.constants)):
+        kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
+        if kind == PLACE and turns & ~(1 << axis) == 0:
+            counted[first + k] = 0.0
+        if kind == SCALE and not (axis < 3 and process.slopes[POWER, axis] > _SCALED * process.noise[axis, axis]):
+            counted[first + k] = 0.0
+
+
+@kernel
+def correct_input(process: ProcessData, found: Array, sample: Array) -> None:
+    """Add to a sample (6,) of now what constants that were found, the last of ``found`` (p,), make of it."""
+    first = len(found) - len(process.constants)
+    for k in range(len(process.constants)):
+        size, kind = found[first + k] * process.constants[k, 2], int(process.constants[k, 0])
+        if size != 0.0 and kind not in (GRAVITY, RESPONSE):  # gravity is not in it, and a second slope is noise
+            force, omega = input_error(process, kind, int(process.constants[k, 1]), size)
+            for i in range(3):
+                sample[i] += force[i]
+                sample[3 + i] += omega[i]
+
+
+@kernel
 def add_constants(process: ProcessData, carried: Array, duration: float) -> None:
     """Add to the last columns of ``carried``, after a step, what constants that act through the input make of it."""
     at, first = process.effect_at, carried.shape[1] - len(process.constants)
+    watch_excitation(process, duration)
     to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
     for k in range(len(process.constants)):
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])

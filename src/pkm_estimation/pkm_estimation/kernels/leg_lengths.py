@@ -91,9 +91,10 @@ def lengths_of_all(legs: LegsData, points: Array, values: Array) -> None:
 
 @kernel
 def slopes_of_struts(legs: LegsData, points: Array, slopes: Array) -> None:
-    """Slopes (L, 7 L or more) of the lengths with respect to the geometry at the first point, per standard deviation.
+    """Slopes (L, L or more) of the lengths with respect to the geometry at the first point, per standard deviation.
 
-    Of leg l the columns 7 l ..: ``-u`` at its base point, ``R^T u`` at its platform point, -1 at its zero.
+    Of leg l column l: -1 at its zero; where joint centres are not exact the columns L + 6 l ..: ``-u`` at its base
+    point, ``R^T u`` at its platform point.
     """
     position, q = triple(points, 0, POSITION_ROW), triple(points, 0, ATTITUDE_ROW)
     position, attitude, place = pose_at_legs(
@@ -103,8 +104,11 @@ def slopes_of_struts(legs: LegsData, points: Array, slopes: Array) -> None:
     for leg in range(len(legs.base_points)):
         arm = turn(attitude, minus(vector(legs.platform_points, leg), place))
         along = minus(plus(position, arm), vector(legs.base_points, leg))
-        length, column = sqrt(dot(along, along)), 7 * leg
-        base, platform, zero = legs.tolerances[leg, 0], legs.tolerances[leg, 1], legs.tolerances[leg, 2]
+        base, platform = legs.tolerances[leg, 0], legs.tolerances[leg, 1]
+        slopes[leg, leg] = -legs.tolerances[leg, 2]
+        if base == 0.0 and platform == 0.0:
+            continue
+        length, column = sqrt(dot(along, along)), len(legs.base_points) + 6 * leg
         for i in range(3):
             to_base, to_platform = 0.0, 0.0
             for k in range(3):
@@ -112,7 +116,6 @@ def slopes_of_struts(legs: LegsData, points: Array, slopes: Array) -> None:
                 to_platform += attitude[k][i] * along[k]
             slopes[leg, column + i] = -base * to_base / length
             slopes[leg, column + 3 + i] = platform * to_platform / length
-        slopes[leg, column + 6] = -zero
 
 
 class DrivesData(NamedTuple):

@@ -50,12 +50,13 @@ class ProcessData(NamedTuple):
     newest : (1,) ns, stamp of the sample whose error has the first columns of the carried ones
     basis, pulses, moments, effect, effect_at, inputs : (4,), (3,), (3,), (9, 6), (16,), (S, 6) memory of a step, see
         :mod:`~pkm_estimation.kernels.input_path` and :mod:`~pkm_estimation.kernels.input_noise`
-    slopes : (4, 6) of the input in time, times the standard deviation of the stamps: at the samples 1, 0 and -1
-        of the carried noise, and in the present interval
+    slopes : (6, 6) of the input in time, times the standard deviation of the stamps: at the samples 1, 0 and -1
+        of the carried noise, and in the present interval; behind them mean and mean square deviation of the samples
     imu_scatter, imu_stamps, leg_scatter, leg_stamps : (6,), (3,) jitter of the stamps of the IMU and of the legs, see
         :mod:`~pkm_estimation.kernels.carried`
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
     chart : (3, 3) axes of the positions to base axes
+    reference : (1,) ns, stamp of the first sample
     constants : (p, 3) constants that act through the input: kind, axis and standard deviation, see
         :func:`~pkm_estimation.kernels.input_noise.add_constants`
     """
@@ -93,6 +94,7 @@ class ProcessData(NamedTuple):
     leg_stamps: Integers
     outside: Integers
     chart: Array
+    reference: Integers
     constants: Array
 
 

@@ -54,6 +54,12 @@ class FilterData(NamedTuple):
     stamp_variance : (1,) s^2, by which stamps of measurements are wrong
     rates, along_rates : (n,) slope of the state in time, and the same along the columns of the factor
     rate_variances : (n,) of the errors of the slope, which count as independent
+    claim, judge : (p,) weights W of the constants in what is claimed, and in how innovations are judged
+    scale : (1,) factor on the covariance in what is claimed
+    found : (p,) constants g in what is claimed, in their units
+    counted : (p,) 1 for constants that count in what innovations say, else 0
+    score, information, scored : (p,), (p, p), (2,) of the innovations since they were read last, see
+        :func:`~pkm_estimation.kernels.carried.add_score`
     """
 
     state: Array
@@ -70,6 +76,14 @@ class FilterData(NamedTuple):
     rates: Array
     along_rates: Array
     rate_variances: Array
+    claim: Array
+    judge: Array
+    scale: Array
+    found: Array
+    counted: Array
+    score: Array
+    information: Array
+    scored: Array
 
 
 class CorrectionData(NamedTuple):
@@ -91,12 +105,12 @@ class CorrectionData(NamedTuple):
     observation : (m, n) H, whitened
     seen : (m, c) covariances of the whitened measurement with the carried causes; D of the constants
     constants : (m, p) H_g, slopes of the measurement with respect to the constants, in their standard deviations
-    considered, considered_root : (m, m) ``I + D D^T``, and its lower Cholesky factor
-    judged : (m,) ``white``, divided by the root of ``I + D D^T``
+    considered, considered_root : (m, m) ``I + D W^2 D^T``, and its lower Cholesky factor
+    judged : (m,) ``white``, divided by that factor
     rows : (n + m, n') the corrected covariance is the sum of their squares, as in :class:`FilterData`
-    residual, variance : (m,) of the innovation; NaN where not used; by ``S + D D^T``
+    residual, variance : (m,) of the innovation less ``D g``; NaN where not used; by ``S + D W^2 D^T``
     shared : (m,) part of the variance that constants of the machine have: an error that hardly changes with time
-    nis : (1,) normalised innovation squared, by ``S + D D^T``, too
+    nis : (1,) normalised innovation squared, by ``S + D W^2 D^T``, too
     """
 
     values: Array
@@ -137,6 +151,10 @@ def filter_data(size: int, spread: float, weight: float, shift_weight: float, co
         carried=np.zeros((size, columns)), carried_count=np.zeros(1, dtype=np.int64),
         along=np.zeros((size, columns)), stamp_variance=np.zeros(1), rates=np.zeros(size),
         along_rates=np.zeros(size), rate_variances=np.zeros(size),
+        claim=np.ones(constants), judge=np.ones(constants),
+        scale=np.ones(1), found=np.zeros(constants),
+        counted=np.ones(constants), score=np.zeros(constants),
+        information=np.zeros((constants, constants)), scored=np.zeros(2),
     )  # fmt: skip
 
 
@@ -366,9 +384,13 @@ def correct_estimate(filter_: FilterData, correction: CorrectionData) -> None:
 
 @kernel
 def consider(filter_: FilterData, correction: CorrectionData) -> int:
-    """Judge the whitened innovation by ``S + D D^T``: what is seen of the constants, ``D = H B + H_g``, is no error."""
+    """Judge the innovation less ``D g`` by ``S + D W^2 D^T``: what is seen of the constants is no error.
+
+    ``D = H B + H_g``, with constants g that were found.
+    """
     count, first, last = correction.used_count[0], CARRIED_NOISES, filter_.carried.shape[1]
     root, seen, total, judged = correction.root, correction.seen, correction.considered, correction.judged
+    weights, found = filter_.judge, filter_.found
     see_carried(correction.observation, count, filter_.carried, first, last, seen)
     for c in range(last - first):
         for k in range(count):  # H_g, divided by the root
@@ -382,23 +404,26 @@ def consider(filter_: FilterData, correction: CorrectionData) -> int:
         for j in range(i + 1):
             total[i, j] = 1.0 if i == j else 0.0
             for c in range(first, last):
-                total[i, j] += seen[i, c] * seen[j, c]
+                total[i, j] += weights[c - first] * weights[c - first] * seen[i, c] * seen[j, c]
     if not factorise(total, count, correction.considered_root):
         return INNOVATION_INDEFINITE
     for i in range(count):
         judged[i] = correction.white[i]
+        for c in range(last - first):
+            judged[i] -= seen[i, first + c] * found[c]
         for j in range(i):
             judged[i] -= correction.considered_root[i, j] * judged[j]
         judged[i] /= correction.considered_root[i, i]
         nis += judged[i] * judged[i]
     correction.nis[0] = nis
-    for i in range(count):  # R (D D^T) R^T, row by row
+    for i in range(count):  # R (D W^2 D^T) R^T, row by row
         variance = 0.0
         for c in range(first, last):
             raw = 0.0
             for j in range(i + 1):
                 raw += root[i, j] * seen[j, c]
-            variance += raw * raw
+            variance += weights[c - first] * weights[c - first] * raw * raw
+            correction.residual[correction.used[i]] -= raw * found[c - first]
         number = correction.used[i]
         correction.variance[number] += variance
         correction.shared[number] = variance / correction.variance[number]

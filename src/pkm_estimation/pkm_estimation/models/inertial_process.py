@@ -17,16 +17,11 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
-from pkm_description.machine import Tolerances
 
 from pkm_estimation.filters.interface import FilterMemory, Integrator, ProcessStep
 from pkm_estimation.kernels.carried import NUMBERS, SETTING, VARIANCE, observe_stamp
 from pkm_estimation.kernels.input_noise import (
-    GRAVITY,
-    MOUNTING,
     NO_STAMP,
-    PLACE,
-    SCALE,
     add_constants,
     add_independent_noise,
     add_input_noise,
@@ -115,7 +110,7 @@ class InertialProcess:
     mounting : rows of a rotation vector from the IMU's nominal to the true platform axes, where that is a state;
         biases are in nominal axes, all else in true ones. Constant states may follow: they stay as they are
     longest_gap : s, between earlier samples that the input goes through; 0: through none
-    constants : (p, 3) that act through the input and are not exact, by :func:`input_constants`; default: none
+    constants : (p, 3) that act through the input: kind, axis and unit; default: none
 
     Attributes
     ----------
@@ -157,13 +152,14 @@ class InertialProcess:
             effect=np.zeros((9, INPUT_SIZE)),
             effect_at=np.zeros(16),
             inputs=np.zeros((len(integrator.nodes), INPUT_SIZE)),
-            slopes=np.zeros((CARRIED + 1, INPUT_SIZE)),
+            slopes=np.zeros((CARRIED + 3, INPUT_SIZE)),
             imu_scatter=np.zeros(NUMBERS),
             imu_stamps=np.zeros(3, dtype=np.int64),
             leg_scatter=np.zeros(NUMBERS),
             leg_stamps=np.zeros(3, dtype=np.int64),
             outside=np.zeros(1, dtype=np.int64),
             chart=np.eye(3),
+            reference=np.full(1, NO_STAMP),
             constants=np.zeros((0, 3)) if constants is None else constants,
         )
         self.struct = structure(self.data)
@@ -270,18 +266,6 @@ class InertialProcess:
         factor = np.zeros((INPUT_SIZE, len(state)))
         noise_factor(self.struct, state, duration, factor, 0)
         return factor.T
-
-
-def input_constants(tolerances: Tolerances) -> Array:
-    """Constants (p, 3) that act through the input and are not exact: kind, axis, standard deviation."""
-    kinds = (
-        (GRAVITY, 3, tolerances.gravity),
-        (PLACE, 3, tolerances.imu_position),
-        (MOUNTING, 3, tolerances.imu_rotation),
-        (SCALE, 6, tolerances.imu_scale),
-    )
-    rows = [(kind, axis, std) for kind, count, std in kinds for axis in range(count) if std > 0.0]
-    return np.array(rows, dtype=float).reshape(-1, 3)
 
 
 class InertialStep(ProcessStep):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.geometry_slopes import DRIVE_ZERO
 from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import constraint_row_count, scratch_data
 from pkm_description.kinematics import drive_positions, leg_lengths
@@ -67,6 +68,10 @@ class LegModel(MeasurementModel):
     @abstractmethod
     def measured(self, drive_positions: Array) -> Array:
         """What :meth:`observe` predicts, as measured (A + K,), by the positions of the drives (A,) m or rad."""
+
+    @abstractmethod
+    def constants(self) -> list[tuple[int, int, float]]:
+        """Leg of each constant of the geometry, the drive whose zero it is or -1, and its unit [m, rad]."""
 
     @abstractmethod
     def slopes_by_constants(self, points: Array) -> Array:
@@ -169,8 +174,9 @@ class LegLengthModel(LegModel):
         tolerances: Tolerances = EXACT,
     ) -> None:
         self.drive_count = len(base_points)
-        if not tolerances.are_zero:  # where there are any columns, the kernel writes those of the geometry, too
-            self.constant_count = whole_sixes(7 * self.drive_count)
+        if not tolerances.are_zero:  # where there are any columns, the kernel writes those of the zeros, too
+            centres = 6 * self.drive_count if np.any(tolerances.joint_centres) else 0
+            self.constant_count = whole_sixes(self.drive_count + centres)
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
         self.imu, self.turning = np.zeros(6), np.zeros(3)
@@ -212,6 +218,14 @@ class LegLengthModel(LegModel):
         values = np.empty((len(points), self.drive_count))
         lengths_of_all(self.struct, as_points(points), values)
         return values
+
+    def constants(self) -> list[tuple[int, int, float]]:
+        """Zero of each leg, then its joint centres where they are not exact."""
+        centres, zeros = self.data.tolerances[:, 0].tolist(), self.data.tolerances[:, 2].tolist()
+        found = [(leg, leg, zero) for leg, zero in enumerate(zeros) if self.constant_count]
+        if any(centres):
+            found += [(leg, -1, centre) for leg, centre in enumerate(centres) for _ in range(6)]
+        return found
 
     def slopes_by_constants(self, points: Array) -> Array:
         """Slopes (L, p) with respect to the geometry at the first point, in its standard deviations."""
@@ -288,7 +302,7 @@ class DriveModel(LegModel):
         self.struct = structure(self.data)
         constants = geometry_constants(replace(machine, tolerances=tolerances))
         self.constant_count = whole_sixes(len(constants.kind))
-        self.geometry = structure(constants)
+        self._constants, self.geometry = constants, structure(constants)
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -318,6 +332,13 @@ class DriveModel(LegModel):
         values = np.empty((len(points), self.drive_count + self.constraint_count))
         drives_of_all(self.machine.compiled_model, self.scratch, self.struct, as_points(points), values)
         return values
+
+    def constants(self) -> list[tuple[int, int, float]]:
+        """Those of :func:`~pkm_description.kinematics.geometry_constants.geometry_constants`."""
+        known = self._constants
+        legs = np.searchsorted(known.start, np.arange(len(known.kind)), side='right') - 1
+        drives = np.where(known.kind == DRIVE_ZERO, known.place, -1)
+        return list(zip(legs.tolist(), drives.tolist(), known.std.tolist(), strict=True))
 
     def slopes_by_constants(self, points: Array) -> Array:
         """Slopes (A + K, p) with respect to the geometry, at the first of the points (N, n) that were observed last."""

@@ -131,12 +131,16 @@ def estimate_recording(
     """
     # what a recorder on a busy computer wrote late waits for the other topic: nothing is dropped for that
     config = replace(config or EstimatorConfig(), queue_length=_LONGEST_QUEUE)
-    if smooth:
-        check_smoothable(config)
+    report = progress or _quietly
     with _older_objects_left_alone():
-        return _estimate(
-            RepeatablePipeline(machine, config), data, start_stamp_ns, baseline_stamp_ns, progress or _quietly, smooth
-        )
+        if smooth:
+            check_smoothable(config)
+            first = RepeatablePipeline(machine, config)
+            _estimate(first, data, start_stamp_ns, baseline_stamp_ns, _quietly, smooth=False)
+            # a smoother takes all steps as those of one model: what was found is known from the begin on
+            machine, config = first.as_found()
+        pipeline = RepeatablePipeline(machine, config)
+        return _estimate(pipeline, data, start_stamp_ns, baseline_stamp_ns, report, smooth)
 
 
 def _quietly(_part: float) -> None:
@@ -192,7 +196,6 @@ def _estimate(
             + (f': {events[0].detail}' if events else '')
         )
     baseline = _baseline(pipeline, collection, baseline_stamp_ns)
-    pipeline.lasting.finish()
     result = collection.result(baseline, pipeline.health.report(), pipeline.filter.layout.groups)
     if checkpoints is None:
         return result

@@ -103,7 +103,9 @@ class Collection:
     def add(self, output: EstimatorOutput | OutputBlock) -> None:
         """Take an estimate, or many."""
         if isinstance(output, EstimatorOutput):
-            self._model = output.model  # the first estimate after a start comes alone
+            if output.model is not self._model:  # the first estimate after a start comes alone
+                self._close_block()
+                self._model = output.model
             self._single.append(output)
             count = 1
         else:

@@ -227,9 +227,7 @@ def _known(entry: Estimated, estimate: Gaussian) -> tuple[Array, ...]:
 
 def _claimed(entry: Estimated, covariance: Array) -> Array:
     """Covariance (n, n) with what the constants of the machine make of the estimate."""
-    if not entry.sensitivity.shape[1]:
-        return covariance
-    claimed: Array = covariance + entry.sensitivity @ entry.sensitivity.T
+    claimed: Array = entry.scale * covariance + entry.sensitivity @ entry.sensitivity.T
     return claimed
 
 

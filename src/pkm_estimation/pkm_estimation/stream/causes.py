@@ -1,317 +1,268 @@
-"""What may be wrong with the model of an estimator for long: its signature, its size, and what mends it."""
+"""Which constants of machine and sensors are not as they should be, by what innovations say of each.
+
+With score ``s`` and information ``I`` of the constants (:mod:`pkm_estimation.kernels.carried`) and their variances W^2,
+the logarithm of how likely the innovations are is ``s^T V s / 2 - log det(1 + W I W) / 2``, ``V = W (1 + W I W)^-1 W``.
+Constants that are likely to be off together have one further variance v, of each, that makes this largest (evidence,
+MacKay 1992). How much larger it is than without, with the probability that anything is off at all, gives the
+probability of each such hypothesis: what is claimed contains all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import degrees, inf
+from collections.abc import Mapping, Sequence, Set
+from math import degrees
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotation_exp, rpy_from_matrix
-from pkm_description.machine import Leg, Machine, Pose
-from pkm_description.machine.sensors import MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
+from pkm_description.machine import Machine
 
-from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.stream.blocks import LegErrors
-from pkm_estimation.stream.replay import Window
+from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
+from pkm_estimation.stream.health import LikelyCause
 
-
-class Model(NamedTuple):
-    """What a replay computes with."""
-
-    machine: Machine
-    config: EstimatorConfig
-    window: Window
-
-
-@dataclass(frozen=True)
-class Cause:
-    """A cause with p parameters, all zero in the present model.
-
-    Attributes
-    ----------
-    name : in words
-    steps : (p,) sizes at which its signature is computed
-    apply : the model with the parameters (p,)
-    describe : the parameters (p,) in words
-    mend : what to do, by the parameters
-    of_legs : for a model, what errors of the positions its parameters are to first order, where it is nothing else
-    usual : standard deviation of its parameters before anything is measured, where some of them show so little that
-        they would come out absurd
-    """
-
-    name: str
-    steps: Array
-    apply: Callable[[Model, Array], Model]
-    describe: Callable[[Array], str]
-    mend: Callable[[Model, Array], str]
-    of_legs: Callable[[Model], LegErrors] | None = None
-    usual: float = inf
+#: probability that a group of constants turns out to be off within the memory of the scores
+_PRIOR = 1e-6
+#: standard deviations of a prior beyond which a constant has another cause
+_FAR = 4.0
+#: standard deviations of a known constant that it is off for certain
+_CERTAIN = 5.0
+#: probability of a hypothesis below which it does not count
+_MATTERS = 1e-3
+#: standard deviations of the priors, in units: of geometry, of the delay, and of all else
+_BROADER, _BROAD = {'leg': 30.0, 'delay': 30.0}, 10.0
+#: parts of the squares of these that are tried as variances
+_PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.25)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """A cause that makes innovations larger, but says nothing about their direction.
+class Group(NamedTuple):
+    """Constants that are off together.
 
     Attributes
     ----------
-    name : in words
-    levels : factors to try
-    apply, describe, mend : as those of :class:`Cause`, of a factor
+    kind, member : as of :class:`ConstantColumn`
+    columns : of them
+    places : of the columns
     """
 
-    name: str
-    levels: Sequence[float]
-    apply: Callable[[Model, float], Model]
-    describe: Callable[[float], str]
-    mend: Callable[[Model, float], str]
+    kind: str
+    member: int
+    columns: tuple[ConstantColumn, ...]
+    places: Integers
 
 
-def causes(machine: Machine) -> Iterator[Cause]:
-    """All causes that have a signature."""
-    yield Cause(
-        'delay of the IMU', np.array([1e-4]), _later, lambda p: f'{1e3 * p[0]:.2f} ms',
-        lambda m, p: f'imu_delay: {m.config.imu_delay + p[0]:.5f}',
-    )  # fmt: skip
-    yield Cause(
-        'clock skew', np.array([1e-4, 1e-5]), _skewed,
-        lambda p: f'{1e6 * p[1]:.3g} ppm between the clocks of IMU and legs',
-        lambda m, p: f'synchronise the clocks, or estimate: [imu_delay], imu_delay_walk: {max(abs(p[1]), 1e-6):.1g}',
-    )  # fmt: skip
-    yield Cause(
-        'mounting of the IMU', np.full(3, 1e-3), _mounted,
-        lambda p: f'turned by {degrees(float(np.linalg.norm(p))):.3g} degrees',
-        lambda m, p: f'sensors.imu.rpy: {_list(_rpy(m, p))}',
-    )  # fmt: skip
-    yield Cause(
-        'place of the IMU', np.full(3, 1e-3), _placed, lambda p: f'{1e3 * float(np.linalg.norm(p)):.3g} mm',
-        lambda m, p: f'sensors.imu.xyz: {_list(m.machine.imu.position + p)}',
-    )  # fmt: skip
-    yield Cause(
-        'gravity', np.array([1e-3]), _heavier, lambda p: f'{100.0 * p[0]:+.3g} %',
-        lambda m, p: f'gravity: {_list((1.0 + p[0]) * m.machine.gravity)}',
-    )  # fmt: skip
-    yield Cause(
-        'base is not level', np.full(2, 1e-3), _tilted, lambda p: f'{degrees(float(np.linalg.norm(p))):.3g} degrees',
-        lambda m, p: f'gravity: {_list(_tilt(p) @ m.machine.gravity)}',
-    )  # fmt: skip
-    for sensor, rows in (('accelerometer', slice(0, 3)), ('gyroscope', slice(3, 6))):
-        yield Cause(
-            f'scale or units of the {sensor}', np.array([1e-3]), _scaled(rows), lambda p: f'factor {1.0 + p[0]:.5g}',
-            lambda m, p: f'driver: the samples times {1.0 + p[0]:.5g}',
+class Found(NamedTuple):
+    """Constants that are off, more likely than not.
+
+    Attributes
+    ----------
+    group : which
+    size : (k,) by how much they are off, SI
+    gain : logarithm of how much likelier the innovations are with them
+    """
+
+    group: Group
+    size: Array
+    gain: float
+
+
+def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
+    """Groups of columns."""
+    found: dict[tuple[str, int], list[ConstantColumn]] = {}
+    for column in columns:
+        found.setdefault((column.kind, column.member), []).append(column)
+    return [
+        Group(*key, tuple(members), np.array([column.place for column in members])) for key, members in found.items()
+    ]
+
+
+def constants_that_are_off(
+    groups: Sequence[Group], weights: Array, seen: ConstantScore
+) -> tuple[list[Found], Array]:
+    """Constants that are off, the likeliest first, each with those before it taken into account.
+
+    Parameters
+    ----------
+    weights : (p,) standard deviations of the constants, in their units
+    seen : of the constants by the innovations
+
+    Returns
+    -------
+    Those that are off, and further variances (p,) of all constants, in squares of their units, by what is likely
+    """
+    found: list[Found] = []
+    weights, further, is_left = weights.copy(), np.zeros(len(weights)), np.ones(len(groups), dtype=bool)
+    # all groups at once: those that are smaller than the largest have constants that nothing is seen of
+    largest = max(len(group.places) for group in groups)
+    broad = np.array([_BROADER.get(group.kind, _BROAD) for group in groups])
+    is_positive = np.array([group.kind == 'response' for group in groups])
+    places = np.full((len(groups), largest), len(weights))
+    for row, group in zip(places, groups, strict=True):
+        row[: len(group.places)] = group.places
+    while is_left.any():
+        known = _variances(weights, seen.information)
+        rest = np.append(seen.score - seen.information @ (known @ seen.score), 0.0)
+        shown = np.zeros((len(rest), len(rest)))
+        shown[:-1, :-1] = seen.information - seen.information @ known @ seen.information
+        squares, count = seen.squares[0] - seen.score @ known @ seen.score, seen.squares[1]
+        gains, variances, sizes = _most_likely(
+            broad, rest[places], shown[places[:, :, None], places[:, None, :]], squares, count
+        )
+        gains[is_positive & (sizes[:, 0] < 0.0)] = 0.0  # a variance is positive
+        likely = np.append(np.where(is_left, gains + np.log(_PRIOR), -np.inf), 0.0)
+        likely = np.exp(likely - likely.max())
+        best, parts = int(np.argmax(likely[:-1])), likely[:-1] / likely.sum()
+        for group, part, variance in zip(groups, parts.tolist(), variances.tolist(), strict=True):
+            further[group.places] += part * variance if part > _MATTERS else 0.0
+        if not likely[best] > likely[-1]:
+            break
+        group, is_left[best] = groups[best], False
+        size = sizes[best, : len(group.places)] * [column.unit for column in group.columns]
+        found.append(Found(group, size, float(gains[best])))
+        weights[group.places] = np.sqrt(weights[group.places] ** 2 + variances[best])
+    return found, further
+
+
+def _most_likely(
+    broad: Array, score: Array, information: Array, squares: float, count: float
+) -> tuple[Array, Array, Array]:
+    """Gains (G,), variances (G,) and means (G, k), in units, of groups with what makes the innovations likeliest.
+
+    Innovations that are larger than they claim even where the best of the groups has explained all that it can are
+    noise that says less than they claim.
+
+    Parameters
+    ----------
+    broad : (G,) standard deviations of the priors
+    score, information : (G, k), (G, k, k)
+    squares, count : sum of the squares of the innovations, and how many there are
+    """
+    values, vectors = np.linalg.eigh(information)
+    values, along = values.clip(0.0), np.einsum('gij,gi->gj', vectors, score)
+    explained = np.sum(along**2 / (values + broad[:, None] ** -2.0), axis=1).max()
+    noise = max(1.0, (squares - explained) / max(1.0, count))
+    values, along = values / noise, along / noise
+    tried = _PARTS[:, None] * broad**2
+    widened = 1.0 + tried[:, :, None] * values
+    gains = 0.5 * np.sum(tried[:, :, None] * along**2 / widened - np.log(widened), axis=2)
+    best, rows = np.argmax(gains, axis=0), np.arange(len(score))
+    variances = tried[best, rows]
+    sizes = np.einsum('gij,gj->gi', vectors, variances[:, None] * along / widened[best, rows])
+    return gains[best, rows], variances, sizes
+
+
+def _variances(weights: Array, information: Array) -> Array:
+    """Covariance (p, p) of constants that had standard deviations (p,) before, in their units."""
+    whole = np.eye(len(weights)) + weights[:, None] * information * weights
+    return np.asarray(weights[:, None] * np.linalg.solve(whole, np.diag(weights)))
+
+
+class Constants(NamedTuple):
+    """All constants as innovations have them.
+
+    Attributes
+    ----------
+    sizes, std : (p,) by how much they are off, and its standard deviation, in their units
+    left : mean square of the innovations that this leaves, 1 where it explains them
+    """
+
+    sizes: Array
+    std: Array
+    left: float
+
+    @classmethod
+    def of(cls, weights: Array, further: Array, seen: ConstantScore) -> Constants:
+        """Those that have standard deviations (p,) and further variances (p,) before innovations are seen."""
+        covariance = _variances(np.sqrt(weights**2 + further), seen.information)
+        sizes, (squares, count) = covariance @ seen.score, seen.squares
+        left = float(squares - seen.score @ sizes) / max(1.0, count)
+        return cls(sizes, np.sqrt(covariance.diagonal()), left)
+
+
+def far_constants(
+    groups: Sequence[Group], known: Set[str], constants: Constants, elapsed: float, priors: Mapping[str, float]
+) -> dict[str, tuple[Array, Array]]:
+    """Constants of the IMU that are so far off that their columns do not say all: sizes and standard deviations, SI.
+
+    Parameters
+    ----------
+    groups : of all constants
+    known : kinds of those that are off
+    constants : all, by the same innovations
+    elapsed : s, since when a skew of the clocks adds to the delay
+    priors : standard deviation of each kind; what is far beyond it has another cause
+    """
+    taken: dict[str, tuple[Array, Array]] = {}
+    skew = [constants.sizes[group.places] * group.columns[0].unit for group in groups if group.kind == 'skew']
+    for group in groups:
+        is_late = group.kind == 'delay' and 'skew' in known
+        if group.kind not in priors or not (group.kind in known or is_late):
+            continue
+        unit = group.columns[0].unit
+        sizes, std = constants.sizes[group.places], constants.std[group.places]
+        if is_late:
+            sizes = sizes + elapsed / unit * skew[0]
+        size = float(np.linalg.norm(sizes))
+        if size > max(1.0, _CERTAIN * float(np.linalg.norm(std))) and unit * size < _FAR * priors[group.kind]:
+            taken[group.kind] = unit * sizes, unit * std
+    return taken
+
+
+def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
+    """A group of constants that is off, in words: what, by how much, and what mends it.
+
+    Parameters
+    ----------
+    machine, delay : what is taken into account already, the delay of the IMU's stamps [s]
+    """
+    kind, size, imu = found.group.kind, found.size, machine.imu
+    most = float(np.linalg.norm(size))
+    if kind == 'leg':
+        return _told_leg(found, machine)
+    if kind == 'delay':
+        name, told, mend = 'delay of the IMU', f'{1e3 * size[0]:.2f} ms', f'imu_delay: {delay + size[0]:.5f}'
+    elif kind == 'skew':
+        name, told = 'clock skew', f'{1e6 * size[0]:.3g} ppm between the clocks of IMU and legs'
+        mend = 'synchronise the clocks'
+    elif kind == 'response':
+        name, told = 'low-pass of the IMU', f'its samples are means over about {2e3 * abs(size[0]) ** 0.5:.2g} ms'
+        mend = 'a wider filter in the IMU'
+    elif kind == 'mounting':
+        rpy = _list(rpy_from_matrix(rotation_exp(size) @ imu.rotation_platform_imu))
+        name, told, mend = 'mounting of the IMU', f'turned by {degrees(most):.3g} degrees', f'sensors.imu.rpy: {rpy}'
+    elif kind == 'place':
+        place = _list(imu.position + size)
+        name, told, mend = 'place of the IMU', f'{1e3 * most:.3g} mm', f'sensors.imu.xyz: {place}'
+    elif kind == 'gravity':
+        along = float(size @ machine.gravity) / float(machine.gravity @ machine.gravity)
+        off = float(np.linalg.norm(size - along * machine.gravity))
+        name, told = 'gravity', f'{1e2 * along:+.3g} %'
+        if off > 0.7 * most:
+            angle = degrees(off / float(np.linalg.norm(machine.gravity)))
+            name, told = 'base is not level', f'{angle:.3g} degrees'
+        mend = f'gravity: {_list(machine.gravity + size)}'
+    else:
+        name, told = f'scale or units of the {kind}', f'off by {100.0 * most:.3g} %'
+        mend = f'driver: the samples of the {kind} times {_list(1.0 + size)}, by platform axis'
+    return LikelyCause(name, told, mend, found.gain)
+
+
+def _told_leg(found: Found, machine: Machine) -> LikelyCause:
+    leg = machine.legs[found.group.member]
+    pairs = zip(found.group.columns, found.size.tolist(), strict=True)
+    zeros = [(column.axis, size) for column, size in pairs if column.axis >= 0]
+    off = float(np.linalg.norm(found.size))
+    if len(zeros) < len(found.size) and off > 1.5 * max((abs(size) for _, size in zeros), default=0.0):
+        return LikelyCause(
+            f'geometry of {leg.name}', f'{1e3 * off:.3g} mm', f'{leg.name}: calibrate its joint centres and zero',
+            found.gain,
         )  # fmt: skip
-    drives = list(zip(machine.drive_labels, machine.position_units, strict=True))
-    for drive, (name, unit) in enumerate(drives):
-        yield _offset(drive, name, f'm{unit}')
-    for drive, (name, unit) in enumerate(drives):
-        yield _drift(drive, name, f'm{unit}')
-    for index, leg in enumerate(machine.legs):
-        if len(leg.platform_closures) == 1 and machine.drives_are_struts:
-            yield _geometry(index, leg.name)
-
-
-def _offset(drive: int, name: str, unit: str) -> Cause:
-    return Cause(
-        f'offset of {name}', np.array([2e-5]), _longer(drive, False), lambda p: f'{1e3 * p[0]:+.3g} {unit}',
-        lambda m, p: f'{name}: zero of its sensor, or estimate: [leg_offsets]', _length_errors(drive, False),
-    )  # fmt: skip
-
-
-def _drift(drive: int, name: str, unit: str) -> Cause:
-    return Cause(
-        f'drift of {name}', np.array([2e-5, 2e-6]), _longer(drive, True), lambda p: f'{1e3 * p[1]:+.3g} {unit}/s',
-        lambda m, p: f'{name}: its sensor, or estimate: [leg_offsets] with leg_offset_walk',
-        _length_errors(drive, True),
-    )  # fmt: skip
-
-
-def _geometry(index: int, name: str) -> Cause:
-    return Cause(
-        f'geometry of {name}', np.full(6, 2e-5), _moved(index),
-        lambda p: f'joints {1e3 * float(np.linalg.norm(p[:3])):.3g} mm (base) and '
-        f'{1e3 * float(np.linalg.norm(p[3:])):.3g} mm (platform) off',
-        lambda m, p: f'{name}: calibrate its joint centres', _joint_errors(index), _USUAL_MISFIT,
-    )  # fmt: skip
-
-
-def spreads(machine: Machine) -> Iterator[Spread]:
-    """All causes that have a size only."""
-    yield Spread(
-        'bias walk', (1.0, 3.0, 10.0, 30.0), _walking,
-        lambda f: f'about {_WALKS[0] * f:.2g} m/s^2, {_WALKS[1] * f:.2g} rad/s per sqrt(s)',
-        lambda m, f: f'accelerometer_bias_walk: {_WALKS[0] * f:.2g}, gyroscope_bias_walk: {_WALKS[1] * f:.2g}',
-    )  # fmt: skip
-    yield Spread(
-        'motion between the samples of the IMU', (0.1, 0.3, 0.6, 1.2), _kicked,
-        lambda f: f'jumps of acceleration, of which samples miss about {0.5 * f:.2g}',
-        lambda m, f: 'a faster IMU, or samples averaged over their interval (filtered before they are taken), or a '
-        f'larger q_scale, from {2.0 * m.config.q_scale:g} on',
-    )  # fmt: skip
-    yield Spread(
-        'noise of the IMU', (2.0, 5.0, 20.0, 100.0),
-        lambda m, f: m._replace(config=replace(m.config, q_scale=f * m.config.q_scale)),
-        lambda f: f'variance times {f:g}',
-        lambda m, f: f'q_scale: {f * m.config.q_scale:g}, or adapt_noise: q',
-    )  # fmt: skip
-    yield Spread(
-        'noise of the legs', (2.0, 5.0, 20.0, 100.0),
-        lambda m, f: m._replace(config=replace(m.config, r_scale=f * m.config.r_scale)),
-        lambda f: f'variance times {f:g}',
-        lambda m, f: f'r_scale: {f * m.config.r_scale:g}',
-    )  # fmt: skip
-
-
-#: standard deviations of noise from which on a sample is not on a smooth path
-_SEEN = 4.0
-#: m, by which joint centres are off, apart from mistakes: a strut that is moved as a whole hardly shows it
-_USUAL_MISFIT = 0.01
-#: random walks that are tried, times factors: those of a usual MEMS IMU
-_WALKS = MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
+    drive, size = max(zeros, key=lambda zero: abs(zero[1]))
+    name, unit = machine.drive_labels[drive], machine.position_units[drive]
+    mend = f'{name}: zero of its sensor, or its joint centres'
+    return LikelyCause(f'offset of {name}', f'{1e3 * size:+.3g} m{unit}', mend, found.gain)
 
 
 def _list(values: Array) -> str:
     return '[' + ', '.join(f'{value:.6g}' for value in values) + ']'
-
-
-def _later(m: Model, p: Array) -> Model:
-    return m._replace(config=replace(m.config, imu_delay=m.config.imu_delay + float(p[0])))
-
-
-def _skewed(m: Model, p: Array) -> Model:
-    """A delay that grows, counted from the middle of the window."""
-    window = m.window
-    elapsed = window.elapsed - window.elapsed.mean()
-    late = np.rint(1e9 * (p[0] + p[1] * elapsed)).astype(np.int64)
-    return m._replace(window=window._replace(leg_stamps=window.leg_stamps + late))
-
-
-def _mounted(m: Model, p: Array) -> Model:
-    return m._replace(window=m.window._replace(imu=m.window.imu @ np.kron(np.eye(2), rotation_exp(p)).T))
-
-
-def _rpy(m: Model, p: Array) -> Array:
-    return rpy_from_matrix(rotation_exp(p) @ m.machine.imu.rotation_platform_imu)
-
-
-def _placed(m: Model, p: Array) -> Model:
-    imu = replace(m.machine.imu, position=m.machine.imu.position + p)
-    return m._replace(machine=replace(m.machine, imu=imu))
-
-
-def _heavier(m: Model, p: Array) -> Model:
-    return m._replace(machine=replace(m.machine, gravity=(1.0 + p[0]) * m.machine.gravity))
-
-
-def _tilt(p: Array) -> Array:
-    return rotation_exp(np.append(p, 0.0))
-
-
-def _tilted(m: Model, p: Array) -> Model:
-    return m._replace(machine=replace(m.machine, gravity=_tilt(p) @ m.machine.gravity))
-
-
-def _scaled(rows: slice) -> Callable[[Model, Array], Model]:
-    def apply(m: Model, p: Array) -> Model:
-        imu = m.window.imu.copy()
-        imu[:, rows] *= 1.0 + p[0]
-        return m._replace(window=m.window._replace(imu=imu))
-
-    return apply
-
-
-def _longer(drive: int, grows: bool) -> Callable[[Model, Array], Model]:
-    """Positions less what a sensor measures too much."""
-
-    def apply(m: Model, p: Array) -> Model:
-        positions, elapsed = m.window.positions.copy(), m.window.elapsed
-        positions[:, drive] -= p[0] + (p[1] * (elapsed - elapsed.mean()) if grows else 0.0)
-        return m._replace(window=m.window._replace(positions=positions))
-
-    return apply
-
-
-def _length_errors(drive: int, grows: bool) -> Callable[[Model], LegErrors]:
-    def of(m: Model) -> LegErrors:
-        elapsed, drives = m.window.elapsed, m.window.positions.shape[1]
-        since = elapsed - elapsed.mean()
-
-        def errors(k: int, pose: Pose) -> Array:
-            found = np.zeros((drives, 1 + grows))
-            found[drive, 0] = -1.0
-            if grows:
-                found[drive, 1] = -since[k]
-            return found
-
-        return errors
-
-    return of
-
-
-def _joint_errors(index: int) -> Callable[[Model], LegErrors]:
-    """A joint centre that is elsewhere makes the strut longer than was taken into account, by its direction."""
-
-    def of(m: Model) -> LegErrors:
-        leg, drives = m.machine.legs[index], m.window.positions.shape[1]
-        base, platform = leg.joints[0].translation, leg.platform_closures[0].other_point
-
-        def errors(k: int, pose: Pose) -> Array:
-            rotation, found = pose.rotation_base_platform, np.zeros((drives, 6))
-            strut = pose.position + rotation @ platform - base
-            strut /= strut.dot(strut) ** 0.5
-            found[index, :3], found[index, 3:] = strut, -strut @ rotation
-            return found
-
-        return errors
-
-    return of
-
-
-def _moved(index: int) -> Callable[[Model, Array], Model]:
-    """Joint centres of a leg elsewhere: on the base (3), on the platform (3), each in its own body's axes."""
-
-    def apply(m: Model, p: Array) -> Model:
-        leg = m.machine.legs[index]
-        first = replace(leg.joints[0], translation=leg.joints[0].translation + p[:3])
-        end = leg.platform_closures[0]
-        closures = tuple(
-            replace(closure, other_point=closure.other_point + p[3:]) if closure is end else closure
-            for closure in leg.closures
-        )
-        moved: Leg = replace(leg, joints=(first, *leg.joints[1:]), closures=closures)
-        legs = (*m.machine.legs[:index], moved, *m.machine.legs[index + 1 :])
-        return m._replace(machine=replace(m.machine, legs=legs))
-
-    return apply
-
-
-def _kicked(m: Model, f: float) -> Model:
-    """Where samples are not on a smooth path, their mean over the interval is uncertain by as much.
-
-    A step of size d between two samples, at any time, leaves their mean off by up to d / 2, and the third differences
-    of the samples around it are d, -2 d, d. Those of a smooth motion are as small as noise.
-    """
-    window, imu = m.window, m.machine.imu
-    third = np.diff(window.imu[:, :3], 3, axis=0)
-    rotation = imu.rotation_platform_imu
-    noise = np.sqrt(20.0 * np.diag(rotation @ np.diag(imu.accelerometer_noise**2) @ rotation.T))
-    third[(np.abs(third) < _SEEN * noise).all(axis=1)] = 0.0
-    if not third.any():
-        return m
-    lost = 0.5 * f * third * 1e-9 * np.diff(window.imu_stamps)[1:-1, None]
-    kicks = np.zeros((len(window.leg_stamps), 3, 3))
-    late = round(1e9 * m.config.imu_delay)
-    places = np.searchsorted(window.leg_stamps + late, window.imu_stamps[2:-1])
-    there = places < len(kicks)
-    np.add.at(kicks, places[there], lost[there, :, None] * lost[there, None, :])
-    return m._replace(window=window._replace(kicks=kicks))
-
-
-def _walking(m: Model, f: float) -> Model:
-    config, imu = m.config, m.machine.imu
-    walks = (config.accelerometer_bias_walk, config.gyroscope_bias_walk)
-    own = float(imu.accelerometer_bias_walk.max()), float(imu.gyroscope_bias_walk.max())
-    present = [walk if walk >= 0.0 else file for walk, file in zip(walks, own, strict=True)]
-    force, rate = (max(f * usual, walk) for usual, walk in zip(_WALKS, present, strict=True))
-    return m._replace(config=replace(config, accelerometer_bias_walk=force, gyroscope_bias_walk=rate))

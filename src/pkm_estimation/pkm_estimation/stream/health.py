@@ -47,20 +47,18 @@ class Event(NamedTuple):
 
 
 class LikelyCause(NamedTuple):
-    """A cause that explains why innovations are larger than claimed, see :mod:`~pkm_estimation.stream.ranking`.
+    """A cause that explains why innovations are larger than claimed, see :mod:`~pkm_estimation.stream.causes`.
 
     Attributes
     ----------
     name, size, mend : in words
-    nis : mean NIS with it
-    score : twice the logarithm of what it makes the window more likely, less the price of its parameters
+    gain : logarithm of how much likelier the innovations are with it
     """
 
     name: str
     size: str
     mend: str
-    nis: float
-    score: float
+    gain: float
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,9 @@ class ImuTrialTracker(ImuJudge):
         else:
             along()
             if not doubt.begins(filter_):
-                return filter_.update(sample.positions, used, limit)
+                innovation = filter_.update(sample.positions, used, limit)
+                filter_.score_constants()
+                return innovation
         return doubt.correct(
             filter_, lambda: legs_correction(filter_, sample.positions, used, doubt.noise_scale), limit,
             lambda: self.side.holds(filter_),
@@ -337,7 +339,7 @@ class LegsAloneTracker(ImuTrialTracker):
         baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
         known, is_open = self.alone.known(), self.alone_doubt.is_open
         if is_open:
-            known = self.alone_doubt.known(known)
+            known = self.alone_doubt.known(known, self.alone.filter.ukf.claim)
         if self.filter.record is not None:
             self.filter.record.pause()
             self.filter.record.estimated(self.filter, known)

@@ -221,6 +221,13 @@ class MessageNoise:
         self._frame, self._tell, self._health = frame, tell, health
         self._first: Array | None = None
 
+    def go_on_with(self, frame: ImuFrame) -> None:
+        """Give what the first message stated to another frame."""
+        self._frame = frame
+        if self._first is not None:
+            self._frame.take_stated(stated_covariance(self._first))
+            self._tell(self._frame.noise_covariance)
+
     def take(self, stamp: int, covariances: Sequence[float] | Array | None) -> None:
         """Take what the message of a stamp [ns] states: of specific force, then of angular rate, row by row (18,)."""
         self.take_all(np.array([stamp]), None if covariances is None else np.asarray(covariances, dtype=float)[None])

@@ -225,10 +225,13 @@ class ModeDoubt:
         if len(self.parts) < _FEW:
             self.noise_scale = max(1.0, 0.5 * self.noise_scale)
 
-    def known(self, known: tuple[Array, ...]) -> tuple[Array, ...]:
-        """What is known of the likeliest part, as :meth:`PlatformFilter.known`, with a covariance that covers all."""
+    def known(self, known: tuple[Array, ...], claim: Array) -> tuple[Array, ...]:
+        """What is known of the likeliest part, as :meth:`PlatformFilter.known`, with a covariance that covers all.
+
+        ``claim`` (p,) are the weights of the machine's constants.
+        """
         state, _, *others = known
-        return state, covariance_about(self.parts[0], self.parts, self._arm), *others
+        return state, covariance_about(self.parts[0], self.parts, self._arm, claim), *others
 
     def poses(self, imu_position: Array) -> tuple[Pose, ...]:
         """Poses of the platform that are possible."""

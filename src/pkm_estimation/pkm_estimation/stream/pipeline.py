@@ -12,6 +12,7 @@ from operator import attrgetter
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
@@ -63,6 +64,9 @@ class EstimatorPipeline:
     waits_for_imu : whether samples of a silent IMU are waited for however long it takes: in a recording they come
     """
 
+    _imu: deque[ImuSample]
+    _repeated: list[ImuSample]
+
     def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
         if not machine.has_platform:
             raise KinematicsError(f'{machine.name} is an open chain, it has no platform: there is no pose to estimate')
@@ -70,23 +74,24 @@ class EstimatorPipeline:
         self.config = config = config or EstimatorConfig()
         config.require_fitting(machine)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
-        self._know(machine, None)
-        self._resolution = EncoderResolution(machine)
+        self._know(machine, None, {})
         takes_noise = config.imu_noise == 'messages'
         self._message_noise = MessageNoise(self.imu_frame, self._take_imu_noise, self.health) if takes_noise else None
+        self._resolution = EncoderResolution(machine)
         # what is shorter than a gap is none
         self._silence = round(1e9 * max(config.imu_silence, config.maximum_imu_gap)) if config.imu_silence else None
         self._clear()
 
-    def _know(self, machine: Machine, health: HealthMonitor | None) -> None:
-        """Begin with what is known of the machine."""
-        self.machine, self._history = machine, History.of(self.config)
+    def _know(self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array]) -> None:
+        """Begin with what is known of the machine, and how well constants of the IMU are known that were found."""
+        self.machine, self._stds, self._history = machine, stds, History.of(self.config)
+        self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self.tracker = Tracker(machine, self.config, self.imu_frame, health)
         self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
         self.baseline = self.tracker.baseline.estimator
         self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(machine, self.config.minimum_legs)
-        self.lasting = LastingTest(machine, self.config, self.health)
+        self.lasting = LastingTest(machine, self.config, self.tracker, self.health, stds)
 
     def _look_at_resolution(self, measurement: LegMeasurement) -> None:
         """Begin anew where the encoders turn out to have steps that the machine file does not state."""
@@ -102,10 +107,55 @@ class EstimatorPipeline:
             stamp, 'encoder_resolution', f'positions change in steps larger than their noise [m, rad]: {names}; taken '
             'into account. State them in the machine file: sensors.legs.position_resolution',
         )  # fmt: skip
-        sensors, before = self.machine.leg_sensors, self.tracker
+        sensors = self.machine.leg_sensors
         known = np.where(steps > 0.0, steps, sensors.position_resolution)
-        self._know(replace(self.machine, leg_sensors=replace(sensors, position_resolution=known)), self.health)
-        self.tracker.baseline_wanted, self.tracker.may_bridge = before.baseline_wanted, before.may_bridge
+        self._begin_anew(replace(self.machine, leg_sensors=replace(sensors, position_resolution=known)), self._stds, 0)
+
+    def _begin_anew(self, machine: Machine, stds: dict[str, Array], later: int) -> None:
+        """Begin anew with what was found of the machine, and with stamps of the IMU that are ``later`` [ns] by more."""
+        before, delay = self.tracker, self.tracker.delay.nanoseconds
+        self._know(machine, self.health, stds)
+        now = self.tracker
+        now.baseline_wanted, now.may_bridge = before.baseline_wanted, before.may_bridge
+        now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record
+        now.delay.nanoseconds = delay + later
+        if self._message_noise is not None:
+            self._message_noise.go_on_with(self.imu_frame)
+        self._imu = deque(map(self._seen_anew, self._imu))
+        self._repeated = list(map(self._seen_anew, self._repeated))
+
+    def _seen_anew(self, sample: ImuSample) -> ImuSample:
+        """The sample as an IMU that is mounted as is known now has taken it."""
+        assert sample.raw is not None
+        return sample._replace(value=self.imu_frame.to_platform(sample.raw))
+
+    def _take_found(self) -> None:
+        """Begin anew where innovations show that constants of the IMU are far from those of the machine file."""
+        found, imu, later = self.lasting.found, self.machine.imu, 0
+        if not found:
+            return
+        if 'delay' in found:
+            later = round(1e9 * found['delay'][0].item())
+        if 'mounting' in found:
+            imu = replace(imu, rotation_platform_imu=rotation_exp(found['mounting'][0]) @ imu.rotation_platform_imu)
+        if 'place' in found:
+            imu = replace(imu, position=imu.position + found['place'][0])
+        stds = self._stds | {kind: std for kind, (_, std) in found.items()}
+        self._begin_anew(replace(self.machine, imu=imu), stds, later)
+
+    def as_found(self) -> tuple[Machine, EstimatorConfig]:
+        """Machine and settings with the constants of the IMU that were found, as well as these can tell them."""
+        known, machine, imu = self.lasting.known_constants(), self.machine, self.machine.imu
+        delay, gravity = self.imu_delay, machine.gravity
+        if 'delay' in known:
+            delay += known['delay'].item()
+        if 'mounting' in known:
+            imu = replace(imu, rotation_platform_imu=rotation_exp(known['mounting']) @ imu.rotation_platform_imu)
+        if 'place' in known:
+            imu = replace(imu, position=imu.position + known['place'])
+        if 'gravity' in known:
+            gravity = gravity + known['gravity']
+        return replace(machine, imu=imu, gravity=gravity), replace(self.config, imu_delay=delay)
 
     @property
     def imu_delay(self) -> float:
@@ -141,8 +191,8 @@ class EstimatorPipeline:
     def _clear(self) -> None:
         self._imu_gate, self._leg_gate = self._new_gate(), self._new_gate()
         self._user_gates: dict[str, StampGate] = {}
-        self._imu: deque[ImuSample] = deque()
-        self._repeated: list[ImuSample] = []  # tell nothing new if the next one differs
+        self._imu = deque()
+        self._repeated = []  # tell nothing new if the next one differs
         self._waiting = MeasurementQueue()
         self._last: Measurement | None = None
         self._legs_at_last: set[int] = set()  # that came with the last stamp
@@ -187,7 +237,7 @@ class EstimatorPipeline:
             self._message_noise.take(stamp, covariances)
         watch = self.tracker.imu_watch
         watch.take(instant, value)
-        sample = ImuSample(instant, self.imu_frame.to_platform(value))
+        sample = ImuSample(instant, self.imu_frame.to_platform(value), value)
         if watch.is_repeated and not watch.is_frozen:
             self._repeated.append(sample)
             return []
@@ -206,7 +256,6 @@ class EstimatorPipeline:
             if self._imu and sample.instant < self._imu[-1].instant:
                 return self._take_late_imu(sample, self._history)
         self._imu.append(sample)
-        self.lasting.add_imu(sample)
         return self._process_ready()
 
     def add_joint_positions(
@@ -279,7 +328,6 @@ class EstimatorPipeline:
     def _take_imu_noise(self, covariance: Array) -> None:
         """Go on with another noise (6, 6) of one IMU sample, platform axes."""
         self.filter.set_imu_noise(covariance)
-        self.lasting.know_imu_noise(self.imu_frame.covariance_to_imu(covariance))
 
     def _admit_legs(self, stamp: int, legs: set[int]) -> Instant | None:
         """Instant of a message of some legs; drives with publishers of their own may give the same stamp."""
@@ -367,8 +415,9 @@ class EstimatorPipeline:
             output, answered = (self._process_silently if self._known else self._process)(measurement)
             if output is not None:
                 self.health.output(output)
-                self.lasting.add(output, self.tracker.imu_fault.kind)
+                self.lasting.add(output)
                 outputs.append(output)
+                self._take_found()
             if not answered:
                 self.health.count(f'{measurement.topic}_rejected')
         return outputs

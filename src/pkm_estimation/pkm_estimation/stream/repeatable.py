@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
+from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filtering.step_record import StepRecord
 from pkm_estimation.stream.follower import Followed
-from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.messages import MeasurementQueue
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
 from pkm_estimation.stream.stretch import AdmittedSamples, Outputs, Stretch, StretchPipeline
@@ -29,6 +28,8 @@ class Checkpoint(NamedTuple):
     gates: tuple[Any, ...]
     last: Any
     watch: dict[str, Any]
+    lasting: tuple[Any, ...]
+    known: tuple[Machine, dict[str, Array]]
 
 
 class RepeatablePipeline(StretchPipeline):
@@ -43,13 +44,16 @@ class RepeatablePipeline(StretchPipeline):
         gates = deepcopy((self._imu_gate, self._leg_gate, self._user_gates))
         watch = self.tracker.imu_watch.snapshot()
         queues = tuple(self._imu), tuple(self._repeated), tuple(self._waiting)
-        return Checkpoint(self.tracker.snapshot(), *queues, gates, self._last, watch)
+        known = self.machine, self._stds
+        return Checkpoint(self.tracker.snapshot(), *queues, gates, self._last, watch, self.lasting.snapshot(), known)
 
     def return_to(self, checkpoint: Checkpoint) -> StepRecord:
         """Return to a checkpoint and record all steps from then on; counters and events count nothing any more."""
         self.health.muted = True
-        self.lasting = LastingTest(self.machine, replace(self.config, rank_causes=False), self.health)
+        if checkpoint.known[0] is not self.machine:
+            self._begin_anew(*checkpoint.known, 0)
         self.tracker.restore(checkpoint.tracker)
+        self.lasting.restore(checkpoint.lasting)
         self.tracker.imu_watch.restore(checkpoint.watch)
         self._imu, self._repeated = deque(checkpoint.imu), list(checkpoint.repeated)
         self._waiting = MeasurementQueue(checkpoint.waiting)

@@ -145,10 +145,11 @@ class StampGate:
 
 
 class ImuSample(NamedTuple):
-    """Specific force and angular rate (6,), platform axes."""
+    """Specific force and angular rate (6,), platform axes; ``raw`` as the driver has them, if they are a message's."""
 
     instant: Instant
     value: Array
+    raw: Array | None = None
 
 
 #: IMU input at an instant within the interval of the first two samples, by them and up to two before, newest first

@@ -49,11 +49,11 @@ class StretchPipeline(EstimatorPipeline):
         legs = self._admitted(stretch, waiting)
         if legs is None:
             return None
-        self.lasting.add_imus(stretch.imu_stamps, self.imu_frame.to_platform(stretch.imu))
         samples = AdmittedSamples(
             self._imu_gate.epoch,
             np.array([*(item.instant.stamp for item in self._imu), *stretch.imu_stamps.tolist()], dtype=np.int64),
             np.concatenate([*(item.value[None] for item in self._imu), self.imu_frame.to_platform(stretch.imu)]),
+            np.concatenate([*(item.raw[None] for item in self._imu if item.raw is not None), stretch.imu]),
             np.array([*(item.instant.stamp for item in waiting), *stretch.leg_stamps.tolist()], dtype=np.int64),
             np.concatenate([*(item.sample.positions[None] for item in waiting), legs[0]]),
             np.concatenate([*(item.sample.efforts[None] for item in waiting), legs[1]]),
@@ -96,8 +96,11 @@ class StretchPipeline(EstimatorPipeline):
     def _process_samples(self, samples: AdmittedSamples) -> Outputs:
         """Process all measurements that the IMU's samples reach; the rest waits in the queues."""
         outputs: Outputs = []
-        leg, imu = 0, 0
+        leg, imu, frame = 0, 0, self.imu_frame
         while leg < (ready := self._ready(samples)):
+            if frame is not self.imu_frame:
+                frame = self.imu_frame
+                samples = samples._replace(imu=frame.to_platform(samples.raw))
             here, there = slice(imu, None), slice(leg, self._good(samples, ready))
             followed = there.stop > leg and self.tracker.can_follow and self.tracker.follow(
                 samples.imu_stamps[here], samples.imu[here], samples.leg_stamps[there], samples.positions[there]
@@ -107,11 +110,12 @@ class StretchPipeline(EstimatorPipeline):
                 outputs += self._followed(followed, samples, leg - 1)
             else:  # as if the next measurement had come alone
                 due = self.tracker.due(Instant(samples.epoch, samples.leg_stamps.item(leg))).stamp
-                end = int(np.searchsorted(samples.imu_stamps, due)) + 1
+                end = max(int(np.searchsorted(samples.imu_stamps, due)), imu) + 1
                 self._imu = deque(samples.imu_samples(imu, end))
                 self._waiting = MeasurementQueue([samples.measurement(leg)])
                 outputs += self._process_ready()
                 imu, leg = end - len(self._imu), leg + 1
+        samples = samples._replace(imu=self.imu_frame.to_platform(samples.raw))
         self._imu = deque(samples.imu_samples(imu, len(samples.imu)))
         self._waiting = MeasurementQueue(samples.measurement(k) for k in range(leg, len(samples.leg_stamps)))
         return outputs
@@ -135,7 +139,9 @@ class StretchPipeline(EstimatorPipeline):
         block = followed.block()
         self.health.outputs(block, followed.output(-1, samples.efforts[last], None))
         self.lasting.add_block(block)
-        return self._given(followed, block, samples, last)
+        given = self._given(followed, block, samples, last)
+        self._take_found()
+        return given
 
     def _given(self, followed: Followed, block: OutputBlock, samples: AdmittedSamples, last: int) -> Outputs:
         """In which form these estimates are given."""
@@ -148,7 +154,7 @@ class AdmittedSamples(NamedTuple):
     Attributes
     ----------
     epoch : of all
-    imu_stamps, imu : (M,) ns, (M, 6) platform axes
+    imu_stamps, imu, raw : (M,) ns, (M, 6) in platform axes, and as the driver has them
     leg_stamps, positions, efforts : (N,) ns, (N, A), (N, A)
     drives : (A,) indices
     """
@@ -156,6 +162,7 @@ class AdmittedSamples(NamedTuple):
     epoch: int
     imu_stamps: Integers
     imu: Array
+    raw: Array
     leg_stamps: Integers
     positions: Array
     efforts: Array
@@ -163,8 +170,11 @@ class AdmittedSamples(NamedTuple):
 
     def imu_samples(self, begin: int, end: int) -> list[ImuSample]:
         """Some of the IMU's samples, one by one."""
-        stamps, values = self.imu_stamps[begin:end].tolist(), self.imu[begin:end]
-        return [ImuSample(Instant(self.epoch, stamp), value) for stamp, value in zip(stamps, values, strict=True)]
+        stamps = self.imu_stamps[begin:end].tolist()
+        return [
+            ImuSample(Instant(self.epoch, stamp), value, raw)
+            for stamp, value, raw in zip(stamps, self.imu[begin:end], self.raw[begin:end], strict=True)
+        ]
 
     def measurement(self, index: int) -> LegMeasurement:
         """One of the measurements of the drives."""

@@ -119,6 +119,7 @@ class Tracker(ImuGapTracker):
             innovation = None
         if innovation is None or not self._is_sound(stamp, path.end, innovation):
             return self.start(measurement, path.end)
+        self.filter.score_constants()
         output = self._output(measurement, path.end.value, innovation, started=False)
         if self.delay.is_estimated:
             self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
@@ -192,7 +193,7 @@ class Tracker(ImuGapTracker):
 
         ``None`` where already the first one does: it repeats a position.
         """
-        count = self.stale.fresh(positions)
+        count = min(self.stale.fresh(positions), int(np.searchsorted(stamps, self.tested_at)) + 1)
         if not count:
             return None
         assert self._follower is not None

@@ -67,8 +67,10 @@ class LastPoses(NamedTuple):
     doubted: int
 
 
+#: ns, later than all stamps
+NEVER = 2**62
 #: long ago
-NO_POSES = LastPoses(-(2**62), (), -(2**62))
+NO_POSES = LastPoses(-NEVER, (), -NEVER)
 
 
 class TrackerParts:
@@ -99,12 +101,13 @@ class TrackerParts:
     now : IMU sample at the filter's state, ``None`` while it is stopped
     since : instant of that sample at the start
     lost_samples : measurements in a row that did not fit at all
+    tested_at : ns, stamp of the measurement after which what innovations say of constants is tested
     """
 
     def __init__(
         self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame, health: HealthMonitor | None = None
     ) -> None:
-        self.machine, self.config = machine, config
+        self.machine, self.config, self.tested_at = machine, config, NEVER
         legs = machine.leg_sensors
         leg_noise = np.diag(legs.position_noise**2 + np.square(legs.position_resolution) / 12.0)
         geometry = EstimatorGeometry.from_machine(machine)

@@ -119,7 +119,8 @@ class TrackerSteps(TrackerParts):
         since = 0.0 if jumped is None or last is None else NANOSECOND * (instant.stamp - last[0])
         known = self.filter.known(imu, jumped, min(since, self.config.maximum_imu_gap))
         return EstimatorOutput(
-            instant, started, self.doubt.known(known) if is_open else known, self.output_model, innovation,
+            instant, started, self.doubt.known(known, self.filter.ukf.claim) if is_open else known, self.output_model,
+            innovation,
             self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
             mode_unknown=is_open,
         )  # fmt: skip

@@ -110,7 +110,7 @@ def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorCon
         ),
     )
     # streams are in the suite's convention, whatever the driver publishes
-    return estimate_recording(machine.as_converted, recording, replace(config, rank_causes=False))
+    return estimate_recording(machine.as_converted, recording, config)
 
 
 def _stamps(time: Array) -> NDArray[np.int64]:

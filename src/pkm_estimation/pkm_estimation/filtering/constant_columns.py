@@ -1,0 +1,135 @@
+"""Constants of machine and sensors that are not estimated: which columns of the sensitivity are theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, Tolerances
+from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
+
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.leg_model import LegModel
+
+#: kinds of constants that act through the input, but for the scales of the two sensors
+_KINDS = {GRAVITY: 'gravity', PLACE: 'place', MOUNTING: 'mounting', DELAY: 'delay', RESPONSE: 'response', SKEW: 'skew'}
+#: units of constants that count as exact: m or rad, m/s^2, m, rad; s, s^2 and relative, those of the IMU's stamps.
+#: Within one unit a constant acts as its column says: products with others do not matter
+_UNITS = {'leg_zeros': USUAL_TOLERANCE, 'gravity': 1e-2, 'imu_position': 5e-3, 'imu_rotation': 3e-3}
+_DELAY_UNIT, _RESPONSE_UNIT, _SKEW_UNIT, _SCALE_UNIT = 1e-3, 1e-5, 1e-5, 1e-3
+#: the tolerance of constants that act through the input
+_SETTINGS = {GRAVITY: 'gravity', PLACE: 'imu_position', MOUNTING: 'imu_rotation', SCALE: 'imu_scale'}
+
+
+class ConstantColumn(NamedTuple):
+    """One column of the sensitivity.
+
+    Attributes
+    ----------
+    place : of the column
+    kind, member : ``leg`` and its index, or ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``,
+        ``delay``, ``skew``, ``response`` and 0: constants of the same kind and member are likely to be off together
+    axis : 0 to 2; of a leg the drive whose zero it is, or -1: a joint centre
+    unit : of the column, SI
+    is_considered : whether a tolerance is stated; else the constant counts as exact until innovations say otherwise
+    """
+
+    place: int
+    kind: str
+    member: int
+    axis: int
+    unit: float
+    is_considered: bool
+
+
+class ConstantScore(NamedTuple):
+    """What innovations say of p constants (:mod:`pkm_estimation.kernels.carried`).
+
+    Attributes
+    ----------
+    score, information : (p,), (p, p)
+    squares : (2,) sum of the squares of the whitened innovations, and how many numbers there are
+    """
+
+    score: Array
+    information: Array
+    squares: Array
+
+    @classmethod
+    def nothing(cls, count: int) -> ConstantScore:
+        """Of no innovation."""
+        return cls(np.zeros(count), np.zeros((count, count)), np.zeros(2))
+
+    def moved(self, place: int, size: float) -> ConstantScore:
+        """The same for constants one of which is counted from another value on, ``size`` units away."""
+        score, squares = self.score - size * self.information[:, place], self.squares.copy()
+        squares[0] += size * (size * self.information[place, place] - 2.0 * self.score[place])
+        return ConstantScore(score, self.information, squares)
+
+    def aged(self, kept: float, new: ConstantScore) -> ConstantScore:
+        """The same counted as a part ``kept`` of it, and what is new."""
+        return ConstantScore(*(kept * old + more for old, more in zip(self, new, strict=True)))
+
+
+def tests_constants(config: EstimatorConfig) -> bool:
+    """Whether innovations tell if constants are as they should be: of a filter that never goes back, and finds none."""
+    return config.filter == 'manifold' and not config.estimate and config.history == 0.0
+
+
+def considered_tolerances(
+    machine: Machine | None, layout: StateLayout, config: EstimatorConfig
+) -> tuple[Tolerances, Tolerances]:
+    """Tolerances that are considered, none of what is estimated, and those that are the units of the sensitivity."""
+    if machine is None:
+        return EXACT, EXACT
+    states = {'leg_offsets': 'leg_zeros', 'imu_rotation': 'imu_rotation', 'imu_position': 'imu_position'}
+    estimated: dict[str, Any] = {states[name]: 0.0 for name in layout.groups if name in states}
+    considered = replace(machine.tolerances, **estimated)
+    if not tests_constants(config):
+        return considered, considered
+    units: dict[str, Any] = {}
+    for name, unit in _UNITS.items():
+        stated = np.asarray(getattr(considered, name), dtype=float)
+        units[name] = np.where(stated > 0.0, stated, unit)
+    return considered, replace(considered, **units)
+
+
+def input_constants(units: Tolerances, config: EstimatorConfig) -> Array:
+    """Constants (q, 3) that act through the input: kind, axis and unit; a mean over some time bends the other way."""
+    rows: list[tuple[int, int, float]] = []
+    for kind, name in _SETTINGS.items():
+        unit = float(getattr(units, name))
+        rows += [(kind, axis, unit) for axis in range(6 if kind == SCALE else 3) if unit > 0.0]
+    if tests_constants(config) and not units.are_zero:
+        if not units.imu_scale:  # that of a gyroscope cannot be told from its noise
+            rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(3)]
+        rows += [(DELAY, 0, _DELAY_UNIT), (RESPONSE, 0, -_RESPONSE_UNIT), (SKEW, 0, _SKEW_UNIT)]
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
+def constant_columns(
+    legs: LegModel, of_input: Array, considered: Tolerances, total: int
+) -> list[ConstantColumn]:
+    """All columns of a sensitivity that has ``total``: those of the geometry come first, those of the input last."""
+    zeros = np.broadcast_to(np.asarray(considered.leg_zeros, dtype=float), legs.drive_count)
+    columns = [
+        ConstantColumn(place, 'leg', leg, drive, unit, drive < 0 or bool(zeros[drive] > 0.0))
+        for place, (leg, drive, unit) in enumerate(legs.constants())
+    ]
+    for place, (kind, axis, unit) in enumerate(of_input.tolist(), total - len(of_input)):
+        name = _KINDS.get(kind, 'accelerometer' if axis < 3 else 'gyroscope')
+        is_considered = kind in _SETTINGS and getattr(considered, _SETTINGS[kind]) > 0.0
+        columns.append(ConstantColumn(place, name, 0, int(axis) % 3, abs(unit), bool(is_considered)))
+    return columns
+
+
+def weights(columns: Sequence[ConstantColumn], total: int) -> Array:
+    """Weights (total,) of the columns: 1 of those that are considered, else 0."""
+    known = np.zeros(total)
+    known[[column.place for column in columns if column.is_considered]] = 1.0
+    return known
