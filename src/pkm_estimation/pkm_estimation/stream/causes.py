@@ -260,7 +260,7 @@ def _told_leg(found: Found, machine: Machine) -> LikelyCause:
         )  # fmt: skip
     drive, size = max(zeros, key=lambda zero: abs(zero[1]))
     name, unit = machine.drive_labels[drive], machine.position_units[drive]
-    mend = f'{name}: zero of its sensor, or its joint centres'
+    mend = f'{name}: calibrate its zero, or its joint centres'
     return LikelyCause(f'offset of {name}', f'{1e3 * size:+.3g} m{unit}', mend, found.gain)
 
 

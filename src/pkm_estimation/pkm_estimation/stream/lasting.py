@@ -4,11 +4,12 @@ Innovations of half a second are summed up, and tested together:
 
 - whether they are as large as they claim, and white (:mod:`~pkm_estimation.stream.blocks`): the covariance that is
   claimed grows by as much as they are larger;
-- what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`): one that is off is
-  considered with the variance that they show. So the claim contains what is wrong with it.
+- what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). One of the geometry is
+  considered with the variance that they show, so that the claim contains what is wrong with it. Those of the IMU are
+  taken into account: what is claimed is the estimate of a filter that has them among its states (Friedland 1969).
 
-The estimate is never changed by this. Older innovations count less and less: a constant that is as it should be again,
-or that was taken for another one, is forgotten.
+The filter itself goes on as before. Older innovations count less and less: a constant that is as it should be again, or
+that was taken for another one, is forgotten.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ class LastingTest:
         self._alarm: str = ''
         self._told: frozenset[str] = frozenset()  # names of causes
         self._health.lasting, self._health.imu_because, self._health.findings = '', '', ()
+        self._health.imu_found = {}
         self._tracker.tested_at = NEVER
         self._forget_innovations()
         self._constants = Constants(np.zeros(self._size), self._weights, 1.0)
@@ -303,6 +305,18 @@ class LastingTest:
         health.findings = causes
         health.lasting = f'{alarm}: {because}' if alarm else ''
         health.imu_because = because if causes and self._is_alone else ''
+        health.imu_found = self._known_in_words()
+
+    def _known_in_words(self) -> dict[str, str]:
+        """What is known of the IMU by its motion, and how well, by kind: what a file would have to say."""
+        delay, told_of = 1e-9 * self._tracker.delay.nanoseconds, {}
+        for group in self._groups:
+            if group.kind != 'leg' and self._is_known[group.places].all():
+                units = np.array([column.unit for column in group.columns])
+                size, std = (units * values[group.places] for values in (self._constants.sizes, self._constants.std))
+                cause = told_cause(Found(group, size, 0.0), self._machine, delay)
+                told_of[cause.name] = f'{cause.mend} (+- {float(np.linalg.norm(std)):.1g})'
+        return told_of
 
     def _causes(self, found: list[Found]) -> tuple[LikelyCause, ...]:
         """Causes in words, the likeliest first, each once."""
@@ -316,4 +330,4 @@ def told(causes: tuple[LikelyCause, ...]) -> str:
     if not causes:
         return 'no constant explains it: noise larger than stated, biases that walk, or motion between samples'
     parts = [f'{cause.name}, {cause.size} ({cause.mend})' for cause in causes[:_TOLD]]
-    return 'likeliest cause: ' + '; or '.join(parts) + '. Run calibrate'
+    return 'likeliest cause: ' + '; or '.join(parts)
