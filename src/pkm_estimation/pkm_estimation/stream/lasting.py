@@ -41,7 +41,7 @@ _WINDOW, _SHORTEST = 20.0, 5.0
 #: s, after which innovations count by a factor e less: what changes shows in a short time, what is small in a long one
 _MEMORIES = 5.0, 30.0
 #: units, and standard deviations, of a known delay from which on it is declared
-_DECLARED, _SURE = 0.1, 5.0
+_DECLARED, _SURE = 0.02, 5.0
 #: causes that are told
 _TOLD = 3
 #: why the IMU is left out where its samples themselves do not say what is wrong with them
@@ -230,13 +230,11 @@ class LastingTest:
         """
         tracker, group = self._tracker, next(group for group in self._groups if group.kind == 'delay')
         place, unit = int(group.places[0]), group.columns[0].unit
-        size = float(self._constants.sizes[place])
-        size += sum(
-            float(self._constants.sizes[other.places[0]]) * other.columns[0].unit * tracker.filter.elapsed / unit
-            for other in self._groups
-            if other.kind == 'skew' and self._is_known[other.places[0]]
-        )
-        if not (self._is_known[place] and abs(size) > max(_DECLARED, _SURE * float(self._constants.std[place]))):
+        skews = [one for one in self._groups if one.kind == 'skew' and self._is_known[one.places[0]]]
+        grown = [float(self._constants.sizes[one.places[0]]) * one.columns[0].unit for one in skews]
+        size = float(self._constants.sizes[place]) + sum(grown) * tracker.filter.elapsed / unit
+        is_known = self._is_known[place] or bool(skews)
+        if not (is_known and abs(size) > max(_DECLARED, _SURE * float(self._constants.std[place]))):
             return
         later, now, ukf = round(1e9 * size * unit), tracker.now, tracker.filter.ukf
         if now is None or 'delay' in self.found:
@@ -246,6 +244,8 @@ class LastingTest:
         tracker.now = now._replace(instant=now.instant._replace(stamp=now.instant.stamp + later))
         if tracker.angular_acceleration.last == now.instant:
             tracker.angular_acceleration.last = tracker.now.instant
+        # what a skew made of it until now is a delay of its own
+        self._is_known[place], self._weights[place] = True, max(self._weights[place], abs(size))
         self._sums = [sums.moved(place, size) for sums in self._sums]
         self._constants.sizes[place] -= size
 
