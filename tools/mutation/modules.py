@@ -58,7 +58,7 @@ GROUPS = (
     Group('overlay', IDENTIFICATION, ('fitting/physical_machine.py', 'report/files.py', 'online/overlay.py')),
     Group('overlay', DESCRIPTION, ('loading/overlay.py',)),
     Group('recording', IDENTIFICATION, ('recording',)),
-    Group('recording', BRINGUP, ('recording',)),
+    Group('recording', BRINGUP, ('recording.py',)),
     Group('servo', BRINGUP, ('control',), 1.5),
     Group('sensors', BRINGUP, ('simulation/sensors.py', 'simulation/faults.py')),
     Group('sensors', ESTIMATION, ('sensors',)),
@@ -77,7 +77,7 @@ _STARTS_PROGRAMS = (
 #: test files that take part, by package (in ``test_*.py``): those of the groups above whose tests last seconds
 _TAKING_PART = {
     ESTIMATION: (
-        'absurd_settings', 'alike_messages', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
+        'absurd_settings', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
         'constraints', 'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts',
         'folds_and_rank', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise',
         'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'message_noise', 'models',
@@ -91,11 +91,11 @@ _TAKING_PART = {
         'recording', 'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
-        'control', 'faults', 'feedforward', 'hydraulic', 'link_shapes', 'recorded_ends', 'recording', 'safe_stop',
+        'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
         'sensor_models', 'servo_edges', 'servo_parts',
     ),
     DESCRIPTION: (
-        'c_code', 'closing_legs', 'closure_rows', 'controllers', 'export_numbers', 'export_round_trip',
+        'c_code', 'closing_legs', 'controllers', 'export_numbers', 'export_round_trip',
         'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files', 'graph_files', 'graph_kinematics',
         'leg_branches', 'leg_lengths', 'leg_motion', 'mjcf', 'overlay', 'rods', 'ros2_control',
         'sdf', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
