@@ -110,7 +110,8 @@ class KalmanFilter(ABC):
     def claimed(self) -> Array:
         """Covariance (n, n) with what the constants of the machine make of the estimate."""
         claimed = self.covariance.copy()
-        add_claim(self.carried, CARRIED_NOISES, self.claim, self.scale.item(), claimed)
+        if len(self.claim) or self.scale[0] != 1.0:
+            add_claim(self.carried, CARRIED_NOISES, self.claim, self.scale.item(), claimed)
         return claimed
 
     @abstractmethod
