@@ -132,6 +132,7 @@ def test_millimetres_are_named_as_the_likely_mistake():
 def report(**changes):
     plain = SimpleNamespace(
         samples=10, event_counts={}, events=(), mode_doubt='', lasting='', left_out={}, imu_because='', nis_mean=6.0,
+        imu_found={'delay of the IMU': 'imu_delay: 0.005 (+- 1e-06)'},
         in_band=np.full(6, 0.95), unconverged=(), imu_rate=100.0, leg_rate=100.0, counters={'b': 2, 'a': 1},
         normalised_innovation=np.ones(6), convergence_time={'position': 1.5}, estimated={}, noise_factors=(1.0, 1.0),
         user_measurements={},
@@ -193,6 +194,7 @@ def test_values_of_a_report():
     assert found['adapted factor on the IMU noise'] == 2.0 and found['leg3 left out'] == 'stuck'
     assert found['tracker mean NIS'] == '2.5 of 5, expected 3' and found['mean NIS'] == 6.0
     assert (found['count a'], found['count b'], found['leg2 innovations within 2 sigma']) == (1, 2, 0.95)
+    assert found['delay of the IMU, found'] == 'imu_delay: 0.005 (+- 1e-06)'
     assert 'adapted factor on the IMU noise' not in values(report(), ['leg1'] * 6)
 
 
