@@ -23,7 +23,7 @@ from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantSc
 from pkm_estimation.stream.health import LikelyCause
 
 #: probability that a group of constants turns out to be off within the memory of the scores
-_PRIOR = 1e-6
+_PRIOR = 1e-9
 #: standard deviations of a prior beyond which a constant has another cause
 _FAR = 4.0
 #: standard deviations of a known constant that it is off for certain

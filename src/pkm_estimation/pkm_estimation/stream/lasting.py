@@ -217,6 +217,9 @@ class LastingTest:
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
             self._taken = [one for one in known if one.group.kind != 'leg']
             self._take_into_account(constants, wider)
+        if self._taken:  # innovations before were those of another model
+            self._blocks.clear()
+            self._waiting = []
         self._constants = Constants.of(self._weights, further[0], self._sums[0])
         if not self._is_alone:
             self._declare_delay()
