@@ -44,6 +44,9 @@ _MEMORIES = 5.0, 30.0
 _DECLARED, _SURE = 0.02, 5.0
 #: causes that are told
 _TOLD = 3
+#: constants that are claimed, not taken into account: where several things are wrong, a leg is hardly told from another
+#: one, or gravity from biases
+_CLAIMED = 'leg', 'gravity'
 #: why the IMU is left out where its samples themselves do not say what is wrong with them
 _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
 
@@ -75,7 +78,7 @@ class LastingTest:
         self._is_geometry[[column.place for column in tracker.filter.columns if column.kind == 'leg']] = 1.0
         self._is_known = np.zeros(self._size, dtype=bool)  # as well as innovations tell
         for group in self._groups:
-            if group.kind not in ('leg', 'gyroscope') and group.columns[0].is_considered:
+            if group.kind not in (*_CLAIMED, 'gyroscope') and group.columns[0].is_considered:
                 self._is_known[group.places] = True
             if known and group.kind in known:
                 self._weights[group.places] = known[group.kind] / [column.unit for column in group.columns]
@@ -215,7 +218,7 @@ class LastingTest:
         constants, self._taken = Constants.of(self._weights, wider, everything), []
         self._is_explained = constants.left < LARGEST
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
-            self._taken = [one for one in known if one.group.kind != 'leg']
+            self._taken = [one for one in known if one.group.kind not in _CLAIMED]
             self._take_into_account(constants, wider)
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()

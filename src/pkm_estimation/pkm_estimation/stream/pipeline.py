@@ -146,16 +146,14 @@ class EstimatorPipeline:
     def as_found(self) -> tuple[Machine, EstimatorConfig]:
         """Machine and settings with the constants of the IMU that were found, as well as these can tell them."""
         known, machine, imu = self.lasting.known_constants(), self.machine, self.machine.imu
-        delay, gravity = self.imu_delay, machine.gravity
+        delay = self.imu_delay
         if 'delay' in known:
             delay += known['delay'].item()
         if 'mounting' in known:
             imu = replace(imu, rotation_platform_imu=rotation_exp(known['mounting']) @ imu.rotation_platform_imu)
         if 'place' in known:
             imu = replace(imu, position=imu.position + known['place'])
-        if 'gravity' in known:
-            gravity = gravity + known['gravity']
-        return replace(machine, imu=imu, gravity=gravity), replace(self.config, imu_delay=delay)
+        return replace(machine, imu=imu), replace(self.config, imu_delay=delay)
 
     @property
     def imu_delay(self) -> float:
