@@ -294,7 +294,7 @@ CASES = (
       for hertz in (98, 44, 21)),
     Case('IMU 8 ms late, turned by 2 degrees, 37 mm off', 20.0, _everything, _is('delay', 'mounting', 'place')),
     Case('gravity 0.3 % larger', 20.0, _heavy, _is('gravity'), is_of_imu=False),
-    Case('accelerometer 0.5 % too much', 20.0, _scaled, _is('scale or units of the accelerometer', 'gravity')),
+    Case('accelerometer 0.5 % too much', 20.0, _scaled, _is('scale or units', 'gravity'), is_of_imu=False),
     Case('clocks 20 ppm apart', 60.0, _skewed, _is('clock skew', 'delay')),
     Case('a leg 5 mm off', 30.0, _offset(5e-3), _of_leg, is_of_imu=False),
     Case('a leg 0.5 mm off', 30.0, _offset(5e-4), _of_leg, is_of_imu=False),

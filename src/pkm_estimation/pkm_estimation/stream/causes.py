@@ -66,6 +66,11 @@ class Found(NamedTuple):
     size: Array
     gain: float
 
+    @property
+    def units(self) -> float:
+        """By how many units they are off together."""
+        return float(np.linalg.norm(self.size)) / self.group.columns[0].unit
+
 
 def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
     """Groups of columns."""

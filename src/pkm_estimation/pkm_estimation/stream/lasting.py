@@ -45,8 +45,8 @@ _DECLARED, _SURE = 0.02, 5.0
 #: causes that are told
 _TOLD = 3
 #: constants that are claimed, not taken into account: where several things are wrong, a leg is hardly told from another
-#: one, or gravity from biases
-_CLAIMED = 'leg', 'gravity'
+#: one, or gravity and a scale from biases; so are others that are off by less than this part of their unit
+_CLAIMED, _MATTERS = ('leg', 'gravity', 'accelerometer'), 0.2
 #: why the IMU is left out where its samples themselves do not say what is wrong with them
 _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
 
@@ -218,7 +218,7 @@ class LastingTest:
         constants, self._taken = Constants.of(self._weights, wider, everything), []
         self._is_explained = constants.left < LARGEST
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
-            self._taken = [one for one in known if one.group.kind not in _CLAIMED]
+            self._taken = [one for one in known if one.group.kind not in _CLAIMED and one.units > _MATTERS]
             self._take_into_account(constants, wider)
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
