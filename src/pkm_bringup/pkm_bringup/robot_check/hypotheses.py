@@ -13,6 +13,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import motion_of_configurations, twist_per_drive
+from pkm_description.kinematics.rotation import rotation_log
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.sensors.conditions import imu_truth
 
@@ -84,6 +85,12 @@ class ImuEvidence:
     def rows(self, rows: NDArray[np.intp]) -> ImuEvidence:
         """Evidence at some of its instants."""
         return replace(self, signal=self.signal.rows(rows))
+
+    def beside(self, prediction: Prediction) -> tuple[Array, Array, Array, Array]:
+        """Specific force and angular rate (K, 3) as measured, and as predicted, where both can be trusted."""
+        rows, own = self.signal.good[prediction.found], self.signal.good & prediction.found
+        measured = self.signal.value[own]
+        return measured[:, :3], measured[:, 3:], prediction.specific_force[rows], prediction.angular_rate[rows]
 
 
 @dataclass(frozen=True)
@@ -214,9 +221,7 @@ def judge(machine: Machine, drives: Signal, evidence: ImuEvidence, arrangement: 
     prediction = predict(machine, arrangement.arranged(machine, drives))
     if prediction is None:
         return None
-    rows, own = evidence.signal.good[prediction.found], evidence.signal.good & prediction.found
-    force, rate = evidence.signal.value[own, :3], evidence.signal.value[own, 3:]
-    felt, wanted = prediction.specific_force[rows], prediction.angular_rate[rows]
+    force, rate, felt, wanted = evidence.beside(prediction)
     nothing = np.zeros(len(AXES))
     misfits, gains, errors = nothing, nothing, nothing
     turns, feels = evidence.turns and len(rate) > 3, evidence.uses_force and len(force) > 0
@@ -345,9 +350,7 @@ def free_mounting(evidence: ImuEvidence, prediction: Prediction) -> Array | None
     -------
     None if no rotation explains them, they do not determine one, or it is one by right angles
     """
-    rows, own = evidence.signal.good[prediction.found], evidence.signal.good & prediction.found
-    force, rate = evidence.signal.value[own, :3], evidence.signal.value[own, 3:]
-    felt, wanted = prediction.specific_force[rows], prediction.angular_rate[rows]
+    force, rate, felt, wanted = evidence.beside(prediction)
     rate, wanted = rate - rate.mean(axis=0), wanted - wanted.mean(axis=0)
     power = float(np.sum(rate**2))
     if not evidence.uses_force or len(rate) < 10 or min(power, float(np.sum(wanted**2))) <= 0.0:
@@ -360,8 +363,8 @@ def free_mounting(evidence: ImuEvidence, prediction: Prediction) -> Array | None
     error = float(np.sqrt(np.mean(np.sum((force - felt @ rotation.T) ** 2, axis=1))))
     if sizes[1] < _SECOND or misfit > _UNEXPLAINED or error > evidence.force_allowed:
         return None
-    traces = [np.trace(rotation.T @ axes) for axes in AXES if is_rotation(axes)]
-    return rotation if np.arccos(np.clip(0.5 * (max(traces) - 1.0), -1.0, 1.0)) > _APART else None
+    turns = rotation_log(np.array([rotation.T @ axes for axes in AXES if is_rotation(axes)]))
+    return rotation if np.linalg.norm(turns, axis=1).min() > _APART else None
 
 
 def is_solvable(machine: Machine) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
+from pkm_description.kinematics.rotation import rotation_log
 
 from pkm_bringup.robot_check.hypotheses import (
     ImuEvidence,
@@ -337,4 +338,4 @@ def _turned_words(wiring: Wiring, rotation: Array) -> str:
 
 
 def _angle(rotation: Array) -> float:
-    return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))))
+    return float(np.degrees(np.linalg.norm(rotation_log(rotation))))

@@ -27,7 +27,7 @@ _PRIOR = 1e-9
 #: standard deviations of a prior beyond which a constant has another cause
 _FAR = 4.0
 #: standard deviations of a known constant that it is off for certain
-_CERTAIN = 5.0
+CERTAIN = 5.0
 #: probability of a hypothesis below which it does not count
 _MATTERS = 1e-3
 #: standard deviations of the priors, in units: of geometry, of the delay, and of all else
@@ -199,19 +199,25 @@ def far_constants(
     priors : standard deviation of each kind; what is far beyond it has another cause
     """
     taken: dict[str, tuple[Array, Array]] = {}
-    skew = [constants.sizes[group.places] * group.columns[0].unit for group in groups if group.kind == 'skew']
+    if 'skew' in known:
+        known = known | {'delay'}
     for group in groups:
-        is_late = group.kind == 'delay' and 'skew' in known
-        if group.kind not in priors or not (group.kind in known or is_late):
+        if group.kind not in priors or group.kind not in known:
             continue
         unit = group.columns[0].unit
         sizes, std = constants.sizes[group.places], constants.std[group.places]
-        if is_late:
-            sizes = sizes + elapsed / unit * skew[0]
+        if group.kind == 'delay':
+            sizes = sizes + delay_of_skew(groups, known, constants, elapsed) / unit
         size = float(np.linalg.norm(sizes))
-        if size > max(1.0, _CERTAIN * float(np.linalg.norm(std))) and unit * size < _FAR * priors[group.kind]:
+        if size > max(1.0, CERTAIN * float(np.linalg.norm(std))) and unit * size < _FAR * priors[group.kind]:
             taken[group.kind] = unit * sizes, unit * std
     return taken
+
+
+def delay_of_skew(groups: Sequence[Group], known: Set[str], constants: Constants, elapsed: float) -> float:
+    """Delay [s] that a skew of the clocks, if one is known, has made in ``elapsed`` s, as in :func:`far_constants`."""
+    skews = [group for group in groups if group.kind == 'skew' and 'skew' in known]
+    return sum(elapsed * float(constants.sizes[skew.places[0]]) * skew.columns[0].unit for skew in skews)
 
 
 def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:

@@ -28,7 +28,17 @@ from pkm_description.machine import Machine
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore, tests_constants, weights
 from pkm_estimation.stream.blocks import LARGEST, Block, Excess, excess, span
-from pkm_estimation.stream.causes import Constants, Found, constants_that_are_off, far_constants, groups_of, told_cause
+from pkm_estimation.stream.causes import (
+    CERTAIN,
+    Constants,
+    Found,
+    Group,
+    constants_that_are_off,
+    delay_of_skew,
+    far_constants,
+    groups_of,
+    told_cause,
+)
 from pkm_estimation.stream.health import HealthMonitor, LikelyCause
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
 from pkm_estimation.stream.tracker import Tracker
@@ -40,8 +50,8 @@ _INTERVAL, _BLOCK = 200_000_000, 500_000_000
 _WINDOW, _SHORTEST = 20.0, 5.0
 #: s, after which innovations count by a factor e less: what changes shows in a short time, what is small in a long one
 _MEMORIES = 5.0, 30.0
-#: units, and standard deviations, of a known delay from which on it is declared
-_DECLARED, _SURE = 0.02, 5.0
+#: units of a known delay from which on it is declared
+_DECLARED = 0.02
 #: causes that are told
 _TOLD = 3
 #: constants that are claimed, not taken into account: where several things are wrong, a leg is hardly told from another
@@ -236,11 +246,10 @@ class LastingTest:
         """
         tracker, group = self._tracker, next(group for group in self._groups if group.kind == 'delay')
         place, unit = int(group.places[0]), group.columns[0].unit
-        skews = [one for one in self._groups if one.kind == 'skew' and self._is_known[one.places[0]]]
-        grown = [float(self._constants.sizes[one.places[0]]) * one.columns[0].unit for one in skews]
-        size = float(self._constants.sizes[place]) + sum(grown) * tracker.filter.elapsed / unit
-        is_known = self._is_known[place] or bool(skews)
-        if not (is_known and abs(size) > max(_DECLARED, _SURE * float(self._constants.std[place]))):
+        known = {group.kind for group in self._known_groups}
+        grown = delay_of_skew(self._groups, known, self._constants, tracker.filter.elapsed)
+        size = float(self._constants.sizes[place]) + grown / unit
+        if not (known & {'delay', 'skew'} and abs(size) > max(_DECLARED, CERTAIN * float(self._constants.std[place]))):
             return
         later, now, ukf = round(1e9 * size * unit), tracker.now, tracker.filter.ukf
         if now is None or 'delay' in self.found:
@@ -258,15 +267,16 @@ class LastingTest:
     def known_constants(self) -> dict[str, Array]:
         """Constants of the IMU that were found, SI, by their kinds: by how much they are off."""
         return {
-            group.kind: self._constants.sizes[group.places] * group.columns[0].unit
-            for group in self._groups
-            if self._is_known[group.places].all()
+            group.kind: self._constants.sizes[group.places] * group.columns[0].unit for group in self._known_groups
         }
+
+    @property
+    def _known_groups(self) -> list[Group]:
+        return [group for group in self._groups if self._is_known[group.places].all()]
 
     def _take_into_account(self, constants: Constants, wider: Array) -> None:
         """Go on with constants of the IMU as innovations have them, or find that these are far off."""
-        known = {group.kind for group in self._groups if self._is_known[group.places].all()}
-        known |= {one.group.kind for one in self._taken}
+        known = {group.kind for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
         self.found = far_constants(self._groups, known, constants, elapsed, self._priors)
         for group in () if self._is_alone else (one.group for one in self._taken):
@@ -297,7 +307,8 @@ class LastingTest:
         """Say what is wrong, and what the likeliest causes are: each once, until all is well again."""
         health, because = self._health, told(causes)
         alarm = '' if self._is_alone else sentence or ('constants are not as they should be' if causes else '')
-        for cause in self._causes(self._taken):
+        taken = self._causes(self._taken)
+        for cause in taken:
             if cause.name not in self._told:
                 told_of = f'{cause.name}, {cause.size}: taken into account ({cause.mend})'
                 health.event(end, 'imu_constants_found', told_of)
@@ -306,7 +317,7 @@ class LastingTest:
         if causes and causes[0].name not in self._told:
             health.event(end, 'imu_off_because' if self._is_alone else 'over_confident_because', because)
         self._alarm = alarm
-        names = {cause.name for cause in (*causes[:1], *self._causes(self._taken))}
+        names = {cause.name for cause in (*causes[:1], *taken)}
         self._told = self._told | names if names else frozenset()
         health.findings = causes
         health.lasting = f'{alarm}: {because}' if alarm else ''
@@ -316,8 +327,8 @@ class LastingTest:
     def _known_in_words(self) -> dict[str, str]:
         """What is known of the IMU by its motion, and how well, by kind: what a file would have to say."""
         delay, told_of = 1e-9 * self._tracker.delay.nanoseconds, {}
-        for group in self._groups:
-            if group.kind != 'leg' and self._is_known[group.places].all():
+        for group in self._known_groups:
+            if group.kind != 'leg':
                 units = np.array([column.unit for column in group.columns])
                 size, std = (units * values[group.places] for values in (self._constants.sizes, self._constants.std))
                 cause = told_cause(Found(group, size, 0.0), self._machine, delay)

@@ -19,6 +19,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import rotation_log
 from pkm_description.machine import Pose
 
 from pkm_estimation.filtering.gaussian_sum import (
@@ -248,7 +249,7 @@ class ModeDoubt:
         far = max(self.parts[1:], key=lambda part: part.logarithm, default=best)
         apart = float(np.linalg.norm((far.seen_from(best.chart)[0] - best.gaussian[0])[:3]))
         turn = turn_between(best, far)
-        angle = float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(turn) - 1.0), -1.0, 1.0))))
+        angle = float(np.degrees(np.linalg.norm(rotation_log(turn))))
         return (
             f'{poses} poses are possible, the two likeliest {1e3 * apart:.3g} mm and {angle:.3g} degrees apart '
             f'(probability {np.exp(best.logarithm):.3g} of the first): {self.cause}'

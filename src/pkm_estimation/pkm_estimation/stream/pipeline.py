@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from operator import attrgetter
@@ -73,7 +73,6 @@ class EstimatorPipeline:
         self.waits_for_imu = False
         self.config = config = config or EstimatorConfig()
         config.require_fitting(machine)
-        self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self._know(machine, None, {})
         takes_noise = config.imu_noise == 'messages'
         self._message_noise = MessageNoise(self.imu_frame, self._take_imu_noise, self.health) if takes_noise else None
@@ -131,29 +130,26 @@ class EstimatorPipeline:
 
     def _take_found(self) -> None:
         """Begin anew where innovations show that constants of the IMU are far from those of the machine file."""
-        found, imu, later = self.lasting.found, self.machine.imu, 0
+        found = self.lasting.found
         if not found:
             return
-        if 'delay' in found:
-            later = round(1e9 * found['delay'][0].item())
-        if 'mounting' in found:
-            imu = replace(imu, rotation_platform_imu=rotation_exp(found['mounting'][0]) @ imu.rotation_platform_imu)
-        if 'place' in found:
-            imu = replace(imu, position=imu.position + found['place'][0])
+        machine, delay = self._with_constants({kind: size for kind, (size, _) in found.items()})
         stds = self._stds | {kind: std for kind, (_, std) in found.items()}
-        self._begin_anew(replace(self.machine, imu=imu), stds, later)
+        self._begin_anew(machine, stds, round(1e9 * delay))
 
     def as_found(self) -> tuple[Machine, EstimatorConfig]:
         """Machine and settings with the constants of the IMU that were found, as well as these can tell them."""
-        known, machine, imu = self.lasting.known_constants(), self.machine, self.machine.imu
-        delay = self.imu_delay
-        if 'delay' in known:
-            delay += known['delay'].item()
-        if 'mounting' in known:
-            imu = replace(imu, rotation_platform_imu=rotation_exp(known['mounting']) @ imu.rotation_platform_imu)
-        if 'place' in known:
-            imu = replace(imu, position=imu.position + known['place'])
-        return replace(machine, imu=imu), replace(self.config, imu_delay=delay)
+        machine, delay = self._with_constants(self.lasting.known_constants())
+        return machine, replace(self.config, imu_delay=self.imu_delay + delay)
+
+    def _with_constants(self, sizes: Mapping[str, Array]) -> tuple[Machine, float]:
+        """Machine with constants of the IMU that are off by ``sizes``, SI, by kind, and what is to add to its delay."""
+        imu = self.machine.imu
+        if 'mounting' in sizes:
+            imu = replace(imu, rotation_platform_imu=rotation_exp(sizes['mounting']) @ imu.rotation_platform_imu)
+        if 'place' in sizes:
+            imu = replace(imu, position=imu.position + sizes['place'])
+        return replace(self.machine, imu=imu), float(sizes['delay'][0]) if 'delay' in sizes else 0.0
 
     @property
     def imu_delay(self) -> float:

@@ -196,7 +196,7 @@ class LatestPositions:
 
     def __init__(self, count: int) -> None:
         self.positions = np.full(count, np.nan)
-        self._stamps = np.full(count, -(2**62))
+        self._stamps = np.full(count, -NEVER)
 
     def add(self, stamp: int, positions: Array) -> None:
         """Take positions (A,) of a stamp [ns], not finite where a message has none."""
