@@ -65,7 +65,7 @@ def cause_checks(source: str, case: Case, seeds: int) -> Iterator[Check]:
     for seed in range(seeds):
         data = case.spoil(machine, seed, case.duration)
         result = estimate(machine, data, _CONFIG)
-        names = 'imu_constants_found', 'over_confident_because'
+        names = 'constants_found', 'over_confident_because'
         told = [event.detail for event in result.health.events if event.name in names]
         told += [f'likeliest cause: {finding.name}' for finding in result.health.findings[:1]]
         right = case.right(machine, seed)
@@ -99,7 +99,7 @@ def good_checks(source: str, seeds: int) -> Iterator[Check]:
     machine, alarms = load_machine(source), 0
     for seed in range(seeds):
         counters = estimate(machine, _measured(machine, seed, GOOD), _CONFIG).health.counters
-        alarms += sum(counters.get(name, 0) for name in ('over_confident', 'imu_constants_found', 'imu_off_prediction'))
+        alarms += sum(counters.get(name, 0) for name in ('over_confident', 'constants_found', 'imu_off_prediction'))
     hours = seeds * GOOD / 3600.0
     yield at_most('causes', f'false alarms in {hours:.3g} h of good data, per hour, at most', 1.0, alarms / hours)
 
@@ -281,7 +281,7 @@ def _is(*names: str) -> Callable[[Machine, int], tuple[str, ...]]:
 
 def _of_leg(machine: Machine, seed: int) -> tuple[str, ...]:
     leg = _leg(machine, seed)
-    return f'offset of {machine.drive_labels[leg]}', f'geometry of {machine.legs[leg].name}'
+    return tuple(f'{what} of {machine.drive_labels[leg]}' for what in ('offset', 'drift')) + (f'geometry of {machine.legs[leg].name}',)
 
 
 _DELAY, _MOUNTING, _PLACE = _is('delay of the IMU'), _is('mounting of the IMU'), _is('place of the IMU')

@@ -132,7 +132,7 @@ def test_millimetres_are_named_as_the_likely_mistake():
 def report(**changes):
     plain = SimpleNamespace(
         samples=10, event_counts={}, events=(), mode_doubt='', lasting='', left_out={}, imu_because='', nis_mean=6.0,
-        imu_found={'delay of the IMU': 'imu_delay: 0.005 (+- 1e-06)'},
+        found={'delay of the IMU': 'imu_delay: 0.005 (+- 1e-06)'},
         in_band=np.full(6, 0.95), unconverged=(), imu_rate=100.0, leg_rate=100.0, counters={'b': 2, 'a': 1},
         normalised_innovation=np.ones(6), convergence_time={'position': 1.5}, estimated={}, noise_factors=(1.0, 1.0),
         user_measurements={},

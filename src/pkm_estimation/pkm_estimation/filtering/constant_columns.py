@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.kernels.carried import DRIFT_TIME
 from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import LegModel
@@ -20,7 +23,10 @@ from pkm_estimation.models.leg_model import LegModel
 _KINDS = {GRAVITY: 'gravity', PLACE: 'place', MOUNTING: 'mounting', DELAY: 'delay', RESPONSE: 'response', SKEW: 'skew'}
 #: units of constants that count as exact: m or rad, m/s^2, m, rad; s, s^2 and relative, those of the IMU's stamps.
 #: Within one unit a constant acts as its column says: products with others do not matter
-_UNITS = {'leg_zeros': USUAL_TOLERANCE, 'gravity': 1e-2, 'imu_position': 5e-3, 'imu_rotation': 3e-3}
+_UNITS = {
+    'joint_centres': USUAL_TOLERANCE, 'leg_zeros': USUAL_TOLERANCE, 'gravity': 1e-2, 'imu_position': 5e-3,
+    'imu_rotation': 3e-3,
+}  # fmt: skip
 _DELAY_UNIT, _RESPONSE_UNIT, _SKEW_UNIT, _SCALE_UNIT = 1e-3, 1e-5, 1e-5, 1e-3
 #: the tolerance of constants that act through the input
 _SETTINGS = {GRAVITY: 'gravity', PLACE: 'imu_position', MOUNTING: 'imu_rotation', SCALE: 'imu_scale'}
@@ -32,9 +38,10 @@ class ConstantColumn(NamedTuple):
     Attributes
     ----------
     place : of the column
-    kind, member : ``leg`` and its index, or ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``,
-        ``delay``, ``skew``, ``response`` and 0: constants of the same kind and member are likely to be off together
-    axis : 0 to 2; of a leg the drive whose zero it is, or -1: a joint centre
+    kind, member : ``zero`` or ``drift`` and the drive, ``geometry`` and the leg, or ``gravity``, ``place``,
+        ``mounting``, ``accelerometer``, ``gyroscope``, ``delay``, ``skew``, ``response`` and 0: constants of the same
+        kind and member are likely to be off together
+    axis : 0 to 2, of those that have one
     unit : of the column, SI
     is_considered : whether a tolerance is stated; else the constant counts as exact until innovations say otherwise
     """
@@ -64,6 +71,13 @@ class ConstantScore(NamedTuple):
     def nothing(cls, count: int) -> ConstantScore:
         """Of no innovation."""
         return cls(np.zeros(count), np.zeros((count, count)), np.zeros(2))
+
+    @classmethod
+    def of_known(cls, sizes: Array, std: Array, is_known: NDArray[np.bool_]) -> ConstantScore:
+        """Of innovations that told constants (p,) with standard deviations (p,), and of those not known nothing."""
+        information = np.zeros(len(std))
+        information[is_known] = std[is_known] ** -2.0
+        return cls(information * sizes, np.diag(information), np.zeros(2))
 
     def moved(self, place: int, size: float) -> ConstantScore:
         """The same for constants one of which is counted from another value on, ``size`` units away."""
@@ -111,20 +125,34 @@ def input_constants(units: Tolerances, config: EstimatorConfig) -> Array:
         unit = float(getattr(units, name))
         rows += [(kind, axis, unit) for axis in range(6 if kind == SCALE else 3) if unit > 0.0]
     if tests_constants(config) and not units.are_zero:
-        if not units.imu_scale:  # that of a gyroscope cannot be told from its noise
-            rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(3)]
+        if not units.imu_scale:
+            rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(6)]
         rows += [(DELAY, 0, _DELAY_UNIT), (RESPONSE, 0, -_RESPONSE_UNIT), (SKEW, 0, _SKEW_UNIT)]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
 
+def drifts_of(legs: LegModel, config: EstimatorConfig) -> Integers:
+    """Columns (A, 2) of the drifts of all drives' zeros, and those of the zeros; none where nothing is tested."""
+    zeros = [place for place, (_, drive, _) in enumerate(legs.constants()) if drive >= 0 and tests_constants(config)]
+    return np.array([(legs.constant_count + k, zero) for k, zero in enumerate(zeros)], dtype=np.int64).reshape(-1, 2)
+
+
 def constant_columns(
-    legs: LegModel, of_input: Array, considered: Tolerances, total: int
+    legs: LegModel, drifts: Integers, of_input: Array, considered: Tolerances, total: int
 ) -> list[ConstantColumn]:
     """All columns of a sensitivity that has ``total``: those of the geometry come first, those of the input last."""
     zeros = np.broadcast_to(np.asarray(considered.leg_zeros, dtype=float), legs.drive_count)
+    legs_of = max((leg for leg, _, _ in legs.constants()), default=0) + 1
+    centres = np.broadcast_to(np.asarray(considered.joint_centres, dtype=float), legs_of)
     columns = [
-        ConstantColumn(place, 'leg', leg, drive, unit, drive < 0 or bool(zeros[drive] > 0.0))
+        ConstantColumn(place, 'geometry', leg, 0, unit, bool(centres[leg] > 0.0))
+        if drive < 0
+        else ConstantColumn(place, 'zero', drive, 0, unit, bool(zeros[drive] > 0.0))
         for place, (leg, drive, unit) in enumerate(legs.constants())
+    ]
+    columns += [
+        zero._replace(place=place, kind='drift', unit=zero.unit / DRIFT_TIME, is_considered=False)
+        for place, zero in ((place, columns[zero]) for place, zero in drifts.tolist())
     ]
     for place, (kind, axis, unit) in enumerate(of_input.tolist(), total - len(of_input)):
         name = _KINDS.get(kind, 'accelerometer' if axis < 3 else 'gyroscope')

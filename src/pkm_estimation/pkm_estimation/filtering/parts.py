@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import EXACT
 
@@ -43,9 +44,9 @@ _STEP, _NONE = 1e-5, 1e-5
 
 
 def make_filter(
-    config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry, constants: int = 0
+    config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry, constants: int, drifts: Integers
 ) -> KalmanFilter:
-    """Kalman filter of the kind set by ``filter``, with so many columns for constants of the machine."""
+    """Kalman filter of the kind set by ``filter``, with so many columns for constants of the machine and drifts."""
     size = layout.size
     if config.filter in ('ekf', 'iekf'):
         iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
@@ -54,7 +55,9 @@ def make_filter(
     if config.filter == 'paper':
         return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size), constants)
     limits = step_limits(layout, geometry)
-    return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants)
+    return IteratedUnscentedFilter(
+        transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants, drifts
+    )
 
 
 def measurement_model(

@@ -18,6 +18,7 @@ from pkm_estimation.filtering.constant_columns import (
     ConstantScore,
     considered_tolerances,
     constant_columns,
+    drifts_of,
     input_constants,
     weights,
 )
@@ -97,9 +98,10 @@ class PlatformFilter:
         self.legs = measurement_model(geometry, self.layout, machine, units)
         self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
-        count = self.legs.constant_count + whole_sixes(len(of_input))
-        self.ukf = make_filter(config, self.layout, geometry, count)
-        self.columns = constant_columns(self.legs, of_input, considered, count)
+        drifts = drifts_of(self.legs, config)
+        count = self.legs.constant_count + whole_sixes(len(drifts)) + whole_sixes(len(of_input))
+        self.ukf = make_filter(config, self.layout, geometry, count, drifts)
+        self.columns = constant_columns(self.legs, drifts, of_input, considered, count)
         known = weights(self.columns, count)
         self.weigh_constants(known * (config.claim == 'accuracy'), known)
         self.walk = walk_variances(self.layout, config, machine)

@@ -12,12 +12,13 @@ from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, solved
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
-from pkm_estimation.kernels.unscented import CARRIED_NOISES, innovate
+from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_DRIFTS, innovate
 
 #: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
 _STEP = 1e-5
@@ -38,7 +39,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
     transform, state, covariance : as in :class:`UnscentedKalmanFilter`
     iteration_nis : normalised innovation squared above which the update is iterated
     longest_step : (n,) largest change of each state in one iteration
-    constants : as in :class:`UnscentedKalmanFilter`
+    constants, drifts : as in :class:`UnscentedKalmanFilter`
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         iteration_nis: float,
         longest_step: Array,
         constants: int = 0,
+        drifts: Integers = NO_DRIFTS,
     ) -> None:
-        super().__init__(transform, state, covariance, constants)
+        super().__init__(transform, state, covariance, constants, drifts)
         self.iteration_nis, self._longest_step = iteration_nis, longest_step
 
     def update_iterated(
@@ -163,7 +165,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         self.carried = np.zeros((len(state), CARRIED_NOISES + constants))
         self.carried_count = CARRIED_NOISES
         self.claim, self.judge, self.scale = np.ones(constants), np.ones(constants), np.ones(1)
-        self.found = np.zeros(constants)
+        self.found, self.elapsed = np.zeros(constants), np.zeros(1)
         self.iterations = iterations
         self.slope = np.eye(len(state))
         step = _STEP * np.eye(len(state))

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
 from pkm_estimation.kernels.carried import add_claim, add_found
-from pkm_estimation.kernels.unscented import CARRIED_NOISES
+from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_DRIFTS
 
 Indices = NDArray[np.intp]
 
@@ -65,6 +66,7 @@ class KalmanFilter(ABC):
     claim, judge : (p,) weights of the constants in what is claimed, and in how innovations are judged
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants in what is claimed, in their units
+    drifts, elapsed : as in :class:`~pkm_estimation.kernels.unscented.FilterData`
     """
 
     state: Array
@@ -75,6 +77,8 @@ class KalmanFilter(ABC):
     judge: Array
     scale: Array
     found: Array
+    drifts: Integers = NO_DRIFTS
+    elapsed: Array
 
     @property
     def sensitivity(self) -> Array:
@@ -96,7 +100,10 @@ class KalmanFilter(ABC):
         seen: Array = slope @ self.sensitivity
         slopes = model.slopes_by_constants(points) if seen.size else None
         if slopes is not None:
-            seen[:, : slopes.shape[1]] += slopes if rows is None else slopes[rows]
+            slopes = slopes if rows is None else slopes[rows]
+            seen[:, : slopes.shape[1]] += slopes
+            for drift, constant in self.drifts.tolist():
+                seen[:, drift] += self.elapsed * slopes[:, constant]
         return seen
 
     @property

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import structure
+from pkm_description.kernels.model import Integers
 from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
@@ -15,6 +16,7 @@ from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, 
 from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.kernels.unscented import (
     CARRIED_NOISES,
+    NO_DRIFTS,
     STATE_INDEFINITE,
     CorrectionData,
     draw_points,
@@ -32,6 +34,7 @@ class UnscentedKalmanFilter(KalmanFilter):
     state : (n,)
     covariance : (n, n)
     constants : columns for the sensitivity to constants of the machine, a multiple of six
+    drifts : (d, 2) those of drifts, and of the constants that drift
 
     Attributes
     ----------
@@ -42,16 +45,18 @@ class UnscentedKalmanFilter(KalmanFilter):
     iteration_nis = inf
 
     def __init__(
-        self, transform: ScaledUnscentedTransform, state: Array, covariance: Array, constants: int = 0
-    ) -> None:
+        self, transform: ScaledUnscentedTransform, state: Array, covariance: Array, constants: int = 0,
+        drifts: Integers = NO_DRIFTS,
+    ) -> None:  # fmt: skip
         size = transform.size
         if np.shape(state) != (size,) or np.shape(covariance) != (size, size):
             raise ValueError(f'state {np.shape(state)}, covariance {np.shape(covariance)}: expected size {size}')
         self.transform = transform
-        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight, constants)
+        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight, constants, drifts)
         self.memory = FilterMemory(data, structure(data))
         self.state, self.covariance = state, covariance
         self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
+        self.drifts, self.elapsed = data.drifts, data.elapsed
         self._corrections: dict[int, _Work] = {}
 
     @property

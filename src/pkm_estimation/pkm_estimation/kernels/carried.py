@@ -36,6 +36,8 @@ NO_JITTER = 2e-6**2
 USUAL_JITTER = 3e-4**2
 #: second differences after which stamps alone say how large jitter is, and after which they may say that there is none
 ENOUGH, CLEAR = 20.0, 3.0
+#: s, in which a unit of drift makes a unit of what drifts
+DRIFT_TIME = 10.0
 #: columns that are computed together
 TOGETHER = 6
 
@@ -120,6 +122,14 @@ def correct_carried(gain: Array, count: int, carried: Array, first: int, last: i
                 e, f, g = e - part * seen[k, c + 3], f - part * seen[k, c + 4], g - part * seen[k, c + 5]
             carried[i, c], carried[i, c + 1], carried[i, c + 2] = a, b, d
             carried[i, c + 3], carried[i, c + 4], carried[i, c + 5] = e, f, g
+
+
+@kernel
+def add_drifts(drifts: Integers, elapsed: float, slopes: Array) -> None:
+    """Slopes (m, p) with respect to constants that drift: those of the constants times the time, in ``DRIFT_TIME``."""
+    for k in range(len(drifts)):
+        for row in range(len(slopes)):
+            slopes[row, drifts[k, 0]] = elapsed * slopes[row, drifts[k, 1]]
 
 
 @kernel

@@ -292,7 +292,7 @@ def set_counted(process: ProcessData, counted: Array) -> None:
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
         if kind == PLACE and turns & ~(1 << axis) == 0:
             counted[first + k] = 0.0
-        if kind == SCALE and not (axis < 3 and process.slopes[POWER, axis] > _SCALED * process.noise[axis, axis]):
+        if kind == SCALE and not process.slopes[POWER, axis] > _SCALED * process.noise[axis, axis]:
             counted[first + k] = 0.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 
-from pkm_estimation.kernels.carried import carry
+from pkm_estimation.kernels.carried import DRIFT_TIME, carry
 from pkm_estimation.kernels.input_noise import (
     COLUMNS,
     LASTING_COLUMNS,
@@ -45,6 +45,7 @@ RATE, SMOOTHED, LAST = 0, 1, 2
 LEFT_CHART = 1
 #: s, half of what stamps can say
 _SHORTEST = 0.5e-9
+_NANOSECOND = 1e-9
 
 
 @kernel
@@ -80,6 +81,7 @@ def predict(filter_: FilterData, process: ProcessData, begin: float, duration: f
         filter_.factor, filter_.points, half, ACCELEROMETER_ROW, first, filter_.carried, filter_.along, filter_.squares
     )  # fmt: skip
     add_constants(process, filter_.carried, duration)
+    filter_.elapsed[0] = (process.stamps[0] - process.reference[0]) * (_NANOSECOND / DRIFT_TIME)
     if not is_carried:
         return status
     add_input_noise(process, filter_.covariance, filter_.carried, duration)

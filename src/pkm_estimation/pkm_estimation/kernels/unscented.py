@@ -22,7 +22,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
-from pkm_estimation.kernels.carried import along_factor, correct_carried, see_carried, slopes_of_state
+from pkm_estimation.kernels.carried import add_drifts, along_factor, correct_carried, see_carried, slopes_of_state
 
 #: what the kernels return
 DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
@@ -31,6 +31,8 @@ DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
 NOISES = 6
 #: causes of noise that are carried along: of three samples
 CARRIED_NOISES = 3 * NOISES
+#: nothing drifts
+NO_DRIFTS = np.zeros((0, 2), dtype=np.int64)
 #: columns of a sum of squares that are computed together
 BLOCK = 4
 
@@ -57,6 +59,8 @@ class FilterData(NamedTuple):
     claim, judge : (p,) weights W of the constants in what is claimed, and in how innovations are judged
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants g in what is claimed, in their units
+    drifts : (d, 2) columns of drifts, and those of the constants that drift
+    elapsed : (1,) time since the start, see :data:`~pkm_estimation.kernels.carried.DRIFT_TIME`
     counted : (p,) 1 for constants that count in what innovations say, else 0
     score, information, scored : (p,), (p, p), (2,) of the innovations since they were read last, see
         :func:`~pkm_estimation.kernels.carried.add_score`
@@ -80,6 +84,8 @@ class FilterData(NamedTuple):
     judge: Array
     scale: Array
     found: Array
+    drifts: Integers
+    elapsed: Array
     counted: Array
     score: Array
     information: Array
@@ -141,8 +147,10 @@ class CorrectionData(NamedTuple):
     nis: Array
 
 
-def filter_data(size: int, spread: float, weight: float, shift_weight: float, constants: int = 0) -> FilterData:
-    """Memory for n states, and so many columns for constants of the machine."""
+def filter_data(
+    size: int, spread: float, weight: float, shift_weight: float, constants: int = 0, drifts: Integers = NO_DRIFTS
+) -> FilterData:
+    """Memory for n states, and so many columns for constants of the machine, some of which drift."""
     columns = CARRIED_NOISES + constants
     return FilterData(
         state=np.zeros(size), covariance=np.eye(size), scaling=np.array([sqrt(spread), weight, shift_weight]),
@@ -152,7 +160,7 @@ def filter_data(size: int, spread: float, weight: float, shift_weight: float, co
         along=np.zeros((size, columns)), stamp_variance=np.zeros(1), rates=np.zeros(size),
         along_rates=np.zeros(size), rate_variances=np.zeros(size),
         claim=np.ones(constants), judge=np.ones(constants),
-        scale=np.ones(1), found=np.zeros(constants),
+        scale=np.ones(1), found=np.zeros(constants), drifts=drifts, elapsed=np.zeros(1),
         counted=np.ones(constants), score=np.zeros(constants),
         information=np.zeros((constants, constants)), scored=np.zeros(2),
     )  # fmt: skip
@@ -391,6 +399,7 @@ def consider(filter_: FilterData, correction: CorrectionData) -> int:
     count, first, last = correction.used_count[0], CARRIED_NOISES, filter_.carried.shape[1]
     root, seen, total, judged = correction.root, correction.seen, correction.considered, correction.judged
     weights, found = filter_.judge, filter_.found
+    add_drifts(filter_.drifts, filter_.elapsed[0], correction.constants)
     see_carried(correction.observation, count, filter_.carried, first, last, seen)
     for c in range(last - first):
         for k in range(count):  # H_g, divided by the root

@@ -40,6 +40,7 @@ class LegModel(MeasurementModel):
     ----------
     imu : (6,) the IMU's last sample, nominal platform axes; kernels read it, too
     turning : (3,) rad/s^2, the slope of the last two of the rate; the same
+    zeros : (A,) m or rad, what is known to lack in the positions of the drives
     drive_count : A
     constraint_count : K, numbers of :meth:`observe` behind those of the drives, whose measured value is always zero
     constant_count : p, columns of :meth:`slopes_by_constants`, a multiple of six; 0: the geometry counts as exact
@@ -47,6 +48,7 @@ class LegModel(MeasurementModel):
 
     imu: Array
     turning: Array
+    zeros: Array
     drive_count: int
     constraint_count: int = 0
     constant_count: int = 0
@@ -83,11 +85,11 @@ class LegModel(MeasurementModel):
 
     def snapshot(self) -> Any:
         """State for :meth:`restore`; it is never changed in place."""
-        return self.imu.copy(), self.turning.copy()
+        return self.imu.copy(), self.turning.copy(), self.zeros.copy()
 
     def restore(self, snapshot: Any) -> None:
         """Restore a snapshot."""
-        self.imu[:], self.turning[:] = snapshot
+        self.imu[:], self.turning[:], self.zeros[:] = snapshot
 
 
 def measured_at_zero(machine: Machine) -> Array:
@@ -179,7 +181,7 @@ class LegLengthModel(LegModel):
             self.constant_count = whole_sixes(self.drive_count + centres)
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
-        self.imu, self.turning = np.zeros(6), np.zeros(3)
+        self.imu, self.turning, self.zeros = np.zeros(6), np.zeros(3), np.zeros(self.drive_count)
         self.data = LegsData(
             base_points=np.array(base_points, dtype=float),
             platform_points=np.array(platform_points, dtype=float),
@@ -211,7 +213,7 @@ class LegLengthModel(LegModel):
 
     def measured(self, drive_positions: Array) -> Array:
         """Leg lengths (L,) m by the positions of the drives (L,) m."""
-        return drive_positions + self._lengths_at_zero
+        return drive_positions + self.zeros + self._lengths_at_zero
 
     def observe(self, points: Array) -> Array:
         """Leg lengths (N, L) of points (N, n)."""
@@ -286,7 +288,7 @@ class DriveModel(LegModel):
         self.size = layout.size
         memory = scratch_data(machine.model)
         self.scratch = structure(memory)
-        self.imu, self.turning = np.zeros(6), np.zeros(3)
+        self.imu, self.turning, self.zeros = np.zeros(6), np.zeros(3), np.zeros(self.drive_count)
         self.data = DrivesData(
             chart=np.eye(3)[None],
             imu_position=np.array(imu_position, dtype=float),
@@ -325,7 +327,7 @@ class DriveModel(LegModel):
 
     def measured(self, drive_positions: Array) -> Array:
         """Positions of the drives (A,), and zeros for the constraints (K,)."""
-        return np.concatenate([drive_positions, np.zeros(self.constraint_count)])
+        return np.concatenate([drive_positions + self.zeros, np.zeros(self.constraint_count)])
 
     def observe(self, points: Array) -> Array:
         """Positions of the drives, then residuals of the constraints, (N, A + K) of ``points`` (N, n)."""

@@ -104,7 +104,7 @@ def describe(
 ) -> str:
     """Summary as text: events, biases, consistency, and errors if the recording contains ground truth."""
     lines = [f'{data.path}: {summarise(result.health, result.innovation.shape[1])[1]}']
-    lines += [f'{name}, found by the motion: {mend}' for name, mend in result.health.imu_found.items()]
+    lines += [f'{name}, found by the motion: {mend}' for name, mend in result.health.found.items()]
     if result.is_smoothed:
         lines.append('smoothed: errors are those of the smoothed motion; events, biases and NIS are the filter\'s')
     for name, count in sorted(result.health.counters.items()):

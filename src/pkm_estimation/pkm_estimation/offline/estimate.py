@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 
@@ -133,13 +134,15 @@ def estimate_recording(
     config = replace(config or EstimatorConfig(), queue_length=_LONGEST_QUEUE)
     report = progress or _quietly
     with _older_objects_left_alone():
+        zeros: Array | float = 0.0
         if smooth:
             check_smoothable(config)
             first = RepeatablePipeline(machine, config)
             _estimate(first, data, start_stamp_ns, baseline_stamp_ns, _quietly, smooth=False)
             # a smoother takes all steps as those of one model: what was found is known from the begin on
-            machine, config = first.as_found()
+            machine, config, zeros = first.as_found()
         pipeline = RepeatablePipeline(machine, config)
+        pipeline.filter.legs.zeros[:] = zeros
         return _estimate(pipeline, data, start_stamp_ns, baseline_stamp_ns, report, smooth)
 
 

@@ -274,7 +274,7 @@ def _provenance(
         'later measurements': 'in motion, biases and states (smoothed), not in innovations and NIS'
         if result.is_smoothed
         else 'not used: what the filter knew at each instant',
-    } | {f'{name}, found': mend for name, mend in result.health.imu_found.items()}
+    } | {f'{name}, found': mend for name, mend in result.health.found.items()}
 
 
 def _errors(result: EstimationResult, truth: MotionEstimate | None, settling: float) -> tuple[Row, str]:

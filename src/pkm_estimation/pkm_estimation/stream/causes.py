@@ -10,10 +10,11 @@ probability of each such hypothesis: what is claimed contains all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from math import degrees
+from math import degrees, log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotation_exp, rpy_from_matrix
@@ -22,18 +23,31 @@ from pkm_description.machine import Machine
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
 from pkm_estimation.stream.health import LikelyCause
 
-#: probability that a group of constants turns out to be off within the memory of the scores
-_PRIOR = 1e-9
+#: probability that a group of constants turns out to be off within the memory of the scores: for what is told and taken
+#: into account, of which nothing may come by chance, and for what is claimed, which must not be too small
+_PRIOR, _POSSIBLE = 1e-9, 1e-4
 #: standard deviations of a prior beyond which a constant has another cause
 _FAR = 4.0
 #: standard deviations of a known constant that it is off for certain
 CERTAIN = 5.0
 #: probability of a hypothesis below which it does not count
 _MATTERS = 1e-3
-#: standard deviations of the priors, in units: of geometry, of the delay, and of all else
-_BROADER, _BROAD = {'leg': 30.0, 'delay': 30.0}, 10.0
+#: standard deviations of the priors, in units; of all else
+_BROADER, _BROAD = {'zero': 100.0, 'drift': 100.0, 'geometry': 30.0, 'delay': 30.0}, 10.0
+#: kinds of constants that may change with time, and those that say how fast
+RATES = {'delay': 'skew', 'zero': 'drift'}
+#: kinds of constants of the machine's geometry
+GEOMETRY = 'zero', 'drift', 'geometry'
+#: kinds that are off for all drives and legs where they are for several: homing, warming up, tolerances not kept
+_TOGETHER = ('zero',), ('drift',), ('geometry', 'zero')
+#: member of a group of all
+ALL = -1
 #: parts of the squares of these that are tried as variances
 _PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.25)
+
+
+#: kind and member of a group
+Key = tuple[str, int]
 
 
 class Group(NamedTuple):
@@ -41,7 +55,7 @@ class Group(NamedTuple):
 
     Attributes
     ----------
-    kind, member : as of :class:`ConstantColumn`
+    kind, member : as of :class:`ConstantColumn`, or :data:`ALL`
     columns : of them
     places : of the columns
     """
@@ -50,6 +64,11 @@ class Group(NamedTuple):
     member: int
     columns: tuple[ConstantColumn, ...]
     places: Integers
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Kind and member."""
+        return self.kind, self.member
 
 
 class Found(NamedTuple):
@@ -73,10 +92,12 @@ class Found(NamedTuple):
 
 
 def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
-    """Groups of columns."""
-    found: dict[tuple[str, int], list[ConstantColumn]] = {}
+    """Groups of columns: the constants of a sensor, a drive or a leg, and those of all drives or legs."""
+    found: dict[Key, list[ConstantColumn]] = {}
     for column in columns:
         found.setdefault((column.kind, column.member), []).append(column)
+    for kinds in _TOGETHER:
+        found[kinds[0], ALL] = [column for column in columns if column.kind in kinds]
     return [
         Group(*key, tuple(members), np.array([column.place for column in members])) for key, members in found.items()
     ]
@@ -84,8 +105,10 @@ def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
 
 def constants_that_are_off(
     groups: Sequence[Group], weights: Array, seen: ConstantScore
-) -> tuple[list[Found], Array]:
+) -> tuple[list[Found], Array, Array]:
     """Constants that are off, the likeliest first, each with those before it taken into account.
+
+    Where all drives or legs are likelier to be off than any one of them, a few of them together may be likelier still.
 
     Parameters
     ----------
@@ -94,67 +117,97 @@ def constants_that_are_off(
 
     Returns
     -------
-    Those that are off, and further variances (p,) of all constants, in squares of their units, by what is likely
+    Those that are off, further variances (p,) of all constants, in squares of their units, by what is likely, and
+    by what is possible
     """
+    off = _one_by_one(groups, np.ones(len(groups), dtype=bool), weights, seen)
+    if not any(one.group.member == ALL for one in off[0]):
+        return off
+    few = _one_by_one(groups, np.array([group.member != ALL for group in groups]), weights, seen)
+    return max(off, few, key=lambda one: sum(found.gain + log(_POSSIBLE) for found in one[0]))
+
+
+def _one_by_one(
+    groups: Sequence[Group], is_left: NDArray[np.bool_], weights: Array, seen: ConstantScore
+) -> tuple[list[Found], Array, Array]:
+    """Constants of some of the groups that are off, as :func:`constants_that_are_off`."""
     found: list[Found] = []
-    weights, further, is_left = weights.copy(), np.zeros(len(weights)), np.ones(len(groups), dtype=bool)
-    # all groups at once: those that are smaller than the largest have constants that nothing is seen of
-    largest = max(len(group.places) for group in groups)
+    weights = weights.copy()
+    further = claimed = np.zeros(len(weights))
     broad = np.array([_BROADER.get(group.kind, _BROAD) for group in groups])
     is_positive = np.array([group.kind == 'response' for group in groups])
-    places = np.full((len(groups), largest), len(weights))
-    for row, group in zip(places, groups, strict=True):
-        row[: len(group.places)] = group.places
+    first = np.array([group.places[0] for group in groups])
     while is_left.any():
         known = _variances(weights, seen.information)
-        rest = np.append(seen.score - seen.information @ (known @ seen.score), 0.0)
-        shown = np.zeros((len(rest), len(rest)))
-        shown[:-1, :-1] = seen.information - seen.information @ known @ seen.information
+        rest = seen.score - seen.information @ (known @ seen.score)
+        shown = seen.information - seen.information @ known @ seen.information
         squares, count = seen.squares[0] - seen.score @ known @ seen.score, seen.squares[1]
-        gains, variances, sizes = _most_likely(
-            broad, rest[places], shown[places[:, :, None], places[:, None, :]], squares, count
-        )
-        gains[is_positive & (sizes[:, 0] < 0.0)] = 0.0  # a variance is positive
-        likely = np.append(np.where(is_left, gains + np.log(_PRIOR), -np.inf), 0.0)
-        likely = np.exp(likely - likely.max())
-        best, parts = int(np.argmax(likely[:-1])), likely[:-1] / likely.sum()
-        for group, part, variance in zip(groups, parts.tolist(), variances.tolist(), strict=True):
-            further[group.places] += part * variance if part > _MATTERS else 0.0
-        if not likely[best] > likely[-1]:
+        gains, variances, noise = _most_likely(broad, *_principal(groups, rest, shown), squares, count)
+        gains[is_positive & (rest[first] < 0.0)] = 0.0  # a variance is positive
+        gains[~is_left] = -np.inf
+        parts, best = _probabilities(gains, _PRIOR), int(np.argmax(gains))
+        claimed = further + _spread(groups, _probabilities(gains, _POSSIBLE) * variances, len(weights))
+        further = further + _spread(groups, parts * variances, len(weights))
+        if not parts[best] > 1.0 - parts.sum():
             break
         group, is_left[best] = groups[best], False
-        size = sizes[best, : len(group.places)] * [column.unit for column in group.columns]
+        of_group = shown[np.ix_(group.places, group.places)]
+        size = np.linalg.solve(of_group + noise / variances[best] * np.eye(len(of_group)), rest[group.places])
+        size *= [column.unit for column in group.columns]
         found.append(Found(group, size, float(gains[best])))
         weights[group.places] = np.sqrt(weights[group.places] ** 2 + variances[best])
-    return found, further
+    return found, further, np.maximum(further, claimed)
+
+
+def _probabilities(gains: Array, prior: float) -> Array:
+    """Probabilities (G,) that groups are off, one at most, each with the same before innovations were seen."""
+    likely = np.append(gains + log(prior), 0.0)
+    likely = np.exp(likely - likely.max())
+    parts: Array = likely[:-1] / likely.sum()
+    return np.where(parts > _MATTERS, parts, 0.0)
+
+
+def _spread(groups: Sequence[Group], variances: Array, count: int) -> Array:
+    """Variances (p,) of all constants by those (G,) of groups."""
+    spread = np.zeros(count)
+    for group, variance in zip(groups, variances.tolist(), strict=True):
+        spread[group.places] += variance
+    return spread
+
+
+def _principal(groups: Sequence[Group], score: Array, information: Array) -> tuple[Array, Array]:
+    """Principal values (G, k) of the information of groups, and their scores (G, k) along the axes; others are zero."""
+    sizes = [len(group.places) for group in groups]
+    values, along = np.zeros((len(groups), max(sizes))), np.zeros((len(groups), max(sizes)))
+    for size in set(sizes):
+        rows = [row for row, other in enumerate(sizes) if other == size]
+        places = np.array([groups[row].places for row in rows])
+        found, axes = np.linalg.eigh(information[places[:, :, None], places[:, None, :]])
+        values[rows, :size], along[rows, :size] = found.clip(0.0), np.einsum('gij,gi->gj', axes, score[places])
+    return values, along
 
 
 def _most_likely(
-    broad: Array, score: Array, information: Array, squares: float, count: float
-) -> tuple[Array, Array, Array]:
-    """Gains (G,), variances (G,) and means (G, k), in units, of groups with what makes the innovations likeliest.
+    broad: Array, values: Array, along: Array, squares: float, count: float
+) -> tuple[Array, Array, float]:
+    """Gains (G,) and variances (G,), in units, of groups with what makes the innovations likeliest, and their noise.
 
     Innovations that are larger than they claim even where the best of the groups has explained all that it can are
-    noise that says less than they claim.
+    noise that says less than they claim, by the factor that is returned.
 
     Parameters
     ----------
     broad : (G,) standard deviations of the priors
-    score, information : (G, k), (G, k, k)
+    values, along : (G, k), (G, k), see :func:`_principal`
     squares, count : sum of the squares of the innovations, and how many there are
     """
-    values, vectors = np.linalg.eigh(information)
-    values, along = values.clip(0.0), np.einsum('gij,gi->gj', vectors, score)
     explained = np.sum(along**2 / (values + broad[:, None] ** -2.0), axis=1).max()
-    noise = max(1.0, (squares - explained) / max(1.0, count))
-    values, along = values / noise, along / noise
+    noise = float(max(1.0, (squares - explained) / max(1.0, count)))
     tried = _PARTS[:, None] * broad**2
-    widened = 1.0 + tried[:, :, None] * values
-    gains = 0.5 * np.sum(tried[:, :, None] * along**2 / widened - np.log(widened), axis=2)
-    best, rows = np.argmax(gains, axis=0), np.arange(len(score))
-    variances = tried[best, rows]
-    sizes = np.einsum('gij,gj->gi', vectors, variances[:, None] * along / widened[best, rows])
-    return gains[best, rows], variances, sizes
+    widened = 1.0 + tried[:, :, None] * (values / noise)
+    gains = 0.5 * np.sum(tried[:, :, None] * (along / noise) ** 2 / widened - np.log(widened), axis=2)
+    best, rows = np.argmax(gains, axis=0), np.arange(len(broad))
+    return gains[best, rows], tried[best, rows], noise
 
 
 def _variances(weights: Array, information: Array) -> Array:
@@ -186,38 +239,42 @@ class Constants(NamedTuple):
 
 
 def far_constants(
-    groups: Sequence[Group], known: Set[str], constants: Constants, elapsed: float, priors: Mapping[str, float]
+    groups: Sequence[Group], known: Set[Key], constants: Constants, elapsed: float, priors: Mapping[str, float]
 ) -> dict[str, tuple[Array, Array]]:
     """Constants of the IMU that are so far off that their columns do not say all: sizes and standard deviations, SI.
 
     Parameters
     ----------
     groups : of all constants
-    known : kinds of those that are off
+    known : keys of those that are off
     constants : all, by the same innovations
     elapsed : s, since when a skew of the clocks adds to the delay
     priors : standard deviation of each kind; what is far beyond it has another cause
     """
     taken: dict[str, tuple[Array, Array]] = {}
-    if 'skew' in known:
-        known = known | {'delay'}
     for group in groups:
-        if group.kind not in priors or group.kind not in known:
+        if group.kind not in priors or not known & {group.key, rate_of(group)}:
             continue
         unit = group.columns[0].unit
         sizes, std = constants.sizes[group.places], constants.std[group.places]
-        if group.kind == 'delay':
-            sizes = sizes + delay_of_skew(groups, known, constants, elapsed) / unit
+        sizes = sizes + growth_of(group, groups, known, constants, elapsed) / unit
         size = float(np.linalg.norm(sizes))
         if size > max(1.0, CERTAIN * float(np.linalg.norm(std))) and unit * size < _FAR * priors[group.kind]:
             taken[group.kind] = unit * sizes, unit * std
     return taken
 
 
-def delay_of_skew(groups: Sequence[Group], known: Set[str], constants: Constants, elapsed: float) -> float:
-    """Delay [s] that a skew of the clocks, if one is known, has made in ``elapsed`` s, as in :func:`far_constants`."""
-    skews = [group for group in groups if group.kind == 'skew' and 'skew' in known]
-    return sum(elapsed * float(constants.sizes[skew.places[0]]) * skew.columns[0].unit for skew in skews)
+def growth_of(
+    of: Group, groups: Sequence[Group], known: Set[Key], constants: Constants, elapsed: float
+) -> float:
+    """By how much a rate, if one is known, has changed a constant in ``elapsed`` s, as in :func:`far_constants`, SI."""
+    rates = [one for one in groups if one.key == rate_of(of) and one.key in known]
+    return sum(elapsed * float(constants.sizes[one.places[0]]) * one.columns[0].unit for one in rates)
+
+
+def rate_of(group: Group) -> Key:
+    """Key of the constant that says how fast another one changes; its kind is '' where it does not."""
+    return RATES.get(group.kind, ''), group.member
 
 
 def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
@@ -229,7 +286,7 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
     """
     kind, size, imu = found.group.kind, found.size, machine.imu
     most = float(np.linalg.norm(size))
-    if kind == 'leg':
+    if kind in GEOMETRY:
         return _told_leg(found, machine)
     if kind == 'delay':
         name, told, mend = 'delay of the IMU', f'{1e3 * size[0]:.2f} ms', f'imu_delay: {delay + size[0]:.5f}'
@@ -260,19 +317,20 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
 
 
 def _told_leg(found: Found, machine: Machine) -> LikelyCause:
-    leg = machine.legs[found.group.member]
-    pairs = zip(found.group.columns, found.size.tolist(), strict=True)
-    zeros = [(column.axis, size) for column, size in pairs if column.axis >= 0]
-    off = float(np.linalg.norm(found.size))
-    if len(zeros) < len(found.size) and off > 1.5 * max((abs(size) for _, size in zeros), default=0.0):
-        return LikelyCause(
-            f'geometry of {leg.name}', f'{1e3 * off:.3g} mm', f'{leg.name}: calibrate its joint centres and zero',
-            found.gain,
-        )  # fmt: skip
-    drive, size = max(zeros, key=lambda zero: abs(zero[1]))
-    name, unit = machine.drive_labels[drive], machine.position_units[drive]
-    mend = f'{name}: calibrate its zero, or its joint centres'
-    return LikelyCause(f'offset of {name}', f'{1e3 * size:+.3g} m{unit}', mend, found.gain)
+    kind, member = found.group.kind, found.group.member
+    if member == ALL:
+        name = {'zero': 'offsets of all drives', 'drift': 'drifts of all drives'}.get(kind, 'geometry of all legs')
+        told = f'{1e3 * float(np.abs(found.size).max()):.3g} mm or mrad' + '/s' * (kind == 'drift') + ' at most'
+        return LikelyCause(name, told, 'calibrate the machine', found.gain)
+    if kind == 'geometry':
+        name, off = machine.legs[member].name, 1e3 * float(np.linalg.norm(found.size))
+        return LikelyCause(f'geometry of {name}', f'{off:.3g} mm', f'{name}: calibrate its joint centres', found.gain)
+    name, told = machine.drive_labels[member], f'{1e3 * float(found.size[0]):+.3g} m{machine.position_units[member]}'
+    if kind == 'drift':
+        return LikelyCause(f'drift of {name}', f'{told}/s', f'{name}: check its encoder and coupling', found.gain)
+    unit = machine.position_units[member]
+    mend = f'driver: position.offset of {name} {float(found.size[0]):+.6g} {unit} more, or calibrate its zero'
+    return LikelyCause(f'offset of {name}', told, mend, found.gain)
 
 
 def _list(values: Array) -> str:

@@ -131,7 +131,8 @@ class DoubtfulTracker(TrackerSteps):
         KinematicsError
             There is none.
         """
-        stamp, positions, known = measurement.instant.stamp, measurement.sample.positions, self.last_poses
+        stamp, known = measurement.instant.stamp, self.last_poses
+        positions = measurement.sample.positions + self.filter.legs.zeros
         poses: list[Pose] = []
         trouble: KinematicsError | None = None
         try:

@@ -132,7 +132,7 @@ class Follower:
             squares=np.zeros(count),
             normal=np.zeros(self._size),
             walk=np.zeros(self._size) if filter_.walk is None else filter_.walk,
-            lengths_at_zero=legs.measured(np.zeros(count))[:count],
+            lengths_at_zero=np.zeros(count),
             kept_state=np.zeros(self._size),
             kept_covariance=np.zeros((self._size, self._size)),
             kept_carried=np.zeros_like(ukf.carried),
@@ -209,6 +209,7 @@ class Follower:
         data.differentiated[:] = turning.differentiate.memory
         data.ages[AGE], data.ages[INTERVAL] = turning.age, turning.interval
         filter_, struts, drives = self._filter, self._struts, self._drives
+        data.lengths_at_zero[:] = filter_.legs.measured(np.zeros(positions.shape[1]))[: positions.shape[1]]
         correction = self._ukf.prepared(filter_.legs.measured(positions[0]), filter_.length_covariance, self._used)
         results = followed_data(len(stamps), self._size, positions.shape[1])
         count: int = follow(

@@ -85,7 +85,7 @@ class HealthReport:
     findings : those causes, the likeliest first
     mode_doubt : poses that are possible, and why it is not known which one it is; empty: it is known
     imu_because : likeliest causes why the IMU that is left out, or was lately, does not fit; empty: not looked for
-    imu_found : constants of the IMU that motion has shown, by name: what the machine file would have to say
+    found : constants of the IMU that motion has shown, by name: what the machine file would have to say
     """
 
     samples: int
@@ -107,7 +107,7 @@ class HealthReport:
     findings: tuple[LikelyCause, ...] = ()
     mode_doubt: str = ''
     imu_because: str = ''
-    imu_found: dict[str, str] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)
 
 
 class HealthMonitor:
@@ -121,7 +121,7 @@ class HealthMonitor:
         self.noise_factors = 1.0, 1.0
         self.lasting = self.mode_doubt = self.imu_because = ''
         self.findings: tuple[LikelyCause, ...] = ()
-        self.imu_found: dict[str, str] = {}
+        self.found: dict[str, str] = {}
         self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}
@@ -297,7 +297,7 @@ class HealthMonitor:
             self.findings,
             self.mode_doubt,
             self.imu_because,
-            dict(self.imu_found),
+            dict(self.found),
         )
         self._events.clear()
         self._clear_window()

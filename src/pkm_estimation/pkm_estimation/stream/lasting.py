@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from math import exp
+from math import exp, hypot
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,17 @@ from pkm_estimation.filtering.constant_columns import ConstantScore, tests_const
 from pkm_estimation.stream.blocks import LARGEST, Block, Excess, excess, span
 from pkm_estimation.stream.causes import (
     CERTAIN,
+    GEOMETRY,
+    RATES,
     Constants,
     Found,
     Group,
+    Key,
     constants_that_are_off,
-    delay_of_skew,
     far_constants,
     groups_of,
+    growth_of,
+    rate_of,
     told_cause,
 )
 from pkm_estimation.stream.health import HealthMonitor, LikelyCause
@@ -50,13 +54,15 @@ _INTERVAL, _BLOCK = 200_000_000, 500_000_000
 _WINDOW, _SHORTEST = 20.0, 5.0
 #: s, after which innovations count by a factor e less: what changes shows in a short time, what is small in a long one
 _MEMORIES = 5.0, 30.0
-#: units of a known delay from which on it is declared
+#: units of a known delay or zero from which on it is declared
 _DECLARED = 0.02
+#: part of a change by many units that may still lack
+_BENT = 0.02
 #: causes that are told
 _TOLD = 3
-#: constants that are claimed, not taken into account: where several things are wrong, a leg is hardly told from another
-#: one, or gravity and a scale from biases; so are others that are off by less than this part of their unit
-_CLAIMED, _MATTERS = ('leg', 'gravity', 'accelerometer'), 0.2
+#: constants that are claimed, not taken into account: where several things are wrong, gravity and a scale are hardly
+#: told from biases; so are others that are off by less than this part of their unit
+_CLAIMED, _MATTERS = ('gravity', 'accelerometer', 'gyroscope'), 0.2
 #: why the IMU is left out where its samples themselves do not say what is wrong with them
 _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
 
@@ -85,10 +91,10 @@ class LastingTest:
         self._groups = groups_of(tracker.filter.columns) if tests_constants(config) else []
         self._size = len(tracker.filter.ukf.claim)
         self._weights, self._is_geometry = weights(tracker.filter.columns, self._size), np.zeros(self._size)
-        self._is_geometry[[column.place for column in tracker.filter.columns if column.kind == 'leg']] = 1.0
+        self._is_geometry[[column.place for column in tracker.filter.columns if column.kind in GEOMETRY]] = 1.0
         self._is_known = np.zeros(self._size, dtype=bool)  # as well as innovations tell
         for group in self._groups:
-            if group.kind not in (*_CLAIMED, 'gyroscope') and group.columns[0].is_considered:
+            if group.kind not in (*_CLAIMED, *GEOMETRY) and group.columns[0].is_considered:
                 self._is_known[group.places] = True
             if known and group.kind in known:
                 self._weights[group.places] = known[group.kind] / [column.unit for column in group.columns]
@@ -109,7 +115,7 @@ class LastingTest:
         self._alarm: str = ''
         self._told: frozenset[str] = frozenset()  # names of causes
         self._health.lasting, self._health.imu_because, self._health.findings = '', '', ()
-        self._health.imu_found = {}
+        self._health.found = {}
         self._tracker.tested_at = NEVER
         self._forget_innovations()
         self._constants = Constants(np.zeros(self._size), self._weights, 1.0)
@@ -217,14 +223,14 @@ class LastingTest:
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
             new = self._nothing()
         self._sums = [old.aged(exp(-seconds / memory), new) for old, memory in zip(self._sums, _MEMORIES, strict=True)]
-        off, further = zip(
+        off, further, claimed = zip(
             *(constants_that_are_off(self._groups, self._weights, sums) for sums in self._sums), strict=True
         )
         told, known, everything, wider = off[0] + off[1], off[-1], self._sums[-1], further[-1]
         if self._is_alone:  # the IMU that is tried says why it does not fit, the legs alone are as before
-            told, _ = constants_that_are_off(self._groups, self._weights, self._trial)
+            told, *_ = constants_that_are_off(self._groups, self._weights, self._trial)
             everything = everything.aged(1.0, self._trial)
-            known, wider = constants_that_are_off(self._groups, self._weights, everything)
+            known, wider, _ = constants_that_are_off(self._groups, self._weights, everything)
         constants, self._taken = Constants.of(self._weights, wider, everything), []
         self._is_explained = constants.left < LARGEST
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
@@ -235,39 +241,55 @@ class LastingTest:
             self._waiting = []
         self._constants = Constants.of(self._weights, further[0], self._sums[0])
         if not self._is_alone:
-            self._declare_delay()
-        taken = {one.group.kind for one in self._taken}
-        return [one for one in told if one.group.kind not in taken], np.maximum(*further)
+            self._declare()
+        taken = {one.group.key for one in self._taken}
+        return [one for one in told if one.group.key not in taken], np.maximum(*claimed)
 
-    def _declare_delay(self) -> None:
-        """Add a delay that is known to the declared one, before what grows with its square matters.
+    def _declare(self) -> None:
+        """Add delay and zeros of drives that are known to the declared ones, before what grows with squares matters.
 
-        The estimate is the same; state and constants are those of the new delay from now on.
+        The estimate is the same; state and constants are those of the new delay and zeros from now on.
         """
-        tracker, group = self._tracker, next(group for group in self._groups if group.kind == 'delay')
-        place, unit = int(group.places[0]), group.columns[0].unit
-        known = {group.kind for group in self._known_groups}
-        grown = delay_of_skew(self._groups, known, self._constants, tracker.filter.elapsed)
-        size = float(self._constants.sizes[place]) + grown / unit
-        if not (known & {'delay', 'skew'} and abs(size) > max(_DECLARED, CERTAIN * float(self._constants.std[place]))):
-            return
-        later, now, ukf = round(1e9 * size * unit), tracker.now, tracker.filter.ukf
+        filter_, constants = self._tracker.filter, self._constants
+        known = {group.key for group in self._known_groups}
+        for group in self._groups:
+            if group.kind not in RATES or not known & {group.key, rate_of(group)}:
+                continue
+            place, unit = int(group.places[0]), group.columns[0].unit
+            grown = growth_of(group, self._groups, known, constants, filter_.elapsed)
+            size = float(constants.sizes[place]) + grown / unit
+            if not abs(size) > max(_DECLARED, CERTAIN * float(constants.std[place])):
+                continue
+            if group.kind == 'zero':
+                filter_.legs.zeros[group.member] += size * unit
+            elif not self._declare_delay(size * unit):
+                continue
+            filter_.ukf.state += size * filter_.ukf.sensitivity[:, place]
+            constants.sizes[place] -= size
+            if rate_of(group) not in known and abs(size) > 1.0:  # all else was said beside a square of it
+                self._weights[place] = hypot(float(constants.std[place]), _BENT * size)
+                self._is_known[place] = False
+                self._sums = [ConstantScore.of_known(constants.sizes, constants.std, self._is_known)] * len(_MEMORIES)
+            else:  # what a rate made of it until now is a constant of its own
+                self._weights[place] = max(self._weights[place], abs(size))
+                self._sums = [sums.moved(place, size) for sums in self._sums]
+            self._is_known[place] = True
+
+    def _declare_delay(self, size: float) -> bool:
+        """Count a delay [s] more as declared, if it can be."""
+        tracker, now, later = self._tracker, self._tracker.now, round(1e9 * size)
         if now is None or 'delay' in self.found:
-            return
-        ukf.state += size * ukf.sensitivity[:, place]
+            return False
         tracker.delay.nanoseconds += later
         tracker.now = now._replace(instant=now.instant._replace(stamp=now.instant.stamp + later))
         if tracker.angular_acceleration.last == now.instant:
             tracker.angular_acceleration.last = tracker.now.instant
-        # what a skew made of it until now is a delay of its own
-        self._is_known[place], self._weights[place] = True, max(self._weights[place], abs(size))
-        self._sums = [sums.moved(place, size) for sums in self._sums]
-        self._constants.sizes[place] -= size
+        return True
 
-    def known_constants(self) -> dict[str, Array]:
-        """Constants of the IMU that were found, SI, by their kinds: by how much they are off."""
+    def known_constants(self) -> dict[Key, Array]:
+        """Constants that were found, SI, by kind and member: by how much they are off."""
         return {
-            group.kind: self._constants.sizes[group.places] * group.columns[0].unit for group in self._known_groups
+            group.key: self._constants.sizes[group.places] * group.columns[0].unit for group in self._known_groups
         }
 
     @property
@@ -276,7 +298,7 @@ class LastingTest:
 
     def _take_into_account(self, constants: Constants, wider: Array) -> None:
         """Go on with constants of the IMU as innovations have them, or find that these are far off."""
-        known = {group.kind for group in (*self._known_groups, *(one.group for one in self._taken))}
+        known = {group.key for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
         self.found = far_constants(self._groups, known, constants, elapsed, self._priors)
         for group in () if self._is_alone else (one.group for one in self._taken):
@@ -311,7 +333,7 @@ class LastingTest:
         for cause in taken:
             if cause.name not in self._told:
                 told_of = f'{cause.name}, {cause.size}: taken into account ({cause.mend})'
-                health.event(end, 'imu_constants_found', told_of)
+                health.event(end, 'constants_found', told_of)
         if alarm and not self._alarm:
             health.event(end, 'over_confident', alarm)
         if causes and causes[0].name not in self._told:
@@ -322,24 +344,29 @@ class LastingTest:
         health.findings = causes
         health.lasting = f'{alarm}: {because}' if alarm else ''
         health.imu_because = because if causes and self._is_alone else ''
-        health.imu_found = self._known_in_words()
+        health.found = self._known_in_words()
 
     def _known_in_words(self) -> dict[str, str]:
-        """What is known of the IMU by its motion, and how well, by kind: what a file would have to say."""
-        delay, told_of = 1e-9 * self._tracker.delay.nanoseconds, {}
+        """What is known of constants by the motion, and how well, by kind: what a file would have to say."""
+        told_of = {}
         for group in self._known_groups:
-            if group.kind != 'leg':
-                units = np.array([column.unit for column in group.columns])
-                size, std = (units * values[group.places] for values in (self._constants.sizes, self._constants.std))
-                cause = told_cause(Found(group, size, 0.0), self._machine, delay)
-                told_of[cause.name] = f'{cause.mend} (+- {float(np.linalg.norm(std)):.1g})'
+            units = np.array([column.unit for column in group.columns])
+            size, std = (units * values[group.places] for values in (self._constants.sizes, self._constants.std))
+            cause = self._told_cause(Found(group, size, 0.0))
+            told_of[cause.name] = f'{cause.mend} (+- {float(np.linalg.norm(std)):.1g})'
         return told_of
+
+    def _told_cause(self, found: Found) -> LikelyCause:
+        """A cause in words, with what is declared already."""
+        if found.group.kind == 'zero':
+            found = found._replace(size=found.size + self._tracker.filter.legs.zeros[found.group.member])
+        return told_cause(found, self._machine, 1e-9 * self._tracker.delay.nanoseconds)
 
     def _causes(self, found: list[Found]) -> tuple[LikelyCause, ...]:
         """Causes in words, the likeliest first, each once."""
         kinds = {(one.group.kind, one.group.member): one for one in sorted(found, key=lambda one: one.gain)}
         likeliest = sorted(kinds.values(), key=lambda one: -one.gain)
-        return tuple(told_cause(one, self._machine, 1e-9 * self._tracker.delay.nanoseconds) for one in likeliest)
+        return tuple(self._told_cause(one) for one in likeliest)
 
 
 def told(causes: tuple[LikelyCause, ...]) -> str:

@@ -118,6 +118,7 @@ class EstimatorPipeline:
         now.baseline_wanted, now.may_bridge = before.baseline_wanted, before.may_bridge
         now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record
         now.delay.nanoseconds = delay + later
+        now.filter.legs.zeros[:] = before.filter.legs.zeros
         if self._message_noise is not None:
             self._message_noise.go_on_with(self.imu_frame)
         self._imu = deque(map(self._seen_anew, self._imu))
@@ -137,10 +138,13 @@ class EstimatorPipeline:
         stds = self._stds | {kind: std for kind, (_, std) in found.items()}
         self._begin_anew(machine, stds, round(1e9 * delay))
 
-    def as_found(self) -> tuple[Machine, EstimatorConfig]:
-        """Machine and settings with the constants of the IMU that were found, as well as these can tell them."""
-        machine, delay = self._with_constants(self.lasting.known_constants())
-        return machine, replace(self.config, imu_delay=self.imu_delay + delay)
+    def as_found(self) -> tuple[Machine, EstimatorConfig, Array]:
+        """Machine, settings and zeros (A,) of the drives with the constants that were found, as well as known."""
+        known, zeros = self.lasting.known_constants(), self.filter.legs.zeros.copy()
+        for (kind, member), size in known.items():
+            zeros[member] += float(size[0]) if kind == 'zero' else 0.0
+        machine, delay = self._with_constants({kind: size for (kind, _), size in known.items()})
+        return machine, replace(self.config, imu_delay=self.imu_delay + delay), zeros
 
     def _with_constants(self, sizes: Mapping[str, Array]) -> tuple[Machine, float]:
         """Machine with constants of the IMU that are off by ``sizes``, SI, by kind, and what is to add to its delay."""

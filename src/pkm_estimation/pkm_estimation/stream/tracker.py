@@ -262,7 +262,7 @@ class Tracker(ImuGapTracker):
     def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
         """Correct with a measurement that does not fit the prediction; ``None`` if the filter was stopped."""
         if self.leg_gate.on_probation and self.config.start == 'forward_kinematics':
-            together = self._contradiction(sample.positions, self.filter.pose)
+            together = self._contradiction(sample.positions + self.filter.legs.zeros, self.filter.pose)
             if together:
                 self._fail(stamp, 'legs_contradict', together)
                 return None

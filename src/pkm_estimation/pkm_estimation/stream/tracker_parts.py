@@ -125,6 +125,7 @@ class TrackerParts:
         )
         self.may_leave_out_imu = config.legs_alone and self.leg_gate.active
         self.alone = LegsAlone(geometry, leg_noise, config, machine)
+        self.alone.filter.legs.zeros = self.filter.legs.zeros  # what is found of them holds for both
         self.reach = SingularReach(machine, self.filter, config.follow_modes)
         arm = np.array(config.reference_point) - geometry.imu_position
         self.doubt, self.alone_doubt = ModeDoubt(self.reach, arm), ModeDoubt(self.reach, arm, weighs=False)

@@ -97,7 +97,7 @@ def values(
     for name, (count, nis, size) in report.user_measurements.items():
         result[f'{name} mean NIS'] = f'{nis:.3g} of {count}, expected {size}'
     result |= {f'{leg} left out': why for leg, why in report.left_out.items()}
-    result |= {f'{name}, found': mend for name, mend in report.imu_found.items()}
+    result |= {f'{name}, found': mend for name, mend in report.found.items()}
     result |= {f'count {name}': count for name, count in sorted(report.counters.items())}
     return result
 
