@@ -43,7 +43,7 @@ _TOGETHER = ('zero',), ('drift',), ('geometry', 'zero')
 #: member of a group of all
 ALL = -1
 #: parts of the squares of these that are tried as variances
-_PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.25)
+_PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.5)
 
 
 #: kind and member of a group
@@ -97,7 +97,8 @@ def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
     for column in columns:
         found.setdefault((column.kind, column.member), []).append(column)
     for kinds in _TOGETHER:
-        found[kinds[0], ALL] = [column for column in columns if column.kind in kinds]
+        if {column.kind for column in columns} >= set(kinds):
+            found[kinds[0], ALL] = [column for column in columns if column.kind in kinds]
     return [
         Group(*key, tuple(members), np.array([column.place for column in members])) for key, members in found.items()
     ]

@@ -29,6 +29,7 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore, tests_constants, weights
 from pkm_estimation.stream.blocks import LARGEST, Block, Excess, excess, span
 from pkm_estimation.stream.causes import (
+    ALL,
     CERTAIN,
     GEOMETRY,
     RATES,
@@ -253,7 +254,7 @@ class LastingTest:
         filter_, constants = self._tracker.filter, self._constants
         known = {group.key for group in self._known_groups}
         for group in self._groups:
-            if group.kind not in RATES or not known & {group.key, rate_of(group)}:
+            if group.kind not in RATES or group.member == ALL or not known & {group.key, rate_of(group)}:
                 continue
             place, unit = int(group.places[0]), group.columns[0].unit
             grown = growth_of(group, self._groups, known, constants, filter_.elapsed)
@@ -349,7 +350,7 @@ class LastingTest:
     def _known_in_words(self) -> dict[str, str]:
         """What is known of constants by the motion, and how well, by kind: what a file would have to say."""
         told_of = {}
-        for group in self._known_groups:
+        for group in (group for group in self._known_groups if group.member != ALL):
             units = np.array([column.unit for column in group.columns])
             size, std = (units * values[group.places] for values in (self._constants.sizes, self._constants.std))
             cause = self._told_cause(Found(group, size, 0.0))
