@@ -4,10 +4,7 @@ It is the same filter with the same states, legs and constraints, and an input o
 otherwise are then minus the specific force and minus the angular rate of the platform: the equations (Miletovic et al.
 2017, Eqs 16-19) subtract them from the input. Both walk at random: the force with white noise of its derivative (jerk),
 the rate with white noise of the angular acceleration (Bar-Shalom, Li, Kirubarajan 2001, section 6.2). How lively they
-are the innovations say: the spectral densities have a common factor that keeps the mean normalised innovation squared
-somewhat below its expected value, so that standard deviations are rather too large than too small.
-Noise of the legs that is larger than their sensors' looks like a lively motion, but for one thing: consecutive
-innovations are opposed. Where they are, more than liveliness makes them so, the legs' noise has a factor, too.
+are, and how noisy the legs, the positions of each leg say by themselves: :class:`LegNoise`.
 """
 
 from __future__ import annotations
@@ -24,6 +21,7 @@ from scipy.special import chdtri
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filtering.start import slopes_by_pose
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.kernels.input_noise import NO_STAMP
 from pkm_estimation.models import (
@@ -39,13 +37,12 @@ from pkm_estimation.models.inertial_process import INPUT_SIZE
 
 #: m/s^3 and rad/s^2 that last for so many seconds: 60 mm and 60 mrad at 2 Hz, where nothing is known yet
 _JERK, _TURNING, _LASTING = 120.0, 10.0, 0.08
-#: what the mean NIS per leg is kept at, the change of the factor's logarithm by an excess of 1, the largest excess
-_AIM, _GAIN, _LARGEST_EXCESS = 0.7, 0.15, 8.0
-#: change of the logarithm of the factor on the legs' noise by a correlation of consecutive innovations below minus the
-#: second number, which right noise has, too; the largest factor
-_NOISE_GAIN, _ANY_CORRELATION, _LOUDEST = 0.1, 0.4, 1e4
-#: bounds of the factor on the spectral densities
-_LEAST, _MOST = 1e-9, 1e9
+#: factors on these densities that are weighed, and by how much likelier each decade more is at the beginning, logarithm
+_FACTORS, _LIVELIER = 10.0 ** np.arange(-12.0, 2.5, 1.0), 2.0
+#: s, after which positions count by a factor e less in how lively and noisy the legs are
+_MEMORY = 0.5
+#: m, m/s, m/s^2, standard deviations of a leg's motion before its first position, in those of its noise
+_ANYWHERE = 1e6, 1e9, 1e12
 #: probability of a NIS that surprises, and the factor on the prediction's covariance that explains no motion any more
 _SURPRISING, _MOST_SURPRISING = 1e-3, 1e6
 #: m/s^2, rad/s and rad/s^2, standard deviations where nothing is known yet
@@ -76,6 +73,71 @@ class SurpriseError(Exception):
         self.kind = kind
 
 
+class LegNoise:
+    """How lively legs move and how noisy they are, by the likelihood of their positions.
+
+    The motion of each leg is an integral of white jerk, its position has white noise. For each of some ratios of the
+    two a Kalman filter predicts the positions; its innovations e with variances S, both in units of the noise, say how
+    large the noise is, ``r = mean(e^2 / S)``, and how likely the ratio is, ``-sum(ln(r S) + e^2 / (r S)) / 2``
+    (Bar-Shalom, Li, Kirubarajan 2001, sections 6.2.3 and 11.6). Noise is not below that of the sensors.
+
+    Parameters
+    ----------
+    std : m or rad, standard deviation of the noise of the sensors
+    density : (m or rad)^2/s^5, spectral density of the legs' jerk of a lively motion
+    count : A legs
+
+    Attributes
+    ----------
+    liveliness : factor on the density
+    scale : factor on the variance of the noise, 1 or more
+    """
+
+    def __init__(self, std: float, density: float, count: int) -> None:
+        self._std, self._ratios = std, density / std**2 * _FACTORS
+        self._motion = np.zeros((count, len(_FACTORS), 3))
+        self._covariance = np.tile(np.diag(np.square(_ANYWHERE)), (count, len(_FACTORS), 1, 1))
+        # number of positions, sums of e^2 / S and of ln S, as if lively motion had been likelier before
+        self._sums = np.zeros((3, len(_FACTORS)))
+        self._sums[2] = 2.0 * _LIVELIER * np.log10(_FACTORS.max() / _FACTORS)
+        self.liveliness, self.scale = 1.0, 1.0
+
+    def add(self, duration: float, positions: Array, used: NDArray[np.intp]) -> None:
+        """Take positions (A,) of the drives ``used``, ``duration`` s after those before."""
+        t = duration
+        step = np.array([[1.0, t, t**2 / 2.0], [0.0, 1.0, t], [0.0, 0.0, 1.0]])
+        noise = np.array([
+            [t**5 / 20.0, t**4 / 8.0, t**3 / 6.0], [t**4 / 8.0, t**3 / 3.0, t**2 / 2.0], [t**3 / 6.0, t**2 / 2.0, t],
+        ])  # fmt: skip
+        motion = self._motion @ step.T
+        covariance = step @ self._covariance @ step.T + self._ratios[:, None, None] * noise
+        of_used = covariance[used]
+        variance = of_used[:, :, 0, 0] + 1.0
+        error = positions[used, None] / self._std - motion[used][:, :, 0]
+        gain = of_used[..., 0] / variance[..., None]
+        motion[used] += gain * error[..., None]
+        covariance[used] -= gain[..., None] * of_used[:, :, None, 0]
+        self._motion, self._covariance = motion, covariance
+        squares = error**2 / variance
+        new = np.full(len(_FACTORS), float(len(used))), squares.sum(axis=0), np.log(variance).sum(axis=0)
+        self._sums = exp(-duration / _MEMORY) * self._sums + new
+        numbers, squares, logarithms = self._sums
+        scales = np.maximum(1.0, squares / numbers)
+        likely = -0.5 * (numbers * np.log(scales) + squares / scales + logarithms)
+        weights = np.exp(likely - likely.max())
+        weights /= weights.sum()
+        self.scale = float(np.exp(weights @ np.log(scales)))
+        self.liveliness = float(np.exp(weights @ np.log(scales * _FACTORS)))
+
+    def snapshot(self) -> tuple[object, ...]:
+        """State for :meth:`restore`; what is kept is never written into."""
+        return self._motion, self._covariance, self._sums, self.liveliness, self.scale
+
+    def restore(self, snapshot: tuple[object, ...]) -> None:
+        """Restore a snapshot."""
+        self._motion, self._covariance, self._sums, self.liveliness, self.scale = snapshot  # type: ignore[assignment]
+
+
 class LegsAlone:
     """Estimates without the IMU, and hands the motion over to the filter that uses it, and back.
 
@@ -87,6 +149,7 @@ class LegsAlone:
     ----------
     is_moving : whether velocity and angular rate are known
     filter : its biases are minus specific force and angular rate, platform axes
+    legs : how lively and how noisy the legs are
     """
 
     def __init__(
@@ -106,8 +169,15 @@ class LegsAlone:
             self.filter.walk[BIASES] = 0.0
         self._walk = np.zeros(self.filter.layout.size)
         self._walk[ACCELEROMETER_BIAS], self._walk[GYROSCOPE_BIAS] = _JERK**2 * _LASTING, _TURNING**2 * _LASTING
-        self._quiet_legs()
-        self._liveliness, self.is_moving = 1.0, False
+        # what is smoothed over T ~ liveliness^(-1/6) turns as much as it moves: density T^3 of the one, T^5 of the other
+        self._order = np.ones(self.filter.layout.size)
+        self._order[GYROSCOPE_BIAS] = 2.0 / 3.0
+        self.filter.start_at(machine.home)
+        _, slopes = slopes_by_pose(self.filter.ukf.state, self.filter.legs.observe)
+        self._density = _JERK**2 * _LASTING * float(np.square(slopes[: machine.actuated_count, :3]).sum(axis=1).mean())
+        self._noise = float(length_covariance.diagonal().mean()) ** 0.5, machine.actuated_count
+        self._forget_legs()
+        self.is_moving = False
 
     def start_at(self, pose: Pose, before: Pose | None = None, duration: float = 0.0) -> None:
         """Start from a pose of the platform's origin, and its motion from the pose ``duration`` s ``before``, if known.
@@ -134,8 +204,8 @@ class LegsAlone:
         covariance[VELOCITY, VELOCITY] = velocity_std**2 * np.eye(3)
         covariance[ACCELEROMETER_BIAS, ACCELEROMETER_BIAS] = _ANY_FORCE**2 * np.eye(3)
         covariance[GYROSCOPE_BIAS, GYROSCOPE_BIAS] = rate_std**2 * np.eye(3)
-        self._quiet_legs()
-        self._liveliness, self.is_moving = 1.0, before is not None
+        self._forget_legs()
+        self.is_moving = before is not None
 
     def go_on_from(self, other: PlatformFilter, imu: Array) -> None:
         """Take over a filter that was right so far, with the IMU's sample (6,) at its state."""
@@ -144,11 +214,12 @@ class LegsAlone:
         self._without_delay()
         self.filter.ukf.state[BIASES] -= imu
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
-        self._quiet_legs()
-        self._liveliness, self.is_moving = 1.0, True
+        self._forget_legs()
+        self.is_moving = True
 
-    def _quiet_legs(self) -> None:
-        self._noise_scale, self._last = 1.0, np.zeros(0)
+    def _forget_legs(self) -> None:
+        std, count = self._noise
+        self.legs = LegNoise(std, self._density, count)
 
     def _without_delay(self) -> None:
         """Take a delay of the IMU's stamps as it is: without an IMU it does not matter, but its doubt would."""
@@ -188,10 +259,10 @@ class LegsAlone:
     def predict(self, duration: float, is_told: bool = True) -> None:
         """Predict over ``duration`` s; ``is_told``: whether legs tell the whole pose meanwhile."""
         filter_, count = self.filter, ceil(duration / self._longest - 1e-9)
-        liveliness = self._liveliness if is_told else max(1.0, self._liveliness)
+        liveliness = self.legs.liveliness if is_told else max(1.0, self.legs.liveliness)
         for _ in range(count):
             # half of it before the step: it moves the pose already within the step
-            half = 0.5 * duration / count * liveliness * self._walk
+            half = 0.5 * duration / count * self._walk * liveliness**self._order
             filter_.covariance.ravel()[:: len(half) + 1] += half
             filter_.predict(_NO_INPUT, _NO_INPUT, duration / count)
             filter_.covariance.ravel()[:: len(half) + 1] += half
@@ -214,7 +285,7 @@ class LegsAlone:
             A covariance is not positive definite.
         """
         count, limit = len(used), float(chdtri(len(used), _SURPRISING))
-        first = latest = self.filter.update(drive_positions, used, limit, self._noise_scale)
+        first = latest = self.filter.update(drive_positions, used, limit, self.legs.scale)
         factor = 1.0
         while latest.nis > limit:
             growth = latest.nis / count
@@ -223,26 +294,10 @@ class LegsAlone:
                 raise SurpriseError(f'no motion explains where the legs are now (NIS {first.nis:.3g} of {count})')
             self.filter.covariance[:] *= growth
             try:
-                latest = self.filter.update(drive_positions, used, limit, self._noise_scale)
+                latest = self.filter.update(drive_positions, used, limit, self.legs.scale)
             except CovarianceError:
                 raise SurpriseError(f'the legs are far from where they were (NIS {first.nis:.3g} of {count})') from None
-        self.adapt(first, count, may_calm=self.tells(count))
         return first
-
-    def adapt(self, innovation: Innovation, count: int, may_calm: bool = True) -> None:
-        """Adapt how lively the motion is, and how noisy the legs, to an innovation of ``count`` legs.
-
-        Where the legs count as less precise than they are small innovations say nothing: then it may not become calmer.
-        """
-        errors = np.nan_to_num(innovation.residual / innovation.std)
-        sizes = float(np.sqrt(errors @ errors) * np.sqrt(self._last @ self._last)) if len(self._last) else 0.0
-        if sizes > 0.0:
-            change = exp(-_NOISE_GAIN * (float(errors @ self._last) / sizes + _ANY_CORRELATION))
-            self._noise_scale = min(_LOUDEST, max(1.0, self._noise_scale * change))
-        self._last = errors
-        excess = min(innovation.nis / count, _LARGEST_EXCESS) - _AIM
-        if excess > 0.0 or may_calm:
-            self._liveliness = min(_MOST, max(_LEAST, self._liveliness * exp(_GAIN * excess)))
 
     @property
     def is_lost(self) -> bool:
@@ -270,12 +325,13 @@ class LegsAlone:
 
     def snapshot(self) -> tuple[object, ...]:
         """State for :meth:`restore`."""
-        return self.filter.snapshot(), self._liveliness, self._noise_scale, self._last, self.is_moving
+        return self.filter.snapshot(), self.legs.snapshot(), self.is_moving
 
     def restore(self, snapshot: tuple[object, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        filter_, self._liveliness, self._noise_scale, self._last, self.is_moving = snapshot  # type: ignore[assignment]
+        filter_, legs, self.is_moving = snapshot  # type: ignore[assignment]
         self.filter.restore(filter_)  # type: ignore[arg-type]
+        self.legs.restore(legs)  # type: ignore[arg-type]
 
 
 def _forget_samples(filter_: PlatformFilter) -> None:

@@ -57,7 +57,7 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     if layout.imu_position is not None:
         spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
     if layout.leg_offsets is not None:
-        _, slope = _slopes_by_pose(state, observe)
+        _, slope = slopes_by_pose(state, observe)
         drives = layout.leg_offsets.stop - layout.leg_offsets.start
         spread[np.ix_(_POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = (
             -np.linalg.pinv(slope)[:, :drives]
@@ -65,7 +65,7 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     return spread
 
 
-def _slopes_by_pose(state: Array, observe: Callable[[Array], Array]) -> tuple[Array, Array]:
+def slopes_by_pose(state: Array, observe: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Points (13, n) that were observed, the first at a state (n,), and slopes (m, 6) by the pose there."""
     step = 1e-6 * np.eye(len(state))[_POSE]
     points = np.vstack([state, state + step, state - step])
@@ -81,7 +81,7 @@ def start_sensitivity(state: Array, legs: LegModel) -> Array:
     state : (n,) at the start
     legs : the measurement model
     """
-    points, slope = _slopes_by_pose(state, legs.observe)
+    points, slope = slopes_by_pose(state, legs.observe)
     sensitivity = np.zeros((len(state), legs.constant_count))
     sensitivity[_POSE] = -np.linalg.pinv(slope) @ legs.slopes_by_constants(points)
     return sensitivity

@@ -264,10 +264,11 @@ class LegsAloneTracker(ImuTrialTracker):
                 why = 'no IMU, and legs that were silent or moved as no platform does: the pose is not known'
                 raise SurpriseError(why, 'pose_lost')
             if not self._begins_doubt(measurement.instant.stamp, doubt, alone.filter):
-                return alone.update(sample.positions, used)
+                told = alone.update(sample.positions, used)
+                alone.legs.add(duration, sample.positions, used)
+                return told
         innovation = self._correct_in_doubt(measurement, doubt, alone.filter, used)
-        if innovation is not None:
-            alone.adapt(innovation, len(used), may_calm=doubt.noise_scale == 1.0)
+        alone.legs.add(duration, sample.positions, used)
         return innovation
 
     @property
