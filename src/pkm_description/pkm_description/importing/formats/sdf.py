@@ -7,10 +7,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.formats.urdf import EARTH, driven_joints
-from pkm_description.importing.formats.xml_values import number, numbers, rpy_placement, unit
+from pkm_description.importing.formats.urdf import EARTH, driven_joints, number, numbers, rpy_placement, unit
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, JointValues, Link, Placement
 from pkm_description.machine import RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
@@ -25,6 +25,12 @@ _KINDS = {
     'universal': 'universal',
     'revolute2': 'universal',
 }
+
+#: rotor inertia of a joint in the SDF of export_machine, kg or kg m^2
+_ROTOR = '{urn:pkm-suite:sdf:1}rotor_inertia'
+
+#: names of plugins that drive joints contain one of these
+_DRIVING = ('Controller', 'ApplyJointForce')
 
 #: what stands for no limit in SDF
 _NO_LIMIT = 1e15
@@ -131,6 +137,7 @@ def _values(element: Element, where: str) -> JointValues:
         viscous=value('dynamics', 'damping', 0.0),
         coulomb=value('dynamics', 'friction', 0.0),
         stiffness=value('dynamics', 'spring_stiffness', 0.0),
+        rotor_inertia=number(text_of(element, _ROTOR), f'{where}: rotor_inertia', 0.0),
     )
 
 
@@ -173,7 +180,8 @@ def _driven(model: Element, root: Element) -> set[str]:
 
 def _of_plugin(model: Element, element: Element) -> bool:
     return any(
-        element in list(plugin.iter()) and 'Controller' in plugin.get('name', '') for plugin in model.iter('plugin')
+        element in list(plugin.iter()) and any(word in plugin.get('name', '') for word in _DRIVING)
+        for plugin in model.iter('plugin')
     )
 
 
@@ -188,12 +196,11 @@ def pose_of(element: Element, where: str) -> Placement:
     pose = element.find('pose')
     if pose is None or not (pose.text or '').strip():
         return HERE
-    if pose.get('degrees') == 'true' or pose.get('rotation_format') == 'quat_xyzw':
-        raise ImportMachineError(
-            f'{where}: poses in degrees or as quaternions cannot be imported; give x y z roll pitch yaw'
-        )
+    if pose.get('rotation_format') == 'quat_xyzw':
+        values = numbers(pose.text, 7, f'{where}: pose')
+        return Placement(values[:3], Rotation.from_quat(values[3:]).as_matrix())
     values = numbers(pose.text, 6, f'{where}: pose')
-    return rpy_placement(values[:3], values[3:])
+    return rpy_placement(values[:3], np.radians(values[3:]) if pose.get('degrees') == 'true' else values[3:])
 
 
 class SdfFrames:
