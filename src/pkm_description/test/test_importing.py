@@ -13,9 +13,7 @@ from pkm_description.importing.closing import Loops
 from pkm_description.importing.comparison import compared
 from pkm_description.importing.graph import ImportMachineError
 from pkm_description.importing.importer import Imported, imported
-from pkm_description.importing.machine_text import roll_pitch_yaw
 from pkm_description.importing.selection import Choice
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.nodes.import_machine import main as import_main
 
@@ -142,12 +140,6 @@ def test_unknown_keyframe(tmp_path):
     pytest.importorskip('mujoco')
     with pytest.raises(ImportMachineError, match="no keyframe 'home2'"):
         imported(write_mjcf(tmp_path), keyframe='home2')
-
-
-@pytest.mark.parametrize('pitch', [0.3, np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, np.pi / 2 - 1e-5])
-def test_roll_pitch_yaw_is_exact_near_quarter_turns(pitch):
-    rotation = rotation_from_rpy([0.4, pitch, -1.1])
-    np.testing.assert_allclose(rotation_from_rpy(roll_pitch_yaw(rotation)), rotation, atol=3e-16)
 
 
 @pytest.mark.parametrize('format_name', WRITERS)

@@ -207,7 +207,7 @@ def settled(mechanism: Mechanism) -> Mechanism:
 def _closed(mechanism: Mechanism) -> Mechanism:
     loops = Loops(mechanism)
     home, gap = loops.closed(loops.home)
-    random, reach = np.random.default_rng(3), 0.1 * _reach(loops)
+    random, reach = np.random.default_rng(3), 0.1 * mechanism.size
     sizes = np.array([1.0 if joint.kind == 'revolute' else reach for joint in mechanism.joints])
     for size in np.linspace(0.1, 1.0, _STARTS):
         if gap <= _ROUNDED:
@@ -265,7 +265,7 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
     size : largest change of the drives: rad, or share of the machine's size
     """
     random, mechanism = np.random.default_rng(seed), loops.mechanism
-    reach, drives, found = _reach(loops), independent_drives(loops), 0
+    reach, drives, found = mechanism.size, independent_drives(loops), 0
     for _ in range(6 * count):
         change = random.uniform(-1.0, 1.0, len(drives))
         configuration, gap = loops.home, 0.0
@@ -292,11 +292,6 @@ def independent_drives(loops: Loops) -> list[int]:
     motions = _null_space(loops.jacobian(loops.home))[drives]
     rank = int(np.linalg.matrix_rank(motions, 1e-6)) if motions.size else 0
     return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
-
-
-def _reach(loops: Loops) -> float:
-    """Size of the machine [m]: how far its bodies are from the base."""
-    return float(max(np.linalg.norm(place.position) for place in loops.places(loops.home).values()))
 
 
 def _rank(matrix: Array) -> int:

@@ -118,31 +118,29 @@ class _Comparison:
         needed = []
         for sample in range(samples):
             pose = Placement(states.position[sample], states.rotation_base_platform[sample])
-            instant = _Instant(self, motion.positions[sample], pose)
-            configuration = instant.configuration
+            at = motion.positions[sample], pose
+            configuration = self._configuration(*at)
             place = self._platform(configuration)
             turn = np.linalg.norm(Rotation.from_matrix(place.rotation.T @ pose.rotation).as_rotvec())
             gap = np.abs(self._engine.gaps(configuration, self._columns)).max(initial=0.0)
             worst = np.maximum(worst, [gap, np.linalg.norm(place.position - pose.position), turn])
-            velocity, acceleration = instant.derivatives(
-                motion.velocities[sample], states.twist[sample], motion.accelerations[sample],
+            velocity, acceleration = self._derivatives(
+                *at, motion.velocities[sample], states.twist[sample], motion.accelerations[sample],
                 states.acceleration[sample],
             )  # fmt: skip
             forces = self._engine.forces(configuration, velocity, acceleration)
-            freedoms = legs.admitted[sample].T
-            powers = [
-                instant.derivatives(legs.joint_map[sample] @ twist, twist)[0] @ forces for twist in freedoms
-            ]
+            freedoms, still = legs.admitted[sample].T, (np.zeros(len(motion.positions[sample])), np.zeros(6))
+            rates = [self._derivatives(*at, legs.joint_map[sample] @ one, one, *still)[0] for one in freedoms]
             # the drives' forces with the same power; of redundant drives the least ones that have it
             per_freedom = (legs.drive_map[sample] @ freedoms.T).T
             least = np.linalg.pinv(per_freedom)
-            needed.append([least @ powers, least @ per_freedom @ own[sample]])
+            needed.append([least @ (np.array(rates) @ forces), least @ per_freedom @ own[sample]])
         source, machines = np.moveaxis(np.array(needed), 1, 0)
         force = float(np.abs(source - machines).max() / np.abs(source).max())
         gap, position, rotation = worst.tolist()
         return Figures(self._engine.name, samples, gap, position, rotation, force)
 
-    def configuration(self, positions: Array, pose: Placement) -> Any:
+    def _configuration(self, positions: Array, pose: Placement) -> Any:
         """Configuration of the engine in which the source's bodies are where the machine has them."""
         rotations, origins = (poses[0] for poses in body_poses(self._machine, positions[None]))
         own = {'base_link': Placement(), self._mechanism.platform.name: pose}
@@ -157,9 +155,31 @@ class _Comparison:
                 configuration = self._engine.with_motion(configuration, link, motion)
         return configuration
 
-    def difference(self, first: Any, second: Any) -> Array:
-        """Velocity (nv,) that leads from one configuration to another in a unit of time."""
-        return self._engine.difference(first, second)
+    def _derivatives(
+        self, positions: Array, pose: Placement, rates: Array, twist: Array, second_rates: Array, acceleration: Array
+    ) -> tuple[Array, Array]:
+        """Rates and accelerations (nv,) of the source's joints in a configuration of the machine.
+
+        Parameters
+        ----------
+        rates, second_rates : (J,) first and second derivatives of the machine's joints
+        twist, acceleration : (6,) of its platform, base axes
+        """
+        here = self._configuration(positions, pose)
+        first, second = (np.abs(np.append(*parts)).max() for parts in ((rates, twist), (second_rates, acceleration)))
+        step = _STEP / max(1.0, first, second**0.5)
+
+        def at(time: float) -> Array:
+            path = twist * time + 0.5 * acceleration * time**2
+            there = Placement(pose.position + path[:3], rotation_exp(path[3:]) @ pose.rotation)
+            moved = positions + rates * time + 0.5 * second_rates * time**2
+            return self._engine.difference(here, self._configuration(moved, there))
+
+        ahead, behind = (
+            np.array([at(sign * number * step) for number in range(1, len(_FIRST) + 1)]) for sign in (1.0, -1.0)
+        )
+        velocity = _FIRST @ (ahead - behind) / step
+        return np.where(np.abs(velocity) < _STILL, 0.0, velocity), _SECOND @ (ahead + behind) / step**2
 
     def _platform(self, configuration: Any) -> Placement:
         body, frame = self._selection.base
@@ -177,39 +197,3 @@ def _without_redundance(machine: Machine) -> Machine:
     kept = {machine.actuated_joint_names[drive] for drive in order[: machine.degrees_of_freedom]}
     lone = with_joints(machine, lambda joint: replace(joint, actuated=joint.name in kept))
     return replace(lone, drive_weights=())
-
-
-class _Instant:
-    """The machine in a configuration, and small motions from there, carried over to the source."""
-
-    def __init__(self, comparison: _Comparison, positions: Array, pose: Placement) -> None:
-        self._comparison, self._positions, self._pose = comparison, positions, pose
-        self.configuration = comparison.configuration(positions, pose)
-
-    def derivatives(
-        self, rates: Array, twist: Array, second_rates: Array | None = None, acceleration: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Rates and accelerations (nv,) of the source's joints.
-
-        Parameters
-        ----------
-        rates, second_rates : (J,) first and second derivatives of the machine's joints; no second ones: zero
-        twist, acceleration : (6,) of its platform, base axes
-        """
-        bent = np.zeros_like(rates) if second_rates is None else second_rates
-        pushed = np.zeros(6) if acceleration is None else acceleration
-        first, second = (float(np.abs(np.append(*parts)).max()) for parts in ((rates, twist), (bent, pushed)))
-        step = _STEP / max(1.0, first, second**0.5)
-
-        def at(time: float) -> Array:
-            path = twist * time + 0.5 * pushed * time**2
-            pose = Placement(self._pose.position + path[:3], rotation_exp(path[3:]) @ self._pose.rotation)
-            positions = self._positions + rates * time + 0.5 * bent * time**2
-            there = self._comparison.configuration(positions, pose)
-            return self._comparison.difference(self.configuration, there)
-
-        ahead, behind = (
-            np.array([at(sign * number * step) for number in range(1, len(_FIRST) + 1)]) for sign in (1.0, -1.0)
-        )
-        velocity = _FIRST @ (ahead - behind) / step
-        return np.where(np.abs(velocity) < _STILL, 0.0, velocity), _SECOND @ (ahead + behind) / step**2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -249,6 +250,12 @@ class Mechanism(JointArrays):
     springs: dict[str, float] = field(default_factory=dict)
     raised: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def size(self) -> float:
+        """Length [m] with which the machine's sizes are compared."""
+        places = [joint.place.position for joint in self.joints] + [self.home.position]
+        return float(max(np.linalg.norm(place) for place in places)) or 1.0
 
     def at_home(self, positions: Array, pose: Placement) -> Mechanism:
         """Return the same mechanism with another home: joint positions (J,) and the platform's pose."""

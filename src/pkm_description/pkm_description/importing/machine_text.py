@@ -13,6 +13,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
 from pkm_description.importing.graph import BASE, Mechanism, Placement
+from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES
@@ -57,8 +58,10 @@ def machine_text(mechanism: Mechanism) -> str:
         },
     }
     content['leg_chains'] = {leg.name: _chain(leg, mechanism, told) for leg in mechanism.legs}
-    at_zero = {'base_point': [0.0] * 3, 'base_rpy': [0.0] * 3, 'platform_point': [0.0] * 3}
-    content['legs'] = {leg.name: {'chain': leg.name, **at_zero} for leg in mechanism.legs}
+    at_zero = ('base_point', 'base_rpy', 'platform_point')
+    content['legs'] = {
+        leg.name: {'chain': leg.name, **{key: [0.0] * 3 for key in at_zero}} for leg in mechanism.legs
+    }
     printed = f'printed: imported from {mechanism.source}'
     content['provenance'] = told.entries | {
         'platform.body': printed,
@@ -187,7 +190,7 @@ def _limits(joint: Joint, home: float, key: str, mechanism: Mechanism, told: _Pr
                 f'{needed:.4g} to hold the machine at home; its effort is assumed'
             )
             found['effort'] = np.inf
-        span = np.pi if revolute else mechanism_size(mechanism)
+        span = np.pi if revolute else mechanism.size
         assumed = {
             'lower': max(home - span, -widest),
             'upper': min(home + span, widest),
@@ -199,12 +202,6 @@ def _limits(joint: Joint, home: float, key: str, mechanism: Mechanism, told: _Pr
                 found[name] = value
                 told.entries[f'{key}.limits.{name}'] = f'assumed: {mechanism.source} has no such limit'
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
-
-
-def mechanism_size(mechanism: Mechanism) -> float:
-    """Length [m] that the machine's sizes are compared with."""
-    places = [joint.place.position for joint in mechanism.joints] + [mechanism.home.position]
-    return float(max(np.linalg.norm(place) for place in places)) or 1.0
 
 
 def _closure(closure: Closure, bodies: dict[str, str], mechanism: Mechanism) -> dict[str, Any]:
@@ -226,20 +223,11 @@ def _body(body: RigidBody) -> dict[str, Any]:
 
 
 def _pose(place: Placement) -> dict[str, list[float]]:
-    return {'xyz': _list(place.position), 'rpy': _list(roll_pitch_yaw(place.rotation))}
+    return {'xyz': _list(place.position), 'rpy': _list(rpy_from_rotation(place.rotation))}
 
 
 def _list(values: Array) -> list[float]:
     return [float(value) + 0.0 for value in values]
-
-
-def roll_pitch_yaw(rotation: Array) -> Array:
-    """Roll, pitch and yaw (3,) rad, exact near pitches of a quarter turn, too: yaw belongs to the roll."""
-    roll = np.arctan2(rotation[2, 1], rotation[2, 2])
-    sine, cosine = np.sin(roll), np.cos(roll)
-    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[2, 1], rotation[2, 2]))
-    yaw = np.arctan2(sine * rotation[0, 2] - cosine * rotation[0, 1], cosine * rotation[1, 1] - sine * rotation[1, 2])
-    return np.array([roll, pitch, yaw])
 
 
 def holding_forces(mechanism: Mechanism) -> Array:

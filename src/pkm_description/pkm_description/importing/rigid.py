@@ -150,7 +150,7 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
     crosses = {joint.body.name for joint in mechanism.joints if after.get(joint.body.name) == joint.part_of != ''}
     bodies = {joint.body.name: joint.body for joint in mechanism.joints if joint.body.name not in crosses}
     bodies[mechanism.platform.name] = mechanism.platform
-    size = _GYRATION * max(float(np.linalg.norm(place)) for place in _places(mechanism))
+    size = _GYRATION * mechanism.size
     least = {name: max(_LEAST_MASS, np.linalg.eigvalsh(body.inertia)[-1] / size**2) for name, body in bodies.items()}
     light = [name for name, body in bodies.items() if body.mass < least[name]]
     level = dict.fromkeys([BASE, *(name for name in bodies if name not in light)], 0)
@@ -201,11 +201,6 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
         notes.append(f'inertia raised to what a body of that mass can have: {", ".join(raised)}')
     changed = with_joints(mechanism, lambda joint: replace(joint, body=possible.get(joint.body.name, joint.body)))
     return replace(changed, platform=possible[mechanism.platform.name], raised=raised).noting(*notes)
-
-
-def _places(mechanism: Mechanism) -> list[Array]:
-    """Vectors (3,) m whose lengths show how large a mechanism is."""
-    return [joint.place.position for joint in mechanism.joints] + [mechanism.home.position]
 
 
 def _with_axle(body: RigidBody, axis: Array, size: float) -> RigidBody:

@@ -150,24 +150,16 @@ def _on_base(joints: list[Link], bodies: dict[str, RigidBody], model: Element, p
     base = 'world' if static else named if named in bodies else (roots or [next(iter(bodies))])[0]
     if base == 'world' and not static:
         raise ImportMachineError(f'{path}: the model has no links')
-    reached, marked = {base}, {joint.name: True for joint in joints}
-    waiting = list(joints)
-    while ready := [joint for joint in waiting if {joint.first, joint.second} & reached]:
-        joint = ready[0]
-        waiting.remove(joint)
-        if not {joint.first, joint.second} <= reached:
-            marked[joint.name] = False
-            reached |= {joint.first, joint.second}
     # a joint that the tree passes from its child to its parent is turned round
-    ordered, placed = [], {base}
-    tree = [joint for joint in joints if not marked[joint.name]]
-    while ready := [joint for joint in tree if {joint.first, joint.second} & placed]:
-        for joint in ready:
-            tree.remove(joint)
-            side = joint if joint.first in placed else joint.from_side(joint.second)
-            placed.add(side.second)
-            ordered.append(side)
-    return [*ordered, *(replace(joint, is_loop=True) for joint in joints if marked[joint.name])], base
+    ordered, loops, placed, waiting = [], [], {base}, list(joints)
+    while ready := next((joint for joint in waiting if {joint.first, joint.second} & placed), None):
+        waiting.remove(ready)
+        if {ready.first, ready.second} <= placed:
+            loops.append(replace(ready, is_loop=True))
+        else:
+            ordered.append(ready if ready.first in placed else ready.from_side(ready.second))
+            placed.add(ordered[-1].second)
+    return [*ordered, *loops, *waiting], base
 
 
 def _driven(model: Element, root: Element) -> set[str]:
