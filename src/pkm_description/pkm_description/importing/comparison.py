@@ -50,7 +50,7 @@ class Figures:
     samples : number
     gap : largest gap [m, 1] of the source's loops where the machine is closed
     position, rotation : largest difference of the platform's pose [m, rad]
-    force : largest difference of drive forces, relative to the largest force
+    force : largest difference of the drive forces' powers along the freedoms of the platform, relative to the largest
     """
 
     engine: str
@@ -115,7 +115,7 @@ class _Comparison:
         states = random_states(_without_redundance(machine), samples, seed, turn=0.1, move=0.06)
         motion, own = joint_motion(machine, states), inverse_dynamics(machine, states)
         legs = close_legs(machine, states.position, states.rotation_base_platform, motion.positions)
-        needed = []
+        powers = []
         for sample in range(samples):
             pose = Placement(states.position[sample], states.rotation_base_platform[sample])
             at = motion.positions[sample], pose
@@ -131,23 +131,20 @@ class _Comparison:
             forces = self._engine.forces(configuration, velocity, acceleration)
             freedoms, still = legs.admitted[sample].T, (np.zeros(len(motion.positions[sample])), np.zeros(6))
             rates = [self._derivatives(*at, legs.joint_map[sample] @ one, one, *still)[0] for one in freedoms]
-            # the drives' forces with the same power; of redundant drives the least ones that have it
-            per_freedom = (legs.drive_map[sample] @ freedoms.T).T
-            least = np.linalg.pinv(per_freedom)
-            needed.append([least @ (np.array(rates) @ forces), least @ per_freedom @ own[sample]])
-        source, machines = np.moveaxis(np.array(needed), 1, 0)
+            powers.append([np.array(rates) @ forces, freedoms @ legs.drive_map[sample].T @ own[sample]])
+        source, machines = np.moveaxis(np.array(powers), 1, 0)
         force = float(np.abs(source - machines).max() / np.abs(source).max())
         gap, position, rotation = worst.tolist()
         return Figures(self._engine.name, samples, gap, position, rotation, force)
 
-    def _configuration(self, positions: Array, pose: Placement) -> Any:
-        """Configuration of the engine in which the source's bodies are where the machine has them."""
+    def _configuration(self, positions: Array, pose: Placement, near: Any = None) -> Any:
+        """Configuration of the engine, next to another one, with the source's bodies where the machine's are."""
         rotations, origins = (poses[0] for poses in body_poses(self._machine, positions[None]))
         own = {'base_link': Placement(), self._mechanism.platform.name: pose}
         for joint, origin, rotation in zip(self._mechanism.joints, origins, rotations, strict=True):
             own[joint.body.name] = Placement(origin, rotation)
         places = {name: own[body] @ frame for name, (body, frame) in self._mechanism.bodies.items()}
-        configuration = np.array(self._at_rest)
+        configuration = np.array(self._at_rest if near is None else near)
         for link in self._moving:
             if link.first in places and link.second in places:
                 first = places[link.first] @ link.first_frame
@@ -173,7 +170,7 @@ class _Comparison:
             path = twist * time + 0.5 * acceleration * time**2
             there = Placement(pose.position + path[:3], rotation_exp(path[3:]) @ pose.rotation)
             moved = positions + rates * time + 0.5 * second_rates * time**2
-            return self._engine.difference(here, self._configuration(moved, there))
+            return self._engine.difference(here, self._configuration(moved, there, here))
 
         ahead, behind = (
             np.array([at(sign * number * step) for number in range(1, len(_FIRST) + 1)]) for sign in (1.0, -1.0)

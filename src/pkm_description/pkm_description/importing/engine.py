@@ -48,17 +48,26 @@ class SourceEngine(ABC):
         return changed
 
     def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
-        """Return the configuration in which a joint of any kind has a motion (its second frame in its first)."""
+        """Return the configuration in which a joint of any kind has a motion (its second frame in its first).
+
+        Angles are those within half a turn around where they were.
+        """
+        changed, first = np.array(configuration), self._first_position(link.name)
+
+        def near(place: int, angle: float) -> float:
+            return float(angle + 2.0 * np.pi * np.round((changed[place] - angle) / (2.0 * np.pi)))
+
         if link.kind == 'revolute':
-            return self.with_position(configuration, link.name, angle_about(link.axis, motion.rotation))
+            return self.with_position(configuration, link.name, near(first, angle_about(link.axis, motion.rotation)))
         if link.kind == 'prismatic':
             return self.with_position(configuration, link.name, float(link.axis @ motion.position))
-        changed, first = np.array(configuration), self._first_position(link.name)
         if link.kind == 'universal':
-            changed[first : first + 2] = universal_angles(link.axis, link.second_axis, motion.rotation)
+            angles = universal_angles(link.axis, link.second_axis, motion.rotation)
+            changed[first : first + 2] = [near(first + place, angle) for place, angle in enumerate(angles)]
             return changed
         if link.kind == 'planar':
-            changed[first : first + 3] = *motion.position[:2], angle_about(link.axis, motion.rotation)
+            angle = near(first + 2, angle_about(link.axis, motion.rotation))
+            changed[first : first + 3] = *motion.position[:2], angle
             return changed
         if link.kind == 'free':
             changed[first : first + 3] = motion.position

@@ -169,10 +169,11 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
         name: [one for one in _neighbours(mechanism, crosses, name) if level[one[0]] < level[name]] for name in light
     }
     asked = Counter(other for ones in lenders.values() for other, _, _ in ones)
-    spare = {name: max(body.mass - least[name], 0.0) / max(asked[name], 1) for name, body in bodies.items()}
     for name in reversed([name for name in ordered if level[name]]):
         ones = [one for one in lenders[name] if one[0] == BASE] or lenders[name]
-        shares = np.array([spare.get(other, 0.0) for other, _, _ in ones]) + 1e-9
+        spare = [_spare(bodies[other], there, least[other]) / asked[other] if other != BASE else 1.0
+                 for other, _, there in ones]  # fmt: skip
+        shares = np.array(spare) + 1e-9
         lent = max(_ROOM * least[name] - bodies[name].mass, 0.0) * shares / shares.sum()
         for (other, point, there), mass in zip(ones, lent.tolist(), strict=True):
             bodies[name] = joined(bodies[name], RigidBody('', mass, point))
@@ -201,6 +202,17 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
         notes.append(f'inertia raised to what a body of that mass can have: {", ".join(raised)}')
     changed = with_joints(mechanism, lambda joint: replace(joint, body=possible.get(joint.body.name, joint.body)))
     return replace(changed, platform=possible[mechanism.platform.name], raised=raised).noting(*notes)
+
+
+def _spare(body: RigidBody, point: Array, least: float) -> float:
+    """Mass [kg] that a body can lend at a point (3,) m of it and still be a possible one, to a factor of two."""
+    mass = max(body.mass - least, 0.0)
+    for _ in range(20):
+        left = joined(body, RigidBody('', -mass, point))
+        if _with_inertia(left) is left:
+            return mass
+        mass *= 0.5
+    return 0.0
 
 
 def _with_axle(body: RigidBody, axis: Array, size: float) -> RigidBody:
