@@ -153,27 +153,35 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
     size = _GYRATION * mechanism.size
     least = {name: max(_LEAST_MASS, np.linalg.eigvalsh(body.inertia)[-1] / size**2) for name, body in bodies.items()}
     light = [name for name, body in bodies.items() if body.mass < least[name]]
-    level = dict.fromkeys([BASE, *(name for name in bodies if name not in light)], 0)
-    ordered = list(level)
-    for name in ordered:
-        for other, _, _ in _neighbours(mechanism, crosses, name):
-            if other not in level:
-                level[other] = level[name] + 1
-                ordered.append(other)
-    if set(light) - level.keys():
-        raise ImportMachineError(
-            f'{mechanism.source}: {", ".join(sorted(set(light) - level.keys()))}: less than 1 g, and no turning joint '
-            'to a heavier body, of which 1 g could count to it; give it a mass in the source'
-        )
-    lenders = {
-        name: [one for one in _neighbours(mechanism, crosses, name) if level[one[0]] < level[name]] for name in light
+    axes = {
+        joint.body.name: joint.axis
+        for joint in mechanism.joints
+        if joint.parent == BASE and joint.kind == 'revolute' and not joint.part_of
     }
-    asked = Counter(other for ones in lenders.values() for other, _, _ in ones)
-    for name in reversed([name for name in ordered if level[name]]):
-        ones = [one for one in lenders[name] if one[0] == BASE] or lenders[name]
-        spare = [_spare(bodies[other], there, least[other]) / asked[other] if other != BASE else 1.0
-                 for other, _, there in ones]  # fmt: skip
-        shares = np.array(spare) + 1e-9
+    beside = {name: _neighbours(mechanism, crosses, name) for name in light}
+    asked = Counter(other for ones in beside.values() for other, _, _ in ones)
+    # what the best lender of a body can spare, and how many bodies lie between
+    reach: dict[str, tuple[float, int]] = {BASE: (np.inf, 0)}
+    for ones in beside.values():
+        for other, _, there in ones:
+            if other != BASE and other not in beside:
+                spare = _spare(bodies[other], there, least[other], other in axes) / asked[other]
+                reach[other] = min(reach.get(other, (np.inf, 0)), (spare, 0))
+    for _ in light:
+        for name in light:
+            found = [(reach[other][0], reach[other][1] + 1) for other, _, _ in beside[name] if other in reach]
+            reach[name] = max([*found, reach.get(name, (0.0, len(bodies)))], key=lambda one: (one[0], -one[1]))
+    stranded = [name for name in light if reach[name][0] == 0.0]
+    if stranded:
+        raise ImportMachineError(
+            f'{mechanism.source}: {", ".join(stranded)}: less than 1 g, and no turning joint to a heavier body, of '
+            'which 1 g could count to it; give it a mass in the source'
+        )
+    for name in sorted(light, key=lambda one: -reach[one][1]):
+        spare, far = reach[name]
+        ones = [one for one in beside[name] if one[0] in reach and reach[one[0]][1] < far]
+        ones = [one for one in ones if reach[one[0]][0] >= 0.5 * spare]
+        shares = np.array([min(reach[other][0], 1e3) for other, _, _ in ones])
         lent = max(_ROOM * least[name] - bodies[name].mass, 0.0) * shares / shares.sum()
         for (other, point, there), mass in zip(ones, lent.tolist(), strict=True):
             bodies[name] = joined(bodies[name], RigidBody('', mass, point))
@@ -185,12 +193,7 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
                 f'{mechanism.source}: {name!r} has {body.mass:.3g} kg, lighter neighbours counted to it; give it, or '
                 'the bodies beside it, a possible mass in the source'
             )
-    axes = {joint.body.name: joint.axis for joint in mechanism.joints if joint.parent == BASE and not joint.part_of}
-    sliding = {joint.body.name for joint in mechanism.joints if joint.kind == 'prismatic'}
-    bodies = {
-        name: _with_axle(body, axes[name], size) if name in axes.keys() - sliding else body
-        for name, body in bodies.items()
-    }
+    bodies = {name: _with_axle(body, axes[name], size) if name in axes else body for name, body in bodies.items()}
     possible = {name: _with_inertia(body) for name, body in bodies.items()}
     raised = tuple(
         name for name, body in possible.items() if np.abs(body.inertia - bodies[name].inertia).max() > 2.0 * _BALL
@@ -204,15 +207,18 @@ def with_masses(mechanism: Mechanism) -> Mechanism:
     return replace(changed, platform=possible[mechanism.platform.name], raised=raised).noting(*notes)
 
 
-def _spare(body: RigidBody, point: Array, least: float) -> float:
-    """Mass [kg] that a body can lend at a point (3,) m of it and still be a possible one, to a factor of two."""
+def _spare(body: RigidBody, point: Array, least: float, on_base: bool) -> float:
+    """Mass [kg] that a body can lend at a point (3,) m of it and still be a possible one, to a factor of two.
+
+    One that turns on the base gets from there what its inertia lacks, see :func:`_with_axle`.
+    """
     mass = max(body.mass - least, 0.0)
-    for _ in range(20):
+    for _ in range(0 if on_base else 20):
         left = joined(body, RigidBody('', -mass, point))
         if _with_inertia(left) is left:
             return mass
         mass *= 0.5
-    return 0.0
+    return mass
 
 
 def _with_axle(body: RigidBody, axis: Array, size: float) -> RigidBody:
