@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import BASE, HERE, ImportMachineError, Mechanism, Placement, moved, turned
+from pkm_description.importing.rigid import without_joint
 from pkm_description.kinematics.rotation import skew
 from pkm_description.machine import Closure, Joint
-from pkm_description.machine.machine import joined
 
 #: rows of each kind of closure: three of points, the others of axes
 ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
@@ -192,7 +192,7 @@ def settled(mechanism: Mechanism) -> Mechanism:
     mechanism = _closed(mechanism)
     while loose := _loose(mechanism):
         for joint, why in loose:
-            mechanism = _without(mechanism, joint.name, why)
+            mechanism = without_joint(mechanism, joint.name, why)
         mechanism = _closed(mechanism)
     mechanism = _at_regular_home(mechanism)
     loops = Loops(mechanism)
@@ -376,48 +376,3 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
                 'the start of the file is singular; home is a configuration near it'
             )
     return mechanism.noting('home is near a singular configuration')
-
-
-def _without(mechanism: Mechanism, name: str, why: str) -> Mechanism:
-    """Return the mechanism with one joint held at home; its body and the one before it become one."""
-    gone = next(joint for joint in mechanism.joints if joint.name == name)
-    motion = turned(gone.axis, gone.home) if gone.kind == 'revolute' else moved(gone.axis, gone.home)
-    at = gone.place @ motion
-    before = next((joint.body for joint in mechanism.joints if joint.body.name == gone.parent), None)
-    # crosses have no name of their own
-    whole = gone.parent if before is None or before.mass > 0.0 else gone.body.name
-
-    def seen(body: str, frame: Placement) -> tuple[str, Placement]:
-        if body == gone.body.name:
-            return whole, at @ frame
-        return (whole if body == gone.parent else body), frame
-
-    def joint_without(joint: Joint) -> Joint:
-        body = joint.body
-        if body.name == gone.parent:
-            body = replace(joined(body, gone.body.moved(at)), name=whole)
-        parent, place = seen(joint.parent, joint.place)
-        others = [one for one in mechanism.joints if one.part_of and one.part_of == gone.part_of == joint.part_of]
-        return replace(
-            joint, body=body, parent=parent, translation=place.position, rotation_parent_joint=place.rotation,
-            part_of=joint.part_of if len(others) != 2 else '',
-        )  # fmt: skip
-
-    def closure_without(closure: Closure) -> Closure:
-        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
-        return replace(
-            closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
-            other_point=there.position, rotation_other=there.rotation,
-        )  # fmt: skip
-
-    legs = tuple(
-        replace(
-            leg,
-            joints=tuple(joint_without(joint) for joint in leg.joints if joint is not gone),
-            closures=tuple(map(closure_without, leg.closures)),
-        )
-        for leg in mechanism.legs
-    )
-    bodies = {name: seen(body, frame) for name, (body, frame) in mechanism.bodies.items()}
-    held = {**mechanism.held, gone.name: gone.home}
-    return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')

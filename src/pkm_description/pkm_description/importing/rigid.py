@@ -9,9 +9,19 @@ from dataclasses import replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import BASE, HERE, Graph, ImportMachineError, Link, Mechanism, Placement
+from pkm_description.importing.graph import (
+    BASE,
+    HERE,
+    Graph,
+    ImportMachineError,
+    Link,
+    Mechanism,
+    Placement,
+    moved,
+    turned,
+)
 from pkm_description.loading.checks import densest_ball
-from pkm_description.machine import RigidBody
+from pkm_description.machine import Closure, Joint, RigidBody
 from pkm_description.machine.machine import joined, with_joints
 
 #: kinds of links that leave a body to the loops
@@ -104,6 +114,51 @@ def _require_same(graph: Graph, link: Link, one: Placement, other: Placement) ->
             f'{graph.source}: {link.name!r} joins {link.first!r} and {link.second!r} rigidly, but other rigid '
             f'connections have them {distance:.3g} m and {turn:.3g} rad elsewhere'
         )
+
+
+def without_joint(mechanism: Mechanism, name: str, why: str) -> Mechanism:
+    """Return the mechanism with one joint held at home; its body and the one before it become one."""
+    gone = next(joint for joint in mechanism.joints if joint.name == name)
+    motion = turned(gone.axis, gone.home) if gone.kind == 'revolute' else moved(gone.axis, gone.home)
+    at = gone.place @ motion
+    before = next((joint.body for joint in mechanism.joints if joint.body.name == gone.parent), None)
+    # crosses have no name of their own
+    whole = gone.parent if before is None or before.mass > 0.0 else gone.body.name
+
+    def seen(body: str, frame: Placement) -> tuple[str, Placement]:
+        if body == gone.body.name:
+            return whole, at @ frame
+        return (whole if body == gone.parent else body), frame
+
+    def joint_without(joint: Joint) -> Joint:
+        body = joint.body
+        if body.name == gone.parent:
+            body = replace(joined(body, gone.body.moved(at)), name=whole)
+        parent, place = seen(joint.parent, joint.place)
+        others = [one for one in mechanism.joints if one.part_of and one.part_of == gone.part_of == joint.part_of]
+        return replace(
+            joint, body=body, parent=parent, translation=place.position, rotation_parent_joint=place.rotation,
+            part_of=joint.part_of if len(others) != 2 else '',
+        )  # fmt: skip
+
+    def closure_without(closure: Closure) -> Closure:
+        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
+        return replace(
+            closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
+            other_point=there.position, rotation_other=there.rotation,
+        )  # fmt: skip
+
+    legs = tuple(
+        replace(
+            leg,
+            joints=tuple(joint_without(joint) for joint in leg.joints if joint is not gone),
+            closures=tuple(map(closure_without, leg.closures)),
+        )
+        for leg in mechanism.legs
+    )
+    bodies = {name: seen(body, frame) for name, (body, frame) in mechanism.bodies.items()}
+    held = {**mechanism.held, gone.name: gone.home}
+    return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')
 
 
 def with_bases_fixed(graph: Graph) -> Graph:
