@@ -176,8 +176,6 @@ def dart_errors(machine: Machine, step: float) -> DartErrors:
     ------
     EngineMissingError
         DART is not installed.
-    ExportError
-        The machine cannot be written as SDF.
     """
     sdf = SdfModel(sdf_text(machine, SdfOptions(world=True, time_step=step)))
     world, machine = DartWorld(sdf), with_least_masses(without_rotors(machine))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pkm_description.export.sdf import ExportError
 from pkm_description.machine import Machine
 from pkm_description.report.words import figure_text
 
@@ -32,7 +31,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         redundant = machine.actuated_count > int(machine.model.degrees_of_freedom[0])
         coarse_step = coarse.force > _HEAVY or (redundant and coarse.correction > _FORCE)
         finest = dart_errors(machine, _FINE_STEP) if coarse_step else None
-    except (EngineMissingError, ExportError) as error:
+    except EngineMissingError as error:
         what = 'simulation of the SDF with the forces of the inverse dynamics'
         yield not_reachable('DART', what, f'<= {figure_text(_FORCE, "N")}', str(error))
         return

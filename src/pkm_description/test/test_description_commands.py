@@ -45,7 +45,7 @@ def test_inspect_machine_prints_the_figures() -> None:
     assert 'x -1.054 to +1.340 m' in lines
     assert 'about y -26.56 to +25.92 deg' in lines
     assert 'leg lengths at home 2.705 m' in lines
-    assert any(line.startswith('leg6_prismatic 0.6250 m 0.0000 to 1.2500 m 1.5 m/s 25000 N 58') for line in lines)
+    assert any(line.startswith('leg6_prismatic 0.6250 m 0.000 to 1.250 m 1.5 m/s 25000 N 58') for line in lines)
     assert any(line.startswith('provenance 196 numbers: 34 printed') for line in lines)
 
 

@@ -43,7 +43,7 @@ def write_gazebo_files(
 
     Raises
     ------
-    KinematicsError, ExportError
+    KinematicsError
         As :func:`pkm_description.export.sdf.sdf_text`.
     """
     make_folder(directory)

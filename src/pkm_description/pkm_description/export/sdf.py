@@ -9,8 +9,8 @@ Gazebo's physics gives a link one parent joint. Two ways to close the loops all 
 
 - ``detachable`` (Fortress with ignition-physics 5.2 or newer, and all later releases): the first closure on the
   platform carries it, every other closure ends in a small link that the DetachableJoint system welds to the platform
-  (or to what else the closure holds) when the simulation starts. Mass and inertia of the small links are taken from
-  the bodies that they are welded to, so that the closed machine is the file's.
+  (or to what else the closure holds) when the simulation starts. Each is a part of the body that it is welded to, with
+  its centre of mass and a share of mass and inertia, so that the closed machine is the file's.
 - ``native``: the platform is the child of every closing joint. Valid SDF, but engines refuse it up to gz-physics 9
   (gz-physics pull request 987 will take it).
 """
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
 from pkm_description.export.drawing import (
     COLORS,
     Bar,
@@ -42,8 +42,8 @@ from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation, rotation_from_rpy
 from pkm_description.loading.checks import exported_names
 from pkm_description.machine import Closure, ImuSensor, Joint, Leg, Machine, RigidBody
-from pkm_description.machine.machine import ClosureEnd, closure_ends, with_joints
-from pkm_description.machine.parts import INERTIA_ENTRIES, unit_inertia
+from pkm_description.machine.machine import ClosureEnd, closure_ends, joined, with_joints
+from pkm_description.machine.parts import INERTIA_ENTRIES
 
 _KINDS = {'ball': 'ball', 'pin': 'revolute', 'universal': 'universal', 'fixed': 'fixed'}
 
@@ -55,12 +55,10 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     ------
     KinematicsError
         The loops cannot be closed where the machine shall start.
-    ExportError
-        A body is too light for the links that detachable joints need.
     """
     require_machine(machine)
     options = options or SdfOptions()
-    given, machine = machine, with_least_masses(with_unique_links(machine))
+    given, machine = machine, with_unique_links(machine)
     root = Element('sdf', {'version': '1.9', 'xmlns:pkm': PKM_NAMESPACE})
     if options.world:
         parent = SubElement(root, 'world', name=options.world_name)
@@ -94,7 +92,8 @@ def _add_model(parent: Element, machine: Machine, options: SdfOptions) -> None:
     if any(options.base_pose):
         SubElement(model, 'pose').text = numbers(options.base_pose)
     SubElement(model, 'self_collide').text = 'false'
-    start = start_configuration(machine, options.start)
+    weighed = _with_crosses_in_bodies(machine)
+    start = start_configuration(weighed, options.start)
     radius = 0.01 * drawing_size(machine)
 
     # base_link stands still, its inertia has no effect; but a link without one is not accepted
@@ -112,7 +111,7 @@ def _add_model(parent: Element, machine: Machine, options: SdfOptions) -> None:
         _add_platform(model, machine, bodies[machine.platform.name], start, options)
     for end in closure_ends(machine):
         _add_closure(model, machine, end, welded.get(end.closure.name), start, options)
-    add_model_systems(model, options, machine, start)
+    add_model_systems(model, options, weighed, start)
 
 
 def _add_leg(
@@ -179,11 +178,8 @@ def add_closing_joint(
             SubElement(SubElement(joint, name), 'xyz').text = numbers(axis)
 
 
-#: share of a body's mass that each link gets first: much lighter ones make the equations of motion worse conditioned
-_FIRST_SHARE = 1e-3
-
-#: below this mass [kg] physics engines and converters take a link for massless
-_LEAST_MASS = 1e-5
+#: share of a body's mass that each link gets: much lighter ones make the equations of motion worse conditioned
+_SHARE = 1e-3
 
 #: kg m^2 of bodies without mass
 _SMALL_INERTIA = 1e-7
@@ -313,17 +309,6 @@ def with_unique_links(machine: Machine) -> Machine:
     return replace(machine, legs=tuple(leg.with_body_names(names) for leg in machine.legs))
 
 
-class ExportError(PkmError):
-    """A machine that the format cannot hold."""
-
-
-def with_least_masses(machine: Machine) -> Machine:
-    """The machine as SDF has it: bodies without mass get a little, because engines take no others."""
-    return with_joints(
-        machine, lambda joint: joint if joint.body.mass > 0.0 else replace(joint, body=_small(joint.body.name))
-    )
-
-
 def welded_ends(machine: Machine) -> list[ClosureEnd]:
     """Closures that are closed by welds: all but the first on the platform, whose joint carries the platform."""
     ends = closure_ends(machine)
@@ -334,7 +319,7 @@ def welded_ends(machine: Machine) -> list[ClosureEnd]:
 def split_bodies(
     machine: Machine, ends: Sequence[ClosureEnd]
 ) -> tuple[dict[str, RigidBody], dict[str, RigidBody]]:
-    """Take a small body out of what each closure holds.
+    """Take a small body out of what each closure holds: the same body on a smaller scale, with its centre of mass.
 
     Welded to it again, they give the machine file's bodies: mass, centre of mass and inertia.
 
@@ -342,61 +327,49 @@ def split_bodies(
     -------
     bodies : link name -> what is left of a body
     small : closure name -> small body, its frame that of the closure on the other body
-
-    Raises
-    ------
-    ExportError
-        A body's inertia is too small to take anything away (or it is flat and the legs end above it).
     """
-    moving = [*(joint.body for joint in machine.joints), *([machine.platform] if machine.has_platform else [])]
-    bodies = {body.name: body for body in moving}
-    small: dict[str, RigidBody] = {}
-    for name in {end.closure.other: None for end in ends}:
-        held = [end for end in ends if end.closure.other == name]
-        if name == 'base_link':
-            small |= {end.closure.name: _small(end.link) for end in held}
+    bodies = {joint.body.name: joint.body for joint in with_least_masses(machine).joints}
+    if machine.has_platform:
+        bodies[machine.platform.name] = machine.platform
+    whole, small = dict(bodies), {}
+    for end in ends:
+        closure = end.closure
+        if closure.other == 'base_link':
+            small[closure.name] = _small(end.link)
             continue
-        bodies[name], taken = _split(machine, bodies[name], held)
-        small |= taken
+        part = _scaled(whole[closure.other], _SHARE)
+        bodies[closure.other] = _scaled(
+            whole[closure.other], bodies[closure.other].mass / whole[closure.other].mass - _SHARE
+        )
+        small[closure.name] = replace(part.moved(closure.other_frame.inverse), name=end.link)
     return bodies, small
+
+
+def with_least_masses(machine: Machine) -> Machine:
+    """The machine as SDF has it: bodies without mass get a little, because engines take no others."""
+    return with_joints(
+        machine, lambda joint: joint if joint.body.mass > 0.0 else replace(joint, body=_small(joint.body.name))
+    )
+
+
+def _with_crosses_in_bodies(machine: Machine) -> Machine:
+    """The machine with the little masses of crosses as points of the bodies behind them: where both have their frames.
+
+    A cross with mass of its own would leave no turn idle, as those of a rod between two balls are.
+    """
+    behind = {one.body.name: other for one, other in pairwise(machine.joints) if one.part_of and not one.body.mass}
+    points: dict[str, list[RigidBody]] = {}
+    for cross in behind:
+        body = cross
+        while body in behind:
+            body = behind[body].body.name
+        points.setdefault(body, []).append(RigidBody('', SMALL_MASS))
+    return with_joints(machine, lambda joint: replace(joint, body=joined(joint.body, *points.get(joint.body.name, []))))
 
 
 def _small(name: str) -> RigidBody:
     return RigidBody(name, SMALL_MASS, np.zeros(3), _SMALL_INERTIA * np.eye(3))
 
 
-def _split(machine: Machine, body: RigidBody, ends: Sequence[ClosureEnd]) -> tuple[RigidBody, dict[str, RigidBody]]:
-    share = _FIRST_SHARE
-    while (mass := share * body.mass) > _LEAST_MASS:
-        # like the body's, so that a flat plate stays one
-        inertia = 0.1 * share * body.inertia
-        rest = _without(body, np.array([end.closure.other_point for end in ends]), mass, inertia)
-        if _is_physical(rest):
-            turns = [end.closure.rotation_other for end in ends]
-            small = [
-                RigidBody(end.link, mass, np.zeros(3), turn.T @ inertia @ turn)
-                for end, turn in zip(ends, turns, strict=True)
-            ]
-            return rest, {end.closure.name: body for end, body in zip(ends, small, strict=True)}
-        share *= 0.1
-    what = 'the platform' if body.name == machine.platform.name else body.name
-    raise ExportError(
-        f'{machine.name}: {what} ({body.mass:g} kg) has too little inertia for the links that '
-        "detachable joints need; choose loop 'native'"
-    )
-
-
-def _without(body: RigidBody, points: Array, mass: float, inertia: Array) -> RigidBody:
-    """A body without small ones of a mass [kg] and inertia (3, 3) in points (K, 3) m."""
-    left = body.mass - mass * len(points)
-    center = (body.mass * body.center_of_mass - mass * points.sum(axis=0)) / left
-    tensor = body.inertia + body.mass * unit_inertia(body.center_of_mass)
-    tensor = tensor - len(points) * inertia - mass * sum((unit_inertia(point) for point in points), np.zeros((3, 3)))
-    return RigidBody(body.name, left, center, tensor - left * unit_inertia(center))
-
-
-def _is_physical(body: RigidBody) -> bool:
-    """Some distribution of positive mass has this inertia; a flat plate is the limit."""
-    principal = np.linalg.eigvalsh(body.inertia)
-    flat = principal[0] + principal[1]
-    return bool(body.mass > 0.0 and principal[0] > 0.0 and principal[2] <= flat * (1.0 + 1e-9))
+def _scaled(body: RigidBody, share: float) -> RigidBody:
+    return replace(body, mass=share * body.mass, inertia=share * body.inertia)

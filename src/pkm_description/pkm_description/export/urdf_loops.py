@@ -21,8 +21,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.export.texts import numbers, xml_text
 from pkm_description.export.urdf import RESTING, add_chain_joint, add_inertial, add_joint, add_origin
-from pkm_description.importing.formats.urdf import joint_of, tree_places
-from pkm_description.importing.formats.xml_values import parsed
+from pkm_description.importing.formats.urdf import joint_of, parsed, tree_places
 from pkm_description.importing.graph import Link
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.kinematics.rotation import quaternion_from_matrix

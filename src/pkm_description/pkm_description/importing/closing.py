@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.graph import BASE, HERE, ImportMachineError, Mechanism, Placement, moved, turned
+from pkm_description.importing.rigid import without_joint
 from pkm_description.kinematics.rotation import skew
-from pkm_description.machine import Closure, Joint, Leg
-from pkm_description.machine.machine import joined
+from pkm_description.machine import Closure, Joint
 
 #: rows of each kind of closure: three of points, the others of axes
 ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
@@ -118,24 +118,26 @@ class Loops:
         most : iterations
         """
         configuration, gaps = start, self.gaps(start)
+        best, smallest = start, float(np.abs(gaps).max(initial=0.0))
         free = [column for column in range(len(self._joints) + 6) if column not in held]
         checked = np.inf
         for iteration in range(most):
             step = np.zeros(len(self._joints) + 6)
-            matrix = self.jacobian(configuration)[:, free]
-            step[free] = -np.linalg.lstsq(matrix, gaps, rcond=1e-9)[0]
+            step[free] = -np.linalg.lstsq(self.jacobian(configuration)[:, free], gaps, rcond=1e-9)[0]
             largest = float(np.abs(step).max(initial=0.0))
-            following = configuration.moved(step * min(1.0, _STEP / largest) if largest > 0.0 else step)
-            following_gaps = self.gaps(following)
-            before, after = (float(np.abs(values).max(initial=0.0)) for values in (gaps, following_gaps))
-            if (before < CLOSED and after >= before) or largest < 1e-14:
+            configuration = configuration.moved(step * min(1.0, _STEP / largest) if largest > 0.0 else step)
+            gaps = self.gaps(configuration)
+            gap = float(np.abs(gaps).max(initial=0.0))
+            was_closed = smallest < CLOSED
+            if gap < smallest:
+                best, smallest = configuration, gap
+            elif was_closed:
                 break
-            if iteration > 30 and before > 0.1 * checked:
+            if largest < 1e-14 or (iteration > 30 and gap > 0.1 * checked):
                 break
             if iteration % 15 == 0:
-                checked = before
-            configuration, gaps = following, following_gaps
-        return configuration, float(np.abs(gaps).max(initial=0.0))
+                checked = gap
+        return best, smallest
 
 
 def turn_gaps(kind: str, here: Array, there: Array) -> list[float]:
@@ -163,6 +165,9 @@ def turn_moments(kind: str, here: Array, there: Array) -> Array:
     return np.empty((0, 3))
 
 
+#: m; what CAD files leave open of a closed loop
+_ROUNDED = 1e-5
+
 #: singular values below this share of the largest one are none
 _RANK = 1e-7
 
@@ -182,14 +187,13 @@ def settled(mechanism: Mechanism) -> Mechanism:
     Raises
     ------
     ImportMachineError
-        The loops do not close, freedoms are left that no drive determines, or a leg has more than the platform needs.
+        The loops do not close, or freedoms are left that no drive determines.
     """
     mechanism = _closed(mechanism)
     while loose := _loose(mechanism):
         for joint, why in loose:
-            mechanism = _without(mechanism, joint.name, why)
+            mechanism = without_joint(mechanism, joint.name, why)
         mechanism = _closed(mechanism)
-    _require_legs_determined(mechanism)
     mechanism = _at_regular_home(mechanism)
     loops = Loops(mechanism)
     freedoms = len(mechanism.joints) + 6 - _rank(loops.jacobian(loops.home))
@@ -203,19 +207,54 @@ def settled(mechanism: Mechanism) -> Mechanism:
 def _closed(mechanism: Mechanism) -> Mechanism:
     loops = Loops(mechanism)
     home, gap = loops.closed(loops.home)
-    random, reach = np.random.default_rng(3), 0.1 * _reach(loops)
+    random, reach = np.random.default_rng(3), 0.1 * mechanism.size
     sizes = np.array([1.0 if joint.kind == 'revolute' else reach for joint in mechanism.joints])
     for size in np.linspace(0.1, 1.0, _STARTS):
-        if gap <= 100.0 * CLOSED:
+        if gap <= _ROUNDED:
             break
         change = np.concatenate([random.uniform(-size, size, len(sizes)) * sizes, np.zeros(6)])
-        home, gap = loops.closed(loops.home.moved(change))
-    if gap > 100.0 * CLOSED:
+        other, other_gap = loops.closed(loops.home.moved(change))
+        if other_gap < gap:
+            home, gap = other, other_gap
+    if gap > _ROUNDED:
         raise ImportMachineError(
             f'{mechanism.source}: the loops do not close near the start: a gap of {gap:.3g} m is left; choose another '
             'start, or check the frames of the loops'
         )
-    return mechanism.at_home(home.positions, home.pose)
+    mechanism = mechanism.at_home(home.positions, home.pose)
+    return mechanism if gap <= CLOSED else _snapped(mechanism, gap)
+
+
+def _snapped(mechanism: Mechanism, gap: float) -> Mechanism:
+    """Return the mechanism whose closures' frames on the other bodies are moved to where they close at home."""
+    loops = Loops(mechanism)
+    places = loops.places(loops.home)
+
+    def snapped(closure: Closure) -> Closure:
+        here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
+        turn = there.rotation
+        if closure.kind == 'fixed':
+            turn = here.rotation
+        elif closure.kind == 'pin':
+            turn = _shortest_turn(there.rotation[:, 2], here.rotation[:, 2]) @ turn
+        elif closure.kind == 'universal':
+            first, second = here.rotation[:, 0], there.rotation[:, 1]
+            across = second - (first @ second) * first
+            turn = _shortest_turn(second, across / np.linalg.norm(across)) @ turn
+        frame = Placement(here.position, turn).seen_from(places[closure.other])
+        return replace(closure, other_point=frame.position, rotation_other=frame.rotation)
+
+    legs = tuple(replace(leg, closures=tuple(map(snapped, leg.closures))) for leg in mechanism.legs)
+    return replace(mechanism, legs=legs).noting(
+        f'the loops of the source miss by {gap:.2g} m at best, which is taken for rounding: they are closed at home'
+    )
+
+
+def _shortest_turn(first: Array, second: Array) -> Array:
+    """Rotation (3, 3) that takes one unit vector (3,) to another one near by."""
+    across = np.cross(first, second)
+    sine = float(np.linalg.norm(across))
+    return np.asarray(Rotation.from_rotvec(across * (np.arcsin(sine) / sine if sine > 0.0 else 0.0)).as_matrix())
 
 
 def random_configurations(loops: Loops, count: int, seed: int, size: float = _TRIAL) -> Iterator[Configuration]:
@@ -226,7 +265,7 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
     size : largest change of the drives: rad, or share of the machine's size
     """
     random, mechanism = np.random.default_rng(seed), loops.mechanism
-    reach, drives, found = _reach(loops), independent_drives(loops), 0
+    reach, drives, found = mechanism.size, independent_drives(loops), 0
     for _ in range(6 * count):
         change = random.uniform(-1.0, 1.0, len(drives))
         configuration, gap = loops.home, 0.0
@@ -255,11 +294,6 @@ def independent_drives(loops: Loops) -> list[int]:
     return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
 
 
-def _reach(loops: Loops) -> float:
-    """Size of the machine [m]: how far its bodies are from the base."""
-    return float(max(np.linalg.norm(place.position) for place in loops.places(loops.home).values()))
-
-
 def _rank(matrix: Array) -> int:
     values = np.linalg.svd(matrix, compute_uv=False)
     return int((values > _RANK * values[0]).sum()) if len(values) else 0
@@ -276,27 +310,36 @@ def _trials(loops: Loops) -> list[Configuration]:
     return [loops.home, *random_configurations(loops, 3, 1)]
 
 
+def _passive(mechanism: Mechanism) -> list[int]:
+    """Columns of a Jacobian that are no drive's, those of the platform last."""
+    drives = set(mechanism.drive_columns.tolist())
+    return [column for column in range(len(mechanism.joints) + 6) if column not in drives]
+
+
 def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
-    """Return joints to hold, and why; none where the drives determine all that moves."""
-    loops = Loops(mechanism)
-    joints = mechanism.joints
-    free = [column for column in range(len(joints) + 6) if column not in mechanism.drive_columns]
+    """Return joints to hold, and why; none where the drives determine all that moves.
+
+    Raises
+    ------
+    ImportMachineError
+        Freedoms of the platform that no drive determines.
+    """
+    loops, joints, free = Loops(mechanism), mechanism.joints, _passive(mechanism)
     spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in _trials(loops)]
     space = min(spaces, key=lambda columns: columns.shape[1])
     if space.shape[1] == 0:
         return []
-    passive = [joints[column] for column in free[:-6]]
     idle = space @ _null_space(space[-6:], 1.0)
     if idle.shape[1] > 0:
         held = sorted(_pivots(idle[:-6]))
-        return [(passive[place], 'held, for it turns without moving anything else') for place in held]
+        return [(joints[free[place]], 'held, for it turns without moving anything else') for place in held]
     shares = np.linalg.norm(space[:-6], axis=1)
-    moving = [joint for joint, share in zip(passive, shares, strict=True) if share > 1e-6]
+    moving = [joints[column] for column, share in zip(free, shares, strict=False) if share > 1e-6]
     springs = [joint for joint in moving if joint.name in mechanism.springs]
     if springs:
         stiffest = max(springs, key=lambda joint: mechanism.springs[joint.name])
         return [(stiffest, 'held, for no drive moves it: its spring is taken to be stiff')]
-    names = ', '.join(joint.name for joint in moving)
+    names = ', '.join(dict.fromkeys(joint.part_of or joint.name for joint in moving))
     raise ImportMachineError(
         f'{mechanism.source}: {space.shape[1]} of the freedoms between base and {mechanism.platform.name!r} no drive '
         f'determines; they move {names or "the platform"}. Name more drives (--drives), hold joints (--hold), or '
@@ -310,40 +353,19 @@ def _pivots(columns: Array) -> list[int]:
     return [int(row) for row, size in zip(order, np.abs(np.diag(triangle)), strict=False) if size > 1e-9]
 
 
-def _of_legs(mechanism: Mechanism, matrix: Array) -> Iterator[tuple[Leg, Array]]:
-    """Each leg with its own closures' rows and joints' columns of a Jacobian."""
-    ends = np.cumsum([sum(ROWS[closure.kind] for closure in leg.closures) for leg in mechanism.legs])
-    for leg, rows, columns in zip(mechanism.legs, np.split(matrix, ends[:-1]), mechanism.leg_slices, strict=True):
-        yield leg, rows[:, columns]
-
-
-def _require_legs_determined(mechanism: Mechanism) -> None:
-    """Refuse legs whose joints the platform's pose does not determine."""
-    loops = Loops(mechanism)
-    trials = [_of_legs(mechanism, loops.jacobian(trial)) for trial in _trials(loops)]
-    for parts in zip(*trials, strict=True):
-        leg, width = parts[0][0], len(parts[0][0].joints)
-        ranks = [_rank(part) for _, part in parts if width]
-        if width and max(ranks) < width:
-            driven = [joint.name for joint in leg.joints if joint.actuated]
-            raise ImportMachineError(
-                f'{mechanism.source}: {leg.name} has {width - max(ranks)} freedoms more than the pose of '
-                f'{mechanism.platform.name!r} determines (its drives: {", ".join(driven)}); machine files take legs '
-                'whose joints follow from the platform: hold joints (--hold), or choose another base or platform'
-            )
-
-
 def _at_regular_home(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with another home where the start is singular."""
     loops = Loops(mechanism)
+    ends = np.cumsum([sum(ROWS[closure.kind] for closure in leg.closures) for leg in mechanism.legs])
 
     def regularity(configuration: Configuration) -> float:
+        """Smallest singular value over the largest, of all passive joints or of those of a leg."""
         matrix = loops.jacobian(configuration)
-        free = [column for column in range(matrix.shape[1]) if column not in mechanism.drive_columns]
-        values = np.linalg.svd(matrix[:, free], compute_uv=False)
-        own = [part for _, part in _of_legs(mechanism, matrix) if part.size]
-        legs = [1.0 / float(np.linalg.cond(part)) if part.shape[0] >= part.shape[1] else 0.0 for part in own]
-        return min([float(values[len(free) - 1] / values[0]), *legs])
+        parts = [matrix[:, _passive(mechanism)]]
+        parts += [rows[:, own] for rows, own in zip(np.split(matrix, ends[:-1]), mechanism.leg_slices, strict=True)]
+        values = [np.linalg.svd(part, compute_uv=False) for part in parts if part.size]
+        shares = [float(one[-1] / one[0]) for one in values]
+        return min(shares) if all(part.shape[0] >= part.shape[1] for part in parts if part.size) else 0.0
 
     if regularity(loops.home) > _REGULAR:
         return mechanism
@@ -354,48 +376,3 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
                 'the start of the file is singular; home is a configuration near it'
             )
     return mechanism.noting('home is near a singular configuration')
-
-
-def _without(mechanism: Mechanism, name: str, why: str) -> Mechanism:
-    """Return the mechanism with one joint held at home; its body becomes part of the one before it."""
-    gone = next(joint for joint in mechanism.joints if joint.name == name)
-    motion = turned(gone.axis, gone.home) if gone.kind == 'revolute' else moved(gone.axis, gone.home)
-    at = gone.place @ motion
-    legs = tuple(_leg_without(leg, gone, at) if gone in leg.joints else leg for leg in mechanism.legs)
-    held = {**mechanism.held, gone.name: gone.home}
-    bodies = {
-        name: (gone.parent, at @ frame) if body == gone.body.name else (body, frame)
-        for name, (body, frame) in mechanism.bodies.items()
-    }
-    return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')
-
-
-def _leg_without(leg: Leg, gone: Joint, at: Placement) -> Leg:
-    """Leg without a joint, whose frame is at ``at`` in the body that carries it."""
-    joints = []
-    for joint in leg.joints:
-        if joint is gone:
-            continue
-        if joint.body.name == gone.parent:
-            # the body keeps the name of the heavier part: crosses have none of their own
-            joint = replace(joint, body=joined(joint.body, gone.body.moved(at)))
-        if joint.parent == gone.body.name:
-            place = at @ joint.place
-            joint = replace(
-                joint, parent=gone.parent, translation=place.position, rotation_parent_joint=place.rotation
-            )
-        joints.append(joint)
-
-    def seen(body: str, frame: Placement) -> tuple[str, Placement]:
-        return (gone.parent, at @ frame) if body == gone.body.name else (body, frame)
-
-    closures = []
-    for closure in leg.closures:
-        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
-        closures.append(
-            replace(
-                closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
-                other_point=there.position, rotation_other=there.rotation,
-            )
-        )  # fmt: skip
-    return Leg(leg.name, tuple(joints), tuple(closures))

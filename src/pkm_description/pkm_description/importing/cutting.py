@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from pkm_description.arrays import Array
 from pkm_description.importing.graph import (
     BASE,
     HERE,
-    BallFrames,
     Graph,
     ImportMachineError,
     Link,
@@ -24,9 +23,6 @@ from pkm_description.importing.rigid import reachable
 from pkm_description.importing.selection import Selection
 from pkm_description.machine import Closure, Joint, JointFriction, JointLimits, Leg, RigidBody
 
-#: joints that no closure can stand for
-_IN_TREE = ('prismatic', 'cylindrical')
-
 #: what is cheapest to have as a closure comes last
 _ORDER = ('revolute', 'universal', 'ball', 'fixed')
 
@@ -39,7 +35,6 @@ def cut(selection: Selection) -> Mechanism:
     graph, platform = _with_parts(selection.graph, selection.platform), selection.platform
     ends = frozenset({graph.base, platform})
     legs: list[Leg] = []
-    balls: dict[str, BallFrames] = {}
     springs: dict[str, float] = {}
     bodies: dict[str, tuple[str, Placement]] = {}
     seen: set[str] = set()
@@ -47,7 +42,7 @@ def cut(selection: Selection) -> Mechanism:
         if body not in ends and body not in seen:
             group = reachable(graph, body, list(graph.links), ends)
             seen |= group
-            leg = _Leg(graph, selection, group, balls, springs)
+            leg = _Leg(graph, selection, group, springs)
             legs.append(leg.cut(f'leg{len(legs) + 1}'))
             bodies.update(leg.bodies)
     return Mechanism(
@@ -58,7 +53,7 @@ def cut(selection: Selection) -> Mechanism:
         home=graph.places[platform] @ selection.frame,
         legs=tuple(legs),
         bodies=bodies,
-        balls=balls,
+        freedom='planar' if selection.planar else 'free',
         springs=springs,
         notes=graph.notes,
     )
@@ -68,7 +63,7 @@ def _must_stand(link: Link) -> bool:
     """Whether a link must be a joint of a leg, not a closure: closures have no drive, friction or rotor."""
     values = link.values
     resists = values.viscous > 0.0 or values.coulomb > 0.0 or values.rotor_inertia > 0.0
-    return link.driven or link.kind in _IN_TREE or (link.kind == 'revolute' and resists)
+    return link.driven or link.kind == 'prismatic' or (link.kind == 'revolute' and resists)
 
 
 def _with_parts(graph: Graph, platform: str) -> Graph:
@@ -101,12 +96,8 @@ def _parted(graph: Graph, link: Link, body: str) -> Graph:
 class _Leg:
     """Cut one leg: bodies of ``group`` between base and platform."""
 
-    def __init__(
-        self, graph: Graph, selection: Selection, group: set[str], balls: dict[str, BallFrames],
-        springs: dict[str, float],
-    ) -> None:  # fmt: skip
-        self._graph, self._selection, self._group = graph, selection, group
-        self._balls, self._springs = balls, springs
+    def __init__(self, graph: Graph, selection: Selection, group: set[str], springs: dict[str, float]) -> None:
+        self._graph, self._selection, self._group, self._springs = graph, selection, group, springs
         # the frame of a body of a machine is its joint's: its pose in the body of the file
         self._frames = {graph.base: HERE, selection.platform: selection.frame}
         self._names = {graph.base: BASE, selection.platform: selection.link}
@@ -147,34 +138,33 @@ class _Leg:
         return tree, loops
 
     def _joints(self, link: Link) -> list[Joint]:
-        """Joints of one degree of freedom in the place of a link of the tree."""
+        """Joints of one degree of freedom in the place of a link of the tree, massless between them."""
         graph, first, second = self._graph, link.first, link.second
         relative = (graph.places[second] @ link.second_frame).seen_from(graph.places[first] @ link.first_frame)
         towards = link.second_frame.inverse.point(self._far_end(second, link))
-        parts, along = expanded(link, relative, towards)
+        turns, start, along = turns_of(link, relative, towards)
         self._frames[second], self._names[second] = link.second_frame @ along, second
-        if link.kind == 'ball':
-            self._balls[link.name] = BallFrames(
-                first, link.first_frame @ parts[0].place, second, link.second_frame @ along
-            )
-        parent, before = self._names[first], self._frames[first].inverse @ link.first_frame
+        frame, parent = self._frames[first].inverse @ link.first_frame @ start, self._names[first]
+        body, values = graph.bodies[second].moved(self._frames[second].inverse), link.values
+        if values.stiffness > 0.0:
+            self._springs[link.name] = values.stiffness
+        if len(turns) == 1:
+            names, bodies = [link.name], [body]
+        else:
+            names = [f'{link.name}_{number}' for number in range(1, len(turns) + 1)]
+            bodies = [*(RigidBody(f'{name}_cross') for name in names[:-1]), body]
         joints = []
-        for place, part in enumerate(parts):
-            last = place == len(parts) - 1
-            name = f'{link.name}_{part.suffix}' if part.suffix else link.name
-            body = graph.bodies[second].moved(self._frames[second].inverse) if last else RigidBody(f'{name}_cross')
-            frame, values = before @ part.place, link.values
+        for name, own, (axis, home) in zip(names, bodies, turns, strict=True):
             joints.append(
                 Joint(
-                    name, part.kind, part.axis, frame.position, frame.rotation, link.driven and not part.suffix,
+                    name, 'prismatic' if link.kind == 'prismatic' else 'revolute', axis, frame.position, frame.rotation,
+                    link.driven and len(turns) == 1,
                     JointLimits(values.lower, values.upper, values.velocity, values.effort),
-                    JointFriction.viscous_coulomb(values.viscous, values.coulomb), body, part.home,
-                    values.rotor_inertia, parent,
+                    JointFriction.viscous_coulomb(values.viscous, values.coulomb), own, home, values.rotor_inertia,
+                    parent, link.name if len(turns) > 1 else '',
                 )
             )  # fmt: skip
-            if values.stiffness > 0.0:
-                self._springs[name] = values.stiffness
-            parent, before = body.name, HERE
+            parent, frame = own.name, HERE
         return joints
 
     def _far_end(self, body: str, link: Link) -> Array:
@@ -192,6 +182,10 @@ class _Leg:
         first = self._frames[link.first].inverse @ link.first_frame
         second = self._frames[link.second].inverse @ link.second_frame
         kind, turn = link.as_closure
+        if self._selection.planar and kind == 'ball':  # the plane holds what a pin would
+            kind, turn = 'pin', Placement(rotation=(self._graph.places[link.first] @ link.first_frame).rotation.T)
+            there = (self._graph.places[link.second] @ link.second_frame).rotation.T
+            second = second @ Placement(rotation=there @ turn.rotation.T)
         first, second = first @ turn, second @ turn
         return Closure(
             link.name, kind, self._names[link.first], first.position, self._names[link.second], second.position,
@@ -218,35 +212,21 @@ def _from_base(links: list[Link], base: str) -> list[Link]:
     return ordered
 
 
-@dataclass(frozen=True)
-class Part:
-    """One of the joints that stand for a joint of the file.
+def turns_of(
+    link: Link, relative: Placement, towards: Array
+) -> tuple[list[tuple[Array, float]], Placement, Placement]:
+    """Joints of one degree of freedom that stand for one of the file.
 
-    Attributes
-    ----------
-    suffix : of its name; empty where it is the only one
-    kind : ``revolute`` or ``prismatic``
-    place : its frame at zero position in the frame before it, of the first one in the first frame of the link
-    axis : (3,) in its frame
-    home : rad or m
-    """
-
-    suffix: str
-    kind: str
-    place: Placement
-    axis: Array
-    home: float
-
-
-def expanded(link: Link, relative: Placement, towards: Array) -> tuple[list[Part], Placement]:
-    """Joints that stand for one of the file, and the last one's frame in the second frame of the link.
-
-    A ball is a turn about x, y and z of a frame whose z axis points along the second body, all zero at the start.
+    A ball is turns about x, y and z of a frame whose z axis points along the second body, all zero at the start.
 
     Parameters
     ----------
     relative : pose of the second frame in the first one at the start
     towards : (3,) m in the second frame, a point far along the second body
+
+    Returns
+    -------
+    axes (3,) and positions [rad, m] at the start of the joints; their frame in the link's first one, and in its second
 
     Raises
     ------
@@ -258,24 +238,13 @@ def expanded(link: Link, relative: Placement, towards: Array) -> tuple[list[Part
         angle = angle_about(axis, turn)
         # whole turns added, as in the file
         angle += 2.0 * np.pi * round((link.position - angle) / (2.0 * np.pi))
-        return [Part('', 'revolute', HERE, axis, angle)], HERE
+        return [(axis, angle)], HERE, HERE
     if link.kind == 'prismatic':
-        return [Part('', 'prismatic', HERE, axis, float(axis @ relative.position))], HERE
-    if link.kind == 'cylindrical':
-        return [
-            Part('turn', 'revolute', HERE, axis, angle_about(axis, turn)),
-            Part('slide', 'prismatic', HERE, axis, float(axis @ relative.position)),
-        ], HERE
+        return [(axis, float(axis @ relative.position))], HERE, HERE
     if link.kind == 'universal':
-        first, second = universal_angles(axis, link.second_axis, turn)
-        return [Part('1', 'revolute', HERE, axis, first), Part('2', 'revolute', HERE, link.second_axis, second)], HERE
+        angles = universal_angles(axis, link.second_axis, turn)
+        return list(zip((axis, link.second_axis), angles, strict=True)), HERE, HERE
     if link.kind == 'ball':
         along = frame_along(towards if np.linalg.norm(towards) > 1e-6 else np.array([0.0, 0.0, 1.0]))
-        start = Placement(np.zeros(3), turn @ along.rotation)
-        x, y, z = np.eye(3)
-        return [
-            Part('x', 'revolute', start, x, 0.0),
-            Part('y', 'revolute', HERE, y, 0.0),
-            Part('z', 'revolute', HERE, z, 0.0),
-        ], along
+        return [(one, 0.0) for one in np.eye(3)], Placement(rotation=turn @ along.rotation), along
     raise ImportMachineError(f'joint {link.name!r} of kind {link.kind!r} cannot stand in a leg')

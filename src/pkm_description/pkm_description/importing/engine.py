@@ -1,36 +1,25 @@
-"""A file in an engine of its own: closed loops and drive forces without the suite's mechanics."""
+"""A file in an engine of its own: where its bodies are, and what forces they need, without the suite's mechanics."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.formats.mjcf import compiled
-from pkm_description.importing.graph import Link, Placement, angle_about, universal_angles
+from pkm_description.importing.closing import turn_gaps
+from pkm_description.importing.graph import Graph, Link, Placement, angle_about, universal_angles
 
-#: step [rad, m] of the difference that gives the change of the constraints' Jacobian
-_STEP = 2e-4
-
-
-@dataclass(frozen=True)
-class TurnRow:
-    """Axes (3,) of two bodies that stay perpendicular: what holds the idle turn of a rod between two balls."""
-
-    first: str
-    axis: Array
-    second: str
-    second_axis: Array
+#: largest derivative of a loop's gap by the motion of a joint that does not change it
+_STILL = 1e-9
 
 
 class SourceEngine(ABC):
-    """Mechanics of a file: a tree with constraints. Configurations are the engine's own (nq,), velocities (nv,).
+    """Mechanics of a file: a tree with loops. Configurations are the engine's own (nq,), velocities (nv,).
 
     Attributes
     ----------
@@ -41,46 +30,44 @@ class SourceEngine(ABC):
     name = ''
     start: Any
 
-    def __init__(self) -> None:
-        self.turn_rows: tuple[TurnRow, ...] = ()
-        self._at: Any = None
-
-    def column(self, joint: str) -> int | None:
-        """Return the velocity column of a joint of one degree of freedom; None where there is no such joint."""
-        columns = self.columns(joint)
-        return columns[0] if len(columns) == 1 else None
-
-    def _set(self, configuration: Any) -> None:
-        """Place the bodies, unless they are there already."""
-        if self._at is None or not np.array_equal(self._at, configuration):
-            self._at = np.array(configuration)
-            self._place_bodies(self._at)
-
-    @abstractmethod
-    def _place_bodies(self, configuration: Any) -> None:
-        """Compute poses and Jacobians of all bodies."""
+    #: whether quaternions begin with their real part
+    _scalar_first = False
 
     @abstractmethod
     def columns(self, joint: str) -> list[int]:
         """Velocity columns of a joint of any kind; none where there is no such joint."""
 
     @abstractmethod
-    def position(self, configuration: Any, joint: str) -> float:
-        """Position [rad, m] of a joint of one degree of freedom."""
+    def _first_position(self, joint: str) -> int:
+        """Place of a joint in the configuration."""
 
-    @abstractmethod
     def with_position(self, configuration: Any, joint: str, position: float) -> Any:
-        """Return the configuration with another position of such a joint."""
+        """Return the configuration with another position of a joint of one degree of freedom."""
+        changed = np.array(configuration)
+        changed[self._first_position(joint)] = position
+        return changed
 
     def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
-        """Return the configuration in which a joint of any kind has a motion (its second frame in its first)."""
+        """Return the configuration in which a joint of any kind has a motion (its second frame in its first).
+
+        Angles are those within half a turn around where they were.
+        """
+        changed, first = np.array(configuration), self._first_position(link.name)
+
+        def near(place: int, angle: float) -> float:
+            return float(angle + 2.0 * np.pi * np.round((changed[place] - angle) / (2.0 * np.pi)))
+
         if link.kind == 'revolute':
-            return self.with_position(configuration, link.name, angle_about(link.axis, motion.rotation))
+            return self.with_position(configuration, link.name, near(first, angle_about(link.axis, motion.rotation)))
         if link.kind == 'prismatic':
             return self.with_position(configuration, link.name, float(link.axis @ motion.position))
-        changed, first = np.array(configuration), self._first_position(link.name)
         if link.kind == 'universal':
-            changed[first : first + 2] = universal_angles(link.axis, link.second_axis, motion.rotation)
+            angles = universal_angles(link.axis, link.second_axis, motion.rotation)
+            changed[first : first + 2] = [near(first + place, angle) for place, angle in enumerate(angles)]
+            return changed
+        if link.kind == 'planar':
+            angle = near(first + 2, angle_about(link.axis, motion.rotation))
+            changed[first : first + 3] = *motion.position[:2], angle
             return changed
         if link.kind == 'free':
             changed[first : first + 3] = motion.position
@@ -88,109 +75,21 @@ class SourceEngine(ABC):
         changed[first : first + 4] = np.roll(Rotation.from_matrix(motion.rotation).as_quat(), self._scalar_first)
         return changed
 
-    #: whether quaternions begin with their real part
-    _scalar_first = False
-
     @abstractmethod
-    def _first_position(self, joint: str) -> int:
-        """Place of a joint in the configuration."""
-
-    @abstractmethod
-    def moved(self, configuration: Any, velocity: Array) -> Any:
-        """Return the configuration after a unit of time with a velocity (nv,)."""
-
-    @abstractmethod
-    def file_constraints(self, configuration: Any) -> tuple[Array, Array]:
-        """Gaps (R,) of the file's loops, and their Jacobian (R, nv)."""
+    def difference(self, first: Any, second: Any) -> Array:
+        """Velocity (nv,) that leads from one configuration to another in a unit of time."""
 
     @abstractmethod
     def place(self, configuration: Any, body: str) -> Placement:
         """Pose of a body of the file in the base."""
 
     @abstractmethod
-    def spin_map(self, configuration: Any, body: str) -> Array:
-        """Spin of a body per velocity (3, nv), base axes."""
+    def gaps(self, configuration: Any, moving: list[int]) -> Array:
+        """Gaps (R,) [m, 1] of the file's loops that some of the columns ``moving`` open or close."""
 
     @abstractmethod
     def forces(self, configuration: Any, velocity: Array, acceleration: Array) -> Array:
         """Generalized forces (nv,) that the tree needs, friction of joints included."""
-
-    def constraints(self, configuration: Any) -> tuple[Array, Array]:
-        """Gaps and Jacobian of the file's loops and of the turns that are held."""
-        gaps, matrix = self.file_constraints(configuration)
-        for row in self.turn_rows:
-            u = self.place(configuration, row.first).rotation @ row.axis
-            v = self.place(configuration, row.second).rotation @ row.second_axis
-            moment = np.cross(u, v)
-            difference = self.spin_map(configuration, row.first) - self.spin_map(configuration, row.second)
-            gaps, matrix = np.append(gaps, u @ v), np.vstack([matrix, moment @ difference])
-        return gaps, matrix
-
-    def jacobian_rate(self, configuration: Any, velocity: Array) -> Array:
-        """Change of the constraints' Jacobian along a velocity, times the velocity (R,)."""
-
-        def difference(step: float) -> Array:
-            ahead = self.constraints(self.moved(configuration, step * velocity))[1]
-            behind = self.constraints(self.moved(configuration, -step * velocity))[1]
-            rate: Array = (ahead - behind) @ velocity / (2.0 * step)
-            return rate
-
-        return (4.0 * difference(0.5 * _STEP) - difference(_STEP)) / 3.0
-
-
-@dataclass(frozen=True)
-class SourceMotion:
-    """Closed configuration, with the map from drive rates to all velocities (nv, A)."""
-
-    configuration: Any
-    gap: float
-    per_drive: Array
-    active: Array
-
-
-def closed(engine: SourceEngine, configuration: Any, moving: Sequence[int], drives: Sequence[int]) -> SourceMotion:
-    """Close the file's loops with the drives where they are; other columns than ``moving`` do not move."""
-    passive = [column for column in moving if column not in drives]
-    gap = np.inf
-    for _ in range(60):
-        gaps, matrix = engine.constraints(configuration)
-        active = np.abs(matrix[:, list(moving)]).max(axis=1, initial=0.0) > 1e-9
-        gap = float(np.abs(gaps[active]).max(initial=0.0))
-        step = np.zeros(matrix.shape[1])
-        step[passive] = -np.linalg.lstsq(matrix[np.ix_(active, passive)], gaps[active], rcond=1e-7)[0]
-        largest = float(np.abs(step).max(initial=0.0))
-        configuration = engine.moved(configuration, step * min(1.0, 0.3 / largest) if largest > 0.0 else step)
-        if largest < 1e-13:
-            break
-    gaps, matrix = engine.constraints(configuration)
-    gap = float(np.abs(gaps[active]).max(initial=0.0))
-    per_drive = np.zeros((matrix.shape[1], len(drives)))
-    per_drive[list(drives)] = np.eye(len(drives))
-    rows = matrix[active]
-    per_drive[passive] = -np.linalg.lstsq(rows[:, passive], rows[:, list(drives)], rcond=1e-7)[0]
-    return SourceMotion(configuration, gap, per_drive, active)
-
-
-def drive_forces(
-    engine: SourceEngine,
-    motion: SourceMotion,
-    moving: Sequence[int],
-    drives: Sequence[int],
-    rates: Array,
-    accelerations: Array,
-) -> Array:
-    """Forces of the drives (A,) for their rates and accelerations (A,): the tree's, on what the loops admit."""
-    passive = [column for column in moving if column not in drives]
-    velocity = motion.per_drive @ rates
-    rows = engine.constraints(motion.configuration)[1][motion.active]
-    bias = engine.jacobian_rate(motion.configuration, velocity)[motion.active]
-    acceleration = np.zeros(len(velocity))
-    acceleration[list(drives)] = accelerations
-    acceleration[passive] = -np.linalg.lstsq(
-        rows[:, passive], bias + rows[:, list(drives)] @ accelerations, rcond=1e-7
-    )[0]
-    needed: Array = motion.per_drive.T @ engine.forces(motion.configuration, velocity, acceleration)
-    return needed
 
 
 class MujocoEngine(SourceEngine):
@@ -198,104 +97,192 @@ class MujocoEngine(SourceEngine):
 
     Parameters
     ----------
-    path : MJCF
+    model : MuJoCo's
     start : configuration (nq,)
     """
 
     name = 'MuJoCo'
     _scalar_first = True
 
-    def __init__(self, path: Path, start: Any) -> None:
-        super().__init__()
+    def __init__(self, model: Any, start: Any) -> None:
         import mujoco
 
-        self._mujoco, self._model = mujoco, compiled(path)
+        self._mujoco, self._model, self.start = mujoco, model, np.array(start)
         flags = mujoco.mjtDisableBit
-        self._model.opt.disableflags |= (
-            int(flags.mjDSBL_LIMIT) | int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_FRICTIONLOSS)
-        )
-        # friction and armature of balls are not part of a machine file
-        for joint in range(self._model.njnt):
-            if int(self._model.jnt_type[joint]) < 2:
-                self._model.dof_armature[self.columns_of(joint)] = 0.0
+        model.opt.disableflags |= int(flags.mjDSBL_LIMIT) | int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_FRICTIONLOSS)
         # else the equality rows are not there as a matrix
-        self._model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
-        self._data = mujoco.MjData(self._model)
-        self.start = np.array(start)
-
-    def _place_bodies(self, configuration: Any) -> None:
-        self._data.qpos[:] = configuration
-        self._data.qvel[:] = 0.0
-        self._mujoco.mj_forward(self._model, self._data)
+        model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
+        # friction and armature of balls are not part of a machine file
+        for joint in np.flatnonzero(model.jnt_type < 2):
+            model.dof_armature[self._columns_of(int(joint))] = 0.0
+        self._data = mujoco.MjData(model)
 
     def _joint(self, joint: str) -> int:
         index: int = self._mujoco.mj_name2id(self._model, self._mujoco.mjtObj.mjOBJ_JOINT, joint)
-        return index if index >= 0 or not joint.startswith('joint') else int(joint[5:])
+        return int(joint[5:]) if index < 0 and re.fullmatch(r'joint\d+', joint) else index
 
     def columns(self, joint: str) -> list[int]:
         """See the base class."""
         index = self._joint(joint)
-        if index < 0:
-            return []
-        return self.columns_of(index)
+        return [] if index < 0 else self._columns_of(index)
 
-    def columns_of(self, joint: int) -> list[int]:
-        """Velocity columns of a joint of MuJoCo's model."""
+    def _columns_of(self, joint: int) -> list[int]:
         first = int(self._model.jnt_dofadr[joint])
         return list(range(first, first + (6, 3, 1, 1)[int(self._model.jnt_type[joint])]))
-
-    def position(self, configuration: Any, joint: str) -> float:
-        """See the base class."""
-        return float(configuration[self._first_position(joint)])
-
-    def with_position(self, configuration: Any, joint: str, position: float) -> Any:
-        """See the base class."""
-        changed = np.array(configuration)
-        changed[self._first_position(joint)] = position
-        return changed
 
     def _first_position(self, joint: str) -> int:
         return int(self._model.jnt_qposadr[self._joint(joint)])
 
-    def moved(self, configuration: Any, velocity: Array) -> Any:
+    def difference(self, first: Any, second: Any) -> Array:
         """See the base class."""
-        changed = np.array(configuration)
-        self._mujoco.mj_integratePos(self._model, changed, np.ascontiguousarray(velocity), 1.0)
-        return changed
+        change = np.zeros(self._model.nv)
+        self._mujoco.mj_differentiatePos(self._model, change, 1.0, first, second)
+        return change
 
-    def file_constraints(self, configuration: Any) -> tuple[Array, Array]:
-        """See the base class."""
-        self._set(configuration)
-        data = self._data
-        matrix = np.array(data.efc_J).reshape(data.nefc, self._model.nv)
-        equal = np.array(data.efc_type[: data.nefc]) == int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)
-        return np.array(data.efc_pos[: data.nefc])[equal], matrix[equal]
+    def _forward(self, configuration: Any, velocity: Array | float = 0.0) -> Any:
+        self._data.qpos[:], self._data.qvel[:] = configuration, velocity
+        self._mujoco.mj_forward(self._model, self._data)
+        return self._data
 
     def place(self, configuration: Any, body: str) -> Placement:
         """See the base class."""
-        self._set(configuration)
-        seen = self._data.body(body)
+        seen = self._forward(configuration).body(body)
         return Placement(np.array(seen.xpos), np.array(seen.xmat).reshape(3, 3))
 
-    def spin_map(self, configuration: Any, body: str) -> Array:
+    def gaps(self, configuration: Any, moving: list[int]) -> Array:
         """See the base class."""
-        self._set(configuration)
-        spin = np.zeros((3, self._model.nv))
-        self._mujoco.mj_jacBody(self._model, self._data, None, spin, self._model.body(body).id)
-        return spin
+        data, tie = self._forward(configuration), int(self._mujoco.mjtEq.mjEQ_JOINT)
+        matrix = np.array(data.efc_J).reshape(data.nefc, self._model.nv)[:, moving]
+        equality = np.array(data.efc_type[: data.nefc]) == int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+        loop = equality & (self._model.eq_type[np.where(equality, data.efc_id[: data.nefc], 0)] != tie)
+        return np.array(data.efc_pos[: data.nefc])[loop & (np.abs(matrix).max(axis=1, initial=0.0) > _STILL)]
 
     def forces(self, configuration: Any, velocity: Array, acceleration: Array) -> Array:
         """See the base class."""
-        self._at = None
-        self._data.qpos[:], self._data.qvel[:] = configuration, velocity
-        self._mujoco.mj_forward(self._model, self._data)
-        needed = np.zeros(self._model.nv)
-        self._mujoco.mj_mulM(self._model, self._data, needed, np.ascontiguousarray(acceleration))
-        model, turning = self._model, np.zeros(self._model.nv)
-        for joint in range(model.njnt):
-            if int(model.jnt_type[joint]) >= 2:
-                turning[int(model.jnt_dofadr[joint])] = 1.0
+        model, data, needed = self._model, self._forward(configuration, velocity), np.zeros(self._model.nv)
+        self._mujoco.mj_mulM(model, data, needed, np.ascontiguousarray(acceleration))
+        turning = np.isin(model.dof_jntid, np.flatnonzero(model.jnt_type >= 2))
         damping = np.array(model.dof_damping).reshape(model.nv, -1)[:, 0]
-        friction = turning * (damping * velocity + np.array(model.dof_frictionloss) * np.sign(velocity))
-        needed += np.array(self._data.qfrc_bias) + friction
+        friction = damping * velocity + np.array(model.dof_frictionloss) * np.sign(velocity)
+        needed += np.array(data.qfrc_bias) + turning * friction
         return needed
+
+
+class PinocchioEngine(SourceEngine):
+    """A file in Pinocchio; its loops are frames that coincide.
+
+    Parameters
+    ----------
+    graph : of the file: its loops, and joints that stand for others
+    urdf : text; empty: the tree is built from the graph (formats that Pinocchio does not read), as it is where a file
+        of loops puts other joints in the place of revolute ones
+    """
+
+    name = 'Pinocchio'
+
+    def __init__(self, graph: Graph, urdf: str) -> None:
+        import pinocchio
+
+        self._pin, tree = pinocchio, [link for link in graph.links if not link.is_loop]
+        own: Any = pinocchio.buildModelFromXML(urdf) if urdf else None
+        others = {link.name for link in tree if link.kind in ('ball', 'universal', 'fixed')}
+        replaced = own is None or not others.isdisjoint(own.names)
+        self._model: Any = _model_of_graph(pinocchio, graph, tree) if replaced else own
+        self._model.gravity.linear = graph.gravity
+        self._data = self._model.createData()
+        self._links = [link for link in tree if link.kind in ('revolute', 'prismatic') and self.columns(link.name)]
+        self._loops = [link for link in graph.links if link.is_loop]
+        self.start = pinocchio.neutral(self._model)
+        for link in self._links:
+            self.start = self.with_position(self.start, link.name, link.position)
+
+    def _joints(self, name: str) -> list[Any]:
+        """Joints of Pinocchio that stand for one of the file: a universal joint is two."""
+        return [self._model.joints[index] for index, own in enumerate(self._model.names) if own in (name, f'{name}|2')]
+
+    def columns(self, joint: str) -> list[int]:
+        """See the base class."""
+        return [one.idx_v + place for one in self._joints(joint) for place in range(one.nv)]
+
+    def with_position(self, configuration: Any, joint: str, position: float) -> Any:
+        """See the base class."""
+        one = self._joints(joint)[0]
+        if one.nq == 1:
+            return super().with_position(configuration, joint, position)
+        changed = np.array(configuration)  # continuous: cosine and sine
+        changed[one.idx_q : one.idx_q + 2] = np.cos(position), np.sin(position)
+        return changed
+
+    def _first_position(self, joint: str) -> int:
+        return int(self._joints(joint)[0].idx_q)
+
+    def difference(self, first: Any, second: Any) -> Array:
+        """See the base class."""
+        return np.array(self._pin.difference(self._model, first, second))
+
+    def place(self, configuration: Any, body: str) -> Placement:
+        """See the base class."""
+        self._pin.framesForwardKinematics(self._model, self._data, configuration)
+        pose = self._data.oMf[self._model.getFrameId(body, self._pin.FrameType.BODY)]
+        return Placement(np.array(pose.translation), np.array(pose.rotation))
+
+    def gaps(self, configuration: Any, moving: list[int]) -> Array:
+        """See the base class."""
+        carried = {index for index, one in enumerate(self._model.joints) if one.idx_v in moving}
+        rows: list[float] = []
+        for link in self._loops:
+            frames = [self._model.frames[self._model.getFrameId(end)] for end in (link.first, link.second)]
+            if carried.isdisjoint(index for frame in frames for index in self._model.supports[frame.parentJoint]):
+                continue
+            kind, turn = link.as_closure
+            here = self.place(configuration, link.first) @ link.first_frame @ turn
+            there = self.place(configuration, link.second) @ link.second_frame @ turn
+            rows += [*(here.position - there.position), *turn_gaps(kind, here.rotation, there.rotation)]
+        return np.array(rows)
+
+    def forces(self, configuration: Any, velocity: Array, acceleration: Array) -> Array:
+        """See the base class."""
+        needed = np.array(self._pin.rnea(self._model, self._data, configuration, velocity, acceleration))
+        for link in self._links:
+            column, values = self.columns(link.name)[0], link.values
+            rate = velocity[column]
+            needed[column] += values.viscous * rate + values.coulomb * np.sign(rate)
+            needed[column] += values.rotor_inertia * acceleration[column]
+        return needed
+
+
+def _model_of_graph(pinocchio: Any, graph: Graph, tree: list[Link]) -> Any:
+    """Pinocchio's model of the tree of a graph."""
+    model, revolute = pinocchio.Model(), pinocchio.JointModelRevoluteUnaligned
+    kinds: dict[str, Callable[[Link], Any]] = {
+        'ball': lambda link: pinocchio.JointModelSpherical(),
+        'free': lambda link: pinocchio.JointModelFreeFlyer(),
+        'prismatic': lambda link: pinocchio.JointModelPrismaticUnaligned(link.axis),
+        'revolute': lambda link: revolute(link.axis),
+        'universal': lambda link: revolute(link.axis),
+    }
+
+    def pose(place: Placement) -> Any:
+        return pinocchio.SE3(place.rotation, place.position)
+
+    at: dict[str, tuple[int, Placement]] = {graph.base: (0, Placement())}
+    waiting = list(tree)
+    while ready := [link for link in waiting if link.first in at]:
+        for link in ready:
+            joint, inside = at[link.first]
+            place, after = inside @ link.first_frame, link.second_frame.inverse
+            if link.kind == 'fixed':
+                after = place @ after
+            else:
+                joint = model.addJoint(joint, kinds[link.kind](link), pose(place), link.name)
+            if link.kind == 'universal':
+                joint = model.addJoint(joint, revolute(link.second_axis), pose(Placement()), f'{link.name}|2')
+            at[link.second] = (int(joint), after)
+            waiting.remove(link)
+    for name, (joint, place) in at.items():
+        body = graph.bodies[name].moved(place)
+        if body.mass > 0.0:
+            inertia = pinocchio.Inertia(body.mass, body.center_of_mass, body.inertia)
+            model.appendBodyToJoint(joint, inertia, pinocchio.SE3.Identity())
+        model.addFrame(pinocchio.Frame(name, joint, pose(place), pinocchio.FrameType.BODY), False)
+    return model

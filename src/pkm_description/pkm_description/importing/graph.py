@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -90,7 +91,8 @@ class Link:
     Attributes
     ----------
     name : as in the file
-    kind : ``fixed``, ``revolute``, ``prismatic``, ``universal``, ``cylindrical``, ``ball`` or ``free``
+    kind : ``fixed``, ``revolute``, ``prismatic``, ``universal``, ``ball``, or, between base
+        and a body, ``free`` or ``planar`` (x, y and about z of the joint frame)
     first, second : names of the bodies; in a tree the parent and the child
     first_frame, second_frame : pose of the joint frame in both bodies
     axis, second_axis : (3,) unit vectors, joint frame
@@ -220,16 +222,6 @@ BASE = 'base_link'
 
 
 @dataclass(frozen=True)
-class BallFrames:
-    """Frames of a ball joint in two bodies of the file; they coincide where its three turns are zero."""
-
-    first: str
-    first_frame: Placement
-    second: str
-    second_frame: Placement
-
-
-@dataclass(frozen=True)
 class Mechanism(JointArrays):
     """A mechanism cut into legs: joints from the base on, whose parents are named, and closures.
 
@@ -241,8 +233,9 @@ class Mechanism(JointArrays):
     legs : see the class
     held : joints of the file that were held, and where
     bodies : body of the file -> body of the mechanism that it is part of, and its frame there
+    freedom : of the platform where no leg holds it: ``free``, or ``planar``
     springs : stiffness [N/m or N m/rad] of the springs at joints, by the joint's name
-    balls : ball joints that stand as turns about x, y and z: their frames on both bodies of the file
+    raised : bodies whose inertia had to be raised to what a machine file takes
     """
 
     name: str
@@ -253,9 +246,16 @@ class Mechanism(JointArrays):
     legs: tuple[Leg, ...]
     held: dict[str, float] = field(default_factory=dict)
     bodies: dict[str, tuple[str, Placement]] = field(default_factory=dict)
+    freedom: str = 'free'
     springs: dict[str, float] = field(default_factory=dict)
-    balls: dict[str, BallFrames] = field(default_factory=dict)
+    raised: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def size(self) -> float:
+        """Length [m] with which the machine's sizes are compared."""
+        places = [joint.place.position for joint in self.joints] + [self.home.position]
+        return float(max(np.linalg.norm(place) for place in places)) or 1.0
 
     def at_home(self, positions: Array, pose: Placement) -> Mechanism:
         """Return the same mechanism with another home: joint positions (J,) and the platform's pose."""

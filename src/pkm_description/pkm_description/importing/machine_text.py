@@ -13,6 +13,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
 from pkm_description.importing.graph import BASE, Mechanism, Placement
+from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES
@@ -20,8 +21,14 @@ from pkm_description.machine.parts import INERTIA_ENTRIES
 #: a drive gives at least this times what holds the machine at home
 _RESERVE = 1.1
 
+#: what a leg's link, or the end of a closure, is called in exported models
+_TAKEN, _ENDS = ('base', 'tip', 'ball', 'closure', 'platform', 'end', 'mount'), ('cross', 'axis', 'anchor', 'link')
+
+#: rad or m, by which home may miss a limit
+_ROUNDED = 1e-5
+
 #: what a driven joint is assumed to have where the source is silent: rad/s or m/s, and N m or N
-ASSUMED_VELOCITY, ASSUMED_EFFORT = {'revolute': 20.0, 'prismatic': 2.0}, 1e4
+_ASSUMED_VELOCITY, _ASSUMED_EFFORT = {'revolute': 20.0, 'prismatic': 2.0}, 1e4
 
 
 @dataclass
@@ -46,12 +53,15 @@ def machine_text(mechanism: Mechanism) -> str:
         'platform': {
             'link': platform_link(mechanism),
             'home': _pose(mechanism.home),
+            **({'freedom': 'planar'} if mechanism.planar else {}),
             'body': _body(mechanism.platform),
         },
     }
     content['leg_chains'] = {leg.name: _chain(leg, mechanism, told) for leg in mechanism.legs}
-    at_zero = {'base_point': [0.0] * 3, 'base_rpy': [0.0] * 3, 'platform_point': [0.0] * 3}
-    content['legs'] = {leg.name: {'chain': leg.name, **at_zero} for leg in mechanism.legs}
+    at_zero = ('base_point', 'base_rpy', 'platform_point')
+    content['legs'] = {
+        leg.name: {'chain': leg.name, **{key: [0.0] * 3 for key in at_zero}} for leg in mechanism.legs
+    }
     printed = f'printed: imported from {mechanism.source}'
     content['provenance'] = told.entries | {
         'platform.body': printed,
@@ -75,49 +85,80 @@ def platform_link(mechanism: Mechanism) -> str:
     return name if name != BASE else f'{name}_platform'
 
 
-def joint_names(mechanism: Mechanism) -> dict[str, str]:
-    """Joint of the mechanism -> its full name in the machine."""
-    return {
-        joint: f'{leg.name}_{name}'
-        for leg in mechanism.legs
-        for joint, name in plain_names(joint.name for joint in leg.joints).items()
-    }
+def names_of_source(mechanism: Mechanism) -> dict[str, str]:
+    """Names of joints, bodies and closures in the machine -> those in the source."""
+    names = {}
+    for leg in mechanism.legs:
+        joints, bodies, closures = _names(leg)
+        for source, name in [*joints.items(), *bodies.items(), *closures.items()]:
+            names[f'{leg.name}_{name}'] = source
+    return names
+
+
+def _names(leg: Leg) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Names of joints, bodies and closures of a leg -> those in the machine file, less the leg's name."""
+    # none of the names of links, joints and frames that exported models have besides
+    closures = plain_names((closure.name for closure in leg.closures), _TAKEN)
+    taken = [*closures.values(), *(f'{name}_{end}' for name in closures.values() for end in (*_TAKEN, *_ENDS)), *_TAKEN]
+    joints = plain_names(dict.fromkeys(joint.part_of or joint.name for joint in leg.joints), taken)
+    return joints, plain_names((joint.body.name for joint in leg.joints), taken), closures
 
 
 def _chain(leg: Leg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
-    joints = plain_names(joint.name for joint in leg.joints)
-    # names of links and closures of the exported models, less the leg's name
-    bodies = plain_names((joint.body.name for joint in leg.joints), ('base', 'tip', 'ball', 'closure', 'platform'))
-    closures = plain_names((closure.name for closure in leg.closures), joints.values())
+    joints, bodies, closures = _names(leg)
     content: dict[str, Any] = {'joints': {}, 'closures': {}}
     before = BASE
-    for joint in leg.joints:
-        key = f'leg_chains.{leg.name}.joints.{joints[joint.name]}'
-        entry = _joint(joint, key, mechanism, told)
-        if joint.parent != before:
-            entry['parent'] = bodies.get(joint.parent, BASE)
-        entry['body'] = {'name': bodies[joint.body.name], **_body(joint.body)}
-        content['joints'][joints[joint.name]] = entry
-        before = joint.body.name
+    for name, parts in _composed(leg.joints).items():
+        key = f'leg_chains.{leg.name}.joints.{joints[name]}'
+        entry = _joint(parts[0], key, mechanism, told) if len(parts) == 1 else _several(parts)
+        if parts[0].parent != before:
+            entry['parent'] = bodies.get(parts[0].parent, BASE)
+        entry['body'] = {'name': bodies[parts[-1].body.name], **_body(parts[-1].body)}
+        content['joints'][joints[name]] = entry
+        before = parts[-1].body.name
     for closure in leg.closures:
         content['closures'][closures[closure.name]] = _closure(closure, bodies, mechanism)
     return content
 
 
+def _composed(joints: Iterable[Joint]) -> dict[str, list[Joint]]:
+    """Joints of the file by name, each with the joints of one degree of freedom that stand for it."""
+    found: dict[str, list[Joint]] = {}
+    for joint in joints:
+        found.setdefault(joint.part_of or joint.name, []).append(joint)
+    return found
+
+
+def _several(parts: list[Joint]) -> dict[str, Any]:
+    """Entry of a universal joint, or of a ball, whose last turn is about the axis of its body."""
+    axes = [_list(part.axis) for part in parts]
+    entry: dict[str, Any] = {'type': 'universal', 'axes': axes}
+    if len(parts) == 3:
+        entry = {'type': 'spherical', 'axis': axes[2]}
+    entry |= {'origin': _pose(parts[0].place), 'home': [_half_turn(part.home) for part in parts]}
+    return entry | _friction(parts[0])
+
+
+def _friction(joint: Joint) -> dict[str, Any]:
+    friction = joint.friction
+    resists = friction.viscous or friction.coulomb
+    return {'friction': {'viscous': friction.viscous, 'coulomb': friction.coulomb}} if resists else {}
+
+
+def _half_turn(angle: float) -> float:
+    """Return the same angle [rad] within half a turn; angles there stay as they are, to the last bit."""
+    return float(angle) if abs(angle) <= np.pi else float((angle + np.pi) % (2.0 * np.pi) - np.pi)
+
+
 def _joint(joint: Joint, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
-    home = joint.home
-    if joint.kind == 'revolute':
-        home = (home + np.pi) % (2.0 * np.pi) - np.pi
+    home = _half_turn(joint.home) if joint.kind == 'revolute' else float(joint.home)
     entry: dict[str, Any] = {'type': joint.kind, 'axis': _list(joint.axis), 'origin': _pose(joint.place)}
     if joint.actuated:
         entry['actuated'] = True
     limits = _limits(joint, home, key, mechanism, told)
     if limits:
         entry['limits'] = limits
-    friction = joint.friction
-    if friction.viscous or friction.coulomb:
-        entry['friction'] = {'viscous': friction.viscous, 'coulomb': friction.coulomb}
-    entry['home'] = float(home)
+    entry |= _friction(joint) | {'home': home}
     if joint.rotor_inertia:
         entry['rotor_inertia'] = joint.rotor_inertia
     return entry
@@ -131,6 +172,9 @@ def _limits(joint: Joint, home: float, key: str, mechanism: Mechanism, told: _Pr
     widest = 2.0 * np.pi if revolute else np.inf
     if abs(lower) > widest or abs(upper) > widest:  # what exporters write for 'none'
         lower, upper = -np.inf, np.inf
+    # at the end of a stroke, but for rounding
+    lower = min(lower, home) if home > lower - _ROUNDED else lower
+    upper = max(upper, home) if home < upper + _ROUNDED else upper
     if not lower <= home <= upper:
         told.remarks.append(
             f'{joint.name}: home, {home:.4g}, is outside the limits of the source, {lower:.4g} to {upper:.4g}'
@@ -146,24 +190,18 @@ def _limits(joint: Joint, home: float, key: str, mechanism: Mechanism, told: _Pr
                 f'{needed:.4g} to hold the machine at home; its effort is assumed'
             )
             found['effort'] = np.inf
-        span = np.pi if revolute else mechanism_size(mechanism)
+        span = np.pi if revolute else mechanism.size
         assumed = {
             'lower': max(home - span, -widest),
             'upper': min(home + span, widest),
-            'velocity': ASSUMED_VELOCITY[joint.kind],
-            'effort': max(ASSUMED_EFFORT, 100.0 * needed),
+            'velocity': _ASSUMED_VELOCITY[joint.kind],
+            'effort': max(_ASSUMED_EFFORT, 100.0 * needed),
         }
         for name, value in assumed.items():
             if not np.isfinite(found[name]):
                 found[name] = value
                 told.entries[f'{key}.limits.{name}'] = f'assumed: {mechanism.source} has no such limit'
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
-
-
-def mechanism_size(mechanism: Mechanism) -> float:
-    """Length [m] that the machine's sizes are compared with."""
-    places = [joint.place.position for joint in mechanism.joints] + [mechanism.home.position]
-    return float(max(np.linalg.norm(place) for place in places)) or 1.0
 
 
 def _closure(closure: Closure, bodies: dict[str, str], mechanism: Mechanism) -> dict[str, Any]:
@@ -185,20 +223,11 @@ def _body(body: RigidBody) -> dict[str, Any]:
 
 
 def _pose(place: Placement) -> dict[str, list[float]]:
-    return {'xyz': _list(place.position), 'rpy': _list(roll_pitch_yaw(place.rotation))}
+    return {'xyz': _list(place.position), 'rpy': _list(rpy_from_rotation(place.rotation))}
 
 
 def _list(values: Array) -> list[float]:
     return [float(value) + 0.0 for value in values]
-
-
-def roll_pitch_yaw(rotation: Array) -> Array:
-    """Roll, pitch and yaw (3,) rad, exact near pitches of a quarter turn, too: yaw belongs to the roll."""
-    roll = np.arctan2(rotation[2, 1], rotation[2, 2])
-    sine, cosine = np.sin(roll), np.cos(roll)
-    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[2, 1], rotation[2, 2]))
-    yaw = np.arctan2(sine * rotation[0, 2] - cosine * rotation[0, 1], cosine * rotation[1, 1] - sine * rotation[1, 2])
-    return np.array([roll, pitch, yaw])
 
 
 def holding_forces(mechanism: Mechanism) -> Array:

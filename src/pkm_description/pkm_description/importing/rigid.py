@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import BASE, HERE, Graph, ImportMachineError, Link, Mechanism, Placement
+from pkm_description.importing.graph import (
+    BASE,
+    HERE,
+    Graph,
+    ImportMachineError,
+    Link,
+    Mechanism,
+    Placement,
+    moved,
+    turned,
+)
 from pkm_description.loading.checks import densest_ball
-from pkm_description.machine import Joint, Leg, RigidBody
-from pkm_description.machine.machine import joined
+from pkm_description.machine import Closure, Joint, RigidBody
+from pkm_description.machine.machine import joined, with_joints
 
-#: kg, the lightest body of a machine file, with some room
-_LIGHTEST = 1.001e-3
+#: kinds of links that leave a body to the loops
+FLOATING = ('free', 'planar')
+
+#: kg, the lightest body of a machine file; what lighter ones get has some room
+_LEAST_MASS, _ROOM = 1e-3, 1.001
+
+#: radius of gyration of a body, relative to the largest distance in the machine
+_GYRATION = 2.5
 
 #: kg m^2 of such a body: a ball of heavy metal
 _BALL = 2e-11
@@ -58,22 +75,17 @@ def lumped(graph: Graph) -> Graph:
     for name in dict.fromkeys(first for first, _ in group.values()):
         others = [graph.bodies[other].moved(place) for other, (first, place) in group.items() if first == name != other]
         bodies[name] = joined(graph.bodies[name], *others)
-    links = []
-    for link in graph.links:
-        (first, at_first), (second, at_second) = group[link.first], group[link.second]
-        if first != second:
-            links.append(
-                replace(
-                    link,
-                    first=first,
-                    second=second,
-                    first_frame=at_first @ link.first_frame,
-                    second_frame=at_second @ link.second_frame,
-                )
-            )
+    links = [link_of_groups(link, group) for link in graph.links if group[link.first][0] != group[link.second][0]]
     frames = {name: (group[body][0], group[body][1] @ place) for name, (body, place) in graph.frames.items()}
     places = {name: graph.places[name] for name in bodies}
     return replace(graph, bodies=bodies, links=tuple(links), frames=frames, places=places)
+
+
+def link_of_groups(link: Link, groups: dict[str, tuple[str, Placement]]) -> Link:
+    """Return a link between the bodies into which those that it names were lumped: body -> group, and place there."""
+    (first, at_first), (second, at_second) = groups[link.first], groups[link.second]
+    first_frame, second_frame = at_first @ link.first_frame, at_second @ link.second_frame
+    return replace(link, first=first, second=second, first_frame=first_frame, second_frame=second_frame)
 
 
 def _spread(graph: Graph, name: str, group: dict[str, tuple[str, Placement]]) -> None:
@@ -104,17 +116,62 @@ def _require_same(graph: Graph, link: Link, one: Placement, other: Placement) ->
         )
 
 
+def without_joint(mechanism: Mechanism, name: str, why: str) -> Mechanism:
+    """Return the mechanism with one joint held at home; its body and the one before it become one."""
+    gone = next(joint for joint in mechanism.joints if joint.name == name)
+    motion = turned(gone.axis, gone.home) if gone.kind == 'revolute' else moved(gone.axis, gone.home)
+    at = gone.place @ motion
+    before = next((joint.body for joint in mechanism.joints if joint.body.name == gone.parent), None)
+    # crosses have no name of their own
+    whole = gone.parent if before is None or before.mass > 0.0 else gone.body.name
+
+    def seen(body: str, frame: Placement) -> tuple[str, Placement]:
+        if body == gone.body.name:
+            return whole, at @ frame
+        return (whole if body == gone.parent else body), frame
+
+    def joint_without(joint: Joint) -> Joint:
+        body = joint.body
+        if body.name == gone.parent:
+            body = replace(joined(body, gone.body.moved(at)), name=whole)
+        parent, place = seen(joint.parent, joint.place)
+        others = [one for one in mechanism.joints if one.part_of and one.part_of == gone.part_of == joint.part_of]
+        return replace(
+            joint, body=body, parent=parent, translation=place.position, rotation_parent_joint=place.rotation,
+            part_of=joint.part_of if len(others) != 2 else '',
+        )  # fmt: skip
+
+    def closure_without(closure: Closure) -> Closure:
+        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
+        return replace(
+            closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
+            other_point=there.position, rotation_other=there.rotation,
+        )  # fmt: skip
+
+    legs = tuple(
+        replace(
+            leg,
+            joints=tuple(joint_without(joint) for joint in leg.joints if joint is not gone),
+            closures=tuple(map(closure_without, leg.closures)),
+        )
+        for leg in mechanism.legs
+    )
+    bodies = {name: seen(body, frame) for name, (body, frame) in mechanism.bodies.items()}
+    held = {**mechanism.held, gone.name: gone.home}
+    return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')
+
+
 def with_bases_fixed(graph: Graph) -> Graph:
     """Return the graph with floating bodies fixed to the base that nothing else connects with it."""
-    reached = reachable(graph, graph.base, [link for link in graph.links if link.kind != 'free'])
+    reached = reachable(graph, graph.base, [link for link in graph.links if link.kind not in FLOATING])
     links = list(graph.links)
     notes = []
     for place, link in enumerate(links):
-        if link.kind == 'free' and link.first in reached and link.second not in reached:
+        if link.kind in FLOATING and link.first in reached and link.second not in reached:
             links[place] = _held(graph, link)
-            reached |= reachable(graph, link.second, [other for other in links if other.kind != 'free'])
+            reached |= reachable(graph, link.second, [other for other in links if other.kind not in FLOATING])
             notes.append(f'the floating body {link.second!r} is fixed where it is: it is taken as the base')
-    return replace(graph, links=tuple(link for link in links if link.kind != 'free')).noting(*notes)
+    return replace(graph, links=tuple(link for link in links if link.kind not in FLOATING)).noting(*notes)
 
 
 def reachable(graph: Graph, start: str, links: list[Link], without: frozenset[str] = frozenset()) -> set[str]:
@@ -135,99 +192,112 @@ def reachable(graph: Graph, start: str, links: list[Link], without: frozenset[st
 def with_masses(mechanism: Mechanism) -> Mechanism:
     """Return the same mechanism, in which every body has mass and inertia; it moves and pushes as before.
 
-    A body that is too light takes a point mass on its revolute joint's axis from the body before it; of the base it
-    may take any.
+    A body that is too light takes point masses from its neighbours, in the centres of the turning joints between them:
+    both move them alike. The base may lend any.
 
     Raises
     ------
     ImportMachineError
-        A light body on a prismatic joint, or one that has no neighbour with enough mass.
+        A light body that no turning joints connect with a heavy one, or one that has no possible mass.
     """
-    lent: list[str] = []
-    raised: list[str] = []
-    legs = tuple(_leg(leg, mechanism, lent, raised) for leg in mechanism.legs)
+    # crosses inside universal and ball joints need no mass
+    after = {joint.parent: joint.part_of for joint in mechanism.joints if joint.part_of}
+    crosses = {joint.body.name for joint in mechanism.joints if after.get(joint.body.name) == joint.part_of != ''}
+    bodies = {joint.body.name: joint.body for joint in mechanism.joints if joint.body.name not in crosses}
+    bodies[mechanism.platform.name] = mechanism.platform
+    size = _GYRATION * mechanism.size
+    least = {name: max(_LEAST_MASS, np.linalg.eigvalsh(body.inertia)[-1] / size**2) for name, body in bodies.items()}
+    light = [name for name, body in bodies.items() if body.mass < least[name]]
+    axes = {
+        joint.body.name: joint.axis
+        for joint in mechanism.joints
+        if joint.parent == BASE and joint.kind == 'revolute' and not joint.part_of
+    }
+    beside = {name: _neighbours(mechanism, crosses, name) for name in light}
+    asked = Counter(other for ones in beside.values() for other, _, _ in ones)
+    # what the best lender of a body can spare, and how many bodies lie between
+    reach: dict[str, tuple[float, int]] = {BASE: (np.inf, 0)}
+    for ones in beside.values():
+        for other, _, there in ones:
+            if other != BASE and other not in beside:
+                spare = _spare(bodies[other], there, least[other], other in axes) / asked[other]
+                reach[other] = min(reach.get(other, (np.inf, 0)), (spare, 0))
+    for _ in light:
+        for name in light:
+            found = [(reach[other][0], reach[other][1] + 1) for other, _, _ in beside[name] if other in reach]
+            reach[name] = max([*found, reach.get(name, (0.0, len(bodies)))], key=lambda one: (one[0], -one[1]))
+    stranded = [name for name in light if reach[name][0] == 0.0]
+    if stranded:
+        raise ImportMachineError(
+            f'{mechanism.source}: {", ".join(stranded)}: less than 1 g, and no turning joint to a heavier body, of '
+            'which 1 g could count to it; give it a mass in the source'
+        )
+    for name in sorted(light, key=lambda one: -reach[one][1]):
+        spare, far = reach[name]
+        ones = [one for one in beside[name] if one[0] in reach and reach[one[0]][1] < far]
+        ones = [one for one in ones if reach[one[0]][0] >= 0.5 * spare]
+        shares = np.array([min(reach[other][0], 1e3) for other, _, _ in ones])
+        lent = max(_ROOM * least[name] - bodies[name].mass, 0.0) * shares / shares.sum()
+        for (other, point, there), mass in zip(ones, lent.tolist(), strict=True):
+            bodies[name] = joined(bodies[name], RigidBody('', mass, point))
+            if other != BASE:
+                bodies[other] = joined(bodies[other], RigidBody('', -mass, there))
+    for name, body in bodies.items():
+        if body.mass < _LEAST_MASS:
+            raise ImportMachineError(
+                f'{mechanism.source}: {name!r} has {body.mass:.3g} kg, lighter neighbours counted to it; give it, or '
+                'the bodies beside it, a possible mass in the source'
+            )
+    bodies = {name: _with_axle(body, axes[name], size) if name in axes else body for name, body in bodies.items()}
+    possible = {name: _with_inertia(body) for name, body in bodies.items()}
+    raised = tuple(
+        name for name, body in possible.items() if np.abs(body.inertia - bodies[name].inertia).max() > 2.0 * _BALL
+    )
     notes = []
-    if lent:
-        notes.append(f'too light for a machine file, so 1 g of a neighbour counts to it: {", ".join(lent)}')
+    if light:
+        notes.append(f'too light for a machine file, so mass of a neighbour counts to it: {", ".join(light)}')
     if raised:
         notes.append(f'inertia raised to what a body of that mass can have: {", ".join(raised)}')
-    platform = mechanism.platform
-    if platform.mass < _LIGHTEST:
-        raise ImportMachineError(
-            f'{mechanism.source}: the platform {platform.name!r} has {platform.mass:.3g} kg; machine files take 0.001 '
-            'kg and more: choose another link of the mechanism (--platform)'
-        )
-    return replace(mechanism, legs=legs, platform=_with_inertia(platform)).noting(*notes)
+    changed = with_joints(mechanism, lambda joint: replace(joint, body=possible.get(joint.body.name, joint.body)))
+    return replace(changed, platform=possible[mechanism.platform.name], raised=raised).noting(*notes)
 
 
-def _leg(leg: Leg, mechanism: Mechanism, lent: list[str], raised: list[str]) -> Leg:
-    joints = list(leg.joints)
-    # towards the base first, and what is left to lend by the bodies behind, from there on
-    behind = {place: child for place, child in _children(leg).items() if _heavier_behind(leg, place)}
-    for place in [*reversed([one for one in range(len(joints)) if one not in behind]), *sorted(behind)]:
-        joint = joints[place]
-        need = _LIGHTEST - joint.body.mass
-        if need <= 0.0:
-            continue
-        lent.append(joint.body.name)
-        if place in behind:
-            child = behind[place]
-            joints[place] = _with_point(joint, need, joints[child].place.position)
-            joints[child] = _with_point(joints[child], -need, np.zeros(3))
-            continue
-        if joint.kind == 'prismatic' and joint.parent != BASE:
-            raise ImportMachineError(
-                f'{mechanism.source}: {joint.body.name!r}, which {joint.name!r} moves, has {joint.body.mass:.3g} kg; '
-                'machine files take 0.001 kg and more: give it a mass in the source'
-            )
-        joints[place] = _with_point(joint, need, np.zeros(3))
-        if joint.parent != BASE:
-            lender = next(one for one in range(place) if joints[one].body.name == joint.parent)
-            joints[lender] = _with_point(joints[lender], -need, joint.place.position)
-    return replace(leg, joints=tuple(_checked(joint, mechanism, raised) for joint in joints))
+def _spare(body: RigidBody, point: Array, least: float, on_base: bool) -> float:
+    """Mass [kg] that a body can lend at a point (3,) m of it and still be a possible one, to a factor of two.
+
+    One that turns on the base gets from there what its inertia lacks, see :func:`_with_axle`.
+    """
+    mass = max(body.mass - least, 0.0)
+    for _ in range(0 if on_base else 20):
+        left = joined(body, RigidBody('', -mass, point))
+        if _with_inertia(left) is left:
+            return mass
+        mass *= 0.5
+    return mass
 
 
-def _with_point(joint: Joint, mass: float, point: Array) -> Joint:
-    """Return the joint with a point mass added to its body, at a point (3,) m of it."""
-    return replace(joint, body=joined(joint.body, RigidBody('', mass, point)))
+def _with_axle(body: RigidBody, axis: Array, size: float) -> RigidBody:
+    """Return a body that turns on the base, with masses of the base on its axis where it is no possible one without."""
+    with_masses, mass = body, _LEAST_MASS
+    while _with_inertia(with_masses) is not with_masses and mass < 1.0:
+        ends = [RigidBody('', mass, sign * 0.1 * size * axis) for sign in (-1.0, 1.0)]
+        with_masses, mass = joined(body, *ends), 2.0 * mass
+    return with_masses if mass < 1.0 else body
 
 
-def _children(leg: Leg) -> dict[int, int]:
-    """Joint -> the only joint that its body carries, where that turns."""
-    children: dict[int, int] = {}
-    for place, joint in enumerate(leg.joints):
-        own = [one for one, other in enumerate(leg.joints) if other.parent == joint.body.name]
-        if len(own) == 1 and leg.joints[own[0]].kind == 'revolute':
-            children[place] = own[0]
-    return children
-
-
-def _heavier_behind(leg: Leg, place: int) -> bool:
-    """Whether the first body with mass behind a light one is heavier than the first before it."""
-    children, bodies = _children(leg), {joint.body.name: joint for joint in leg.joints}
-    behind, before = place, leg.joints[place].parent
-    while behind in children and leg.joints[behind].body.mass < _LIGHTEST:
-        behind = children[behind]
-    while before != BASE and bodies[before].body.mass < _LIGHTEST:
-        if bodies[before].kind != 'revolute':
-            return True
-        before = bodies[before].parent
-    lender = leg.joints[behind].body.mass
-    return before != BASE and lender >= _LIGHTEST and lender > bodies[before].body.mass
-
-
-def _checked(joint: Joint, mechanism: Mechanism, raised: list[str]) -> Joint:
-    body = _with_inertia(joint.body)
-    if float(np.abs(body.inertia - joint.body.inertia).max()) > 2.0 * _BALL:
-        raised.append(body.name)
-    moments = np.linalg.eigvalsh(body.inertia)
-    if body.mass < 1e-3 or moments[0] <= 0.0:
-        raise ImportMachineError(
-            f'{mechanism.source}: {body.name!r} has {body.mass:.3g} kg and principal moments of inertia '
-            f'{np.array2string(moments, precision=3)} kg m^2, lighter neighbours counted to it; give it, or the bodies '
-            'beside it, a possible mass and inertia in the source'
-        )
-    return replace(joint, body=body)
+def _neighbours(mechanism: Mechanism, crosses: set[str], name: str) -> list[tuple[str, Array, Array]]:
+    """Bodies that share a point with one, by a turning joint or a closure, and the point (3,) m in it and in them."""
+    found = []
+    carriers: dict[str, tuple[str, Array]] = {}
+    for joint in mechanism.joints:
+        start = carriers.get(joint.parent, (joint.parent, joint.place.position))
+        if joint.body.name in crosses:
+            carriers[joint.body.name] = start
+        elif joint.kind == 'revolute':
+            found.append((start[0], start[1], joint.body.name, np.zeros(3)))
+    found += [(one.body, one.point, one.other, one.other_point) for one in mechanism.closures]
+    ahead = [(other, point, there) for first, point, other, there in found if first == name]
+    return ahead + [(first, point, there) for first, there, other, point in found if other == name]
 
 
 def _with_inertia(body: RigidBody) -> RigidBody:

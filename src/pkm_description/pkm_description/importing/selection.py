@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
-from pkm_description.importing.rigid import lumped, reachable, with_bases_fixed, with_held
+from pkm_description.importing.rigid import FLOATING, link_of_groups, lumped, reachable, with_bases_fixed, with_held
 from pkm_description.machine import RigidBody
 
 #: names of frames at which people look first, the likeliest first
@@ -23,7 +23,7 @@ class Selection:
     link : name of the frame that is the platform's link frame
     frame : its pose in the body
     base : body of the file that stands still, and the pose of the machine's base frame in it
-    floating : the file's joints that leave bodies of the mechanism free
+    floating : the file's joints that leave bodies of the mechanism free, or free in a plane
     """
 
     graph: Graph
@@ -32,6 +32,11 @@ class Selection:
     frame: Placement
     base: tuple[str, Placement]
     floating: tuple[Link, ...] = ()
+
+    @property
+    def planar(self) -> bool:
+        """Whether the file holds the platform in the plane (x, y) of the base."""
+        return any(one.kind == 'planar' and one.second == self.platform for one in self.floating)
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ def selected(graph: Graph, choice: Choice) -> Selection:
         for name in choice.drives:
             graph.link(name)
         graph = replace(graph, links=tuple(replace(link, driven=link.name in choice.drives) for link in graph.links))
-    floating = [link for link in graph.links if link.kind == 'free']
-    graph = with_held(graph, choice.held, 'held where they are at the start')
+    floating = [link for link in graph.links if link.kind in FLOATING]
+    graph = _uncoupled(with_held(graph, choice.held, 'held where they are at the start'), choice.held)
     graph = with_bases_fixed(graph)
     base = graph.frame(choice.base) if choice.base else (graph.base, HERE)
     if choice.base:
@@ -76,14 +81,57 @@ def selected(graph: Graph, choice: Choice) -> Selection:
         raise ImportMachineError(f'{graph.source}: {link!r} does not move: it is part of the base {graph.base!r}')
     if not choice.platform:
         graph = graph.noting(f'the platform is taken to be {link!r}; choose another by --platform')
-    graph = _mechanism(graph, platform)
-    if not any(link.driven for link in graph.links):
+    graph = _with_drives(_mechanism(graph, platform), link)
+    names = {one.name for one in graph.links}
+    tied = [pair for pair in graph.couplings if set(pair) <= names]
+    if tied:
+        one, other = tied[0]
         raise ImportMachineError(
-            f'{graph.source}: no joint between base and {link!r} is driven; name the driven ones: --drives JOINT ...; '
-            f'joints: {", ".join(one.name for one in graph.links if not one.is_loop)}'
+            f'{graph.source}: the position of {one!r} is tied to {other!r} (mimic or joint equality), which a machine '
+            'file cannot say; hold one of them (--hold), or model what ties them by loops'
         )
-    free = [one for one in floating if graph.frames.get(one.second, (graph.base,))[0] != graph.base]
-    return Selection(graph, platform, link, frame, base, tuple(free))
+    free = [link_of_groups(one, graph.frames) for one in floating if {one.first, one.second} <= graph.frames.keys()]
+    return Selection(graph, platform, link, frame, base, tuple(one for one in free if one.second != graph.base))
+
+
+def _uncoupled(graph: Graph, held: tuple[str, ...]) -> Graph:
+    """Return the graph without what ties joints to held ones."""
+    left = tuple(pair for pair in graph.couplings if not set(pair) & set(held))
+    freed = [' and '.join(pair) for pair in graph.couplings if pair not in left]
+    notes = [f'what ties {pair} is left out, for one of them is held' for pair in freed]
+    return replace(graph, couplings=left).noting(*notes)
+
+
+def _with_drives(graph: Graph, platform: str) -> Graph:
+    """Return the mechanism with its joints on the base driven, where the file drives none."""
+    if any(link.driven for link in graph.links):
+        return graph
+    joints = [link for link in graph.links if not link.is_loop]
+    likely = [link.name for link in joints if link.kind == 'prismatic'] or [
+        link.name for link in joints if link.kind == 'revolute' and graph.base in (link.first, link.second)
+    ]
+    if not likely:
+        raise ImportMachineError(
+            f'{graph.source}: no joint between base and {platform!r} is driven; name the driven ones: --drives JOINT '
+            f'...; joints: {", ".join(link.name for link in joints)}'
+        )
+    return replace(
+        graph, links=tuple(replace(link, driven=link.name in likely) for link in graph.links)
+    ).noting(f'the file drives no joint; these are taken to be driven: {", ".join(likely)}; choose others by --drives')
+
+
+def serial_joints(graph: Graph, choice: Choice) -> list[str]:
+    """Joints, not held yet, without any of which nothing connects the platform with the base."""
+    try:
+        selection = selected(graph, choice)
+    except ImportMachineError:
+        return []
+    links, ends = list(selection.graph.links), (selection.graph.base, selection.platform)
+    return [
+        link.name
+        for link in links
+        if ends[1] not in reachable(selection.graph, ends[0], [one for one in links if one is not link])
+    ]
 
 
 def _on_base(graph: Graph, name: str) -> Graph:
@@ -109,13 +157,13 @@ def _likely_platform(graph: Graph) -> str:
     distance = _distances(graph)
     best: tuple[tuple[float, ...], str] | None = None
     for body in set(graph.bodies) & set(distance) - {graph.base}:
-        legs = _legs_at(graph, body)
+        legs, driven = _legs_at(graph, body)
         for name, (at, _) in graph.frames.items() if legs > 0 else ():
             if at == body and name in graph.link_frames:
                 # several legs meet at the platform; of one leg it is the end that is named so, or the farthest body
                 words = [word for word in _NAMES if word in name.lower()]
                 called = max((len(word) / len(name) for word in words), default=0.0) if graph.bodies[body].mass else 0.0
-                key = (max(legs, 2) if called or legs > 2 else 0, called, legs, distance[body], -len(name))
+                key = (driven, max(legs, 2) if called or legs > 2 else 0, called, legs, distance[body], -len(name))
                 if best is None or (key, name) > best:
                     best = (key, name)
     if best is None:
@@ -126,15 +174,16 @@ def _likely_platform(graph: Graph) -> str:
     return best[1]
 
 
-def _legs_at(graph: Graph, body: str) -> int:
-    """Return how many legs lead from the base to a body; 0 where there is no loop on the way."""
+def _legs_at(graph: Graph, body: str) -> tuple[int, bool]:
+    """Return how many legs lead from the base to a body, 0 where there is no loop on the way; and if one is driven."""
     ends = frozenset({graph.base, body})
-    legs, looped = 0, False
+    legs, looped, driven = 0, False, False
     seen: set[str] = set()
     for link in graph.links_of(body):
         other = link.other(body)
         if other == graph.base:
             legs += 1
+            driven = driven or link.driven
         elif other not in seen:
             group = reachable(graph, other, list(graph.links), ends)
             seen |= group
@@ -146,7 +195,8 @@ def _legs_at(graph: Graph, body: str) -> int:
             if any(graph.base in (one.first, one.second) for one in inside):
                 legs += 1
                 looped = looped or len(inside) > len(group) + 1
-    return legs if legs > 1 or looped else 0
+                driven = driven or any(one.driven for one in inside)
+    return (legs if legs > 1 or looped else 0), driven
 
 
 def _distances(graph: Graph) -> dict[str, int]:

@@ -19,7 +19,7 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
 )
 from pkm_description.errors import KinematicsError
-from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines, table
+from pkm_description.inspection.joint_lines import drive_lines, figure, passive_joint_lines, table
 from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
@@ -34,7 +34,7 @@ ORIGINS = ('printed', 'derived', 'assumed', 'overlay', 'other', 'not stated')
 _NOT_COUNTED = ('schema', 'provenance')
 _AXES = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 _FREEDOM = {
-    'free': 'free platform on ball joints',
+    'free': 'free platform',
     'planar': 'planar platform on pins: x, y and about z',
     'none': 'open chain, no platform',
 }
@@ -222,11 +222,9 @@ def workspace_lines(machine: Machine) -> list[str]:
     """Excursions of the platform along single axes; where the legs couple these, excursions of single drives."""
     if free_axes(machine):
         lines = ['one axis at a time, from home']
-        for axis, (least, most) in single_axis_limits(machine).items():
-            if axis >= 3:
-                lines.append(f'{_AXES[axis]:<8} {np.degrees(least):+8.2f} to {np.degrees(most):+8.2f} deg')
-            else:
-                lines.append(f'{_AXES[axis]:<8} {least:+8.3f} to {most:+8.3f} m')
+        for axis, limits in single_axis_limits(machine).items():
+            values, unit = (np.degrees(limits), 'deg') if axis >= 3 else (limits, 'm')
+            lines.append(f'{_AXES[axis]:<8} {_from_to(values, unit)}')
         return lines
     lines = ['one drive at a time, from home: excursion; platform rises; turns']
     sliding = {joint.name: joint.kind == 'prismatic' for joint in machine.actuated_joints}
@@ -235,12 +233,16 @@ def workspace_lines(machine: Machine) -> list[str]:
     for reach in reaches:
         slides = sliding.get(reach.drive, all(sliding.values()))
         scale, unit = (1.0, 'm') if slides else (np.degrees(1.0), 'deg')
-        rise = np.sort(reach.move[:, 2])
-        lines.append(
-            f'{reach.drive:<{width}} {scale * reach.lower:+8.3f} to {scale * reach.upper:+8.3f} {unit}; '
-            f'{rise[0]:+7.3f} to {rise[1]:+7.3f} m; up to {np.degrees(reach.turn.max()):5.1f} deg'
-        )
+        excursion = _from_to(scale * np.array([reach.lower, reach.upper]), unit)
+        rise, turn = _from_to(np.sort(reach.move[:, 2]), 'm'), figure(np.degrees(reach.turn.max()))
+        lines.append(f'{reach.drive:<{width}} {excursion}; {rise}; up to {turn} deg')
     return lines
+
+
+def _from_to(limits: Array, unit: str) -> str:
+    """Two excursions (2,) with their signs."""
+    low, high = (figure(value, '+') for value in limits)
+    return f'{low:>8} to {high:>8} {unit}'
 
 
 def count_origins(content: Mapping[str, Any], provenance: Mapping[str, str]) -> dict[str, int]:

@@ -26,11 +26,11 @@ def drive_lines(machine: Machine, positions: Array, forces: Array | None) -> lis
         rows.append(
             (
                 joint.name,
-                f'{at_home[number]:.4f} {unit}',
+                f'{figure(at_home[number])} {unit}',
                 _range_text(joint.limits.lower, joint.limits.upper, unit),
                 _bound(joint.limits.velocity, f'{unit}/s'),
                 _bound(joint.limits.effort, force_unit),
-                '' if forces is None else f'{forces[number]:.1f} {force_unit}',
+                '' if forces is None else f'{figure(forces[number])} {force_unit}',
             )
         )
     return table(rows)
@@ -51,7 +51,8 @@ def passive_joint_lines(machine: Machine, positions: Array) -> list[str]:
             unit = 'm' if kind == 'prismatic' else 'rad'
             at_home = positions[[column for column in columns if machine.joints[column].kind == kind]]
             least, most = float(at_home.min()), float(at_home.max())
-            spread = f'{least:.4f} {unit}' if most - least < 5e-5 else f'{least:.4f} to {most:.4f} {unit}'
+            ends = dict.fromkeys((figure(least), figure(most)))
+            spread = f'{" to ".join(ends)} {unit}'
             for first, limits, speed in _by_limits(own, unit):
                 label = name if machine.leg_count == 1 or not first else f'{name} ({first})'
                 rows.append((label, spread, limits, speed))
@@ -96,7 +97,12 @@ def _by_limits(joints: list[Joint], unit: str) -> list[tuple[str, str, str]]:
 def _range_text(lower: float, upper: float, unit: str) -> str:
     if np.isinf(lower) and np.isinf(upper):
         return 'unlimited'
-    return f'{lower:.4f} to {upper:.4f} {unit}'
+    return f'{figure(lower)} to {figure(upper)} {unit}'
+
+
+def figure(value: float, sign: str = '') -> str:
+    """Four significant digits; with a sign where that is ``+``; what rounding leaves of zero is zero."""
+    return f'{value if abs(value) > 1e-12 else 0.0:{sign}#.4g}'.rstrip('.')
 
 
 def _bound(value: float, unit: str) -> str:

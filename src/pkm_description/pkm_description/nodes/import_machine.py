@@ -1,7 +1,8 @@
 """Command: make a machine file of a URDF with loops, an MJCF or an SDF, and compare both in the source's own engine.
 
-URDF: loops in a YAML file (closed_loop, type, name_mot) or as <constraint> elements. MJCF: equality connect and weld.
-SDF: joints whose child has a parent already. What had to be assumed or is lost is said, and stands in the file.
+URDF, xacro too: loops in a YAML file (closed_loop, type, name_mot) or as <constraint> elements. MJCF: equality connect
+and weld. SDF: joints whose child has a parent already. What had to be assumed or is lost is said, and stands in the
+file.
 """
 
 from __future__ import annotations
@@ -12,9 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pkm_description.errors import PkmError
-from pkm_description.importing.importer import compared, imported
+from pkm_description.importing.comparison import Figures, compared
+from pkm_description.importing.graph import ImportMachineError
+from pkm_description.importing.importer import Imported, imported
 from pkm_description.importing.selection import Choice
 from pkm_description.writing import write_text
+
+#: share of the largest drive force by which machine and source may differ without a word, and at all
+_SAME_FORCE, _OTHER_FORCE = 1e-6, 1e-2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,14 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = imported(options.file, options.loops, choice, options.keyframe)
         for note in result.mechanism.notes:
             print(f'- {note}', file=sys.stderr)
+        if options.samples > 0:
+            figures = compared(result, options.samples)
+            print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
+            if not isinstance(figures, str):
+                require_same_forces(result, figures)
         if options.output is None:
             print(result.text, end='')
         else:
             write_text(options.output, result.text)
-        if options.samples > 0:
-            figures = compared(result, options.samples)
-            print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
-        if options.output is not None:
             print(f'{options.output} written; look at it with inspect_machine {options.output}', file=sys.stderr)
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
@@ -42,11 +49,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def require_same_forces(result: Imported, figures: Figures) -> None:
+    """Say why drive forces differ from those of the source, if they do.
+
+    Raises
+    ------
+    ImportMachineError
+        They differ by more than 1 %.
+    """
+    if figures.force <= _SAME_FORCE:
+        return
+    raised = ', '.join(result.mechanism.raised)
+    why = f'the inertia of {raised} had to be raised' if raised else 'no inertia was changed: check the source'
+    reason = f'drive forces differ from those of the source by {100.0 * figures.force:.2g} %; {why}'
+    if figures.force > _OTHER_FORCE:
+        advice = 'Nothing is written; --samples 0 writes it all the same'
+        raise ImportMachineError(f'{result.path.name}: {reason}. {advice}')
+    print(f'warning: {reason}', file=sys.stderr)
+
+
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='import_machine', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('file', type=Path, metavar='FILE', help='URDF, MJCF or SDF')
+    parser.add_argument('file', type=Path, metavar='FILE', help='URDF, xacro, MJCF or SDF')
     parser.add_argument('-o', '--output', type=Path, help='machine file to write; standard output by default')
     parser.add_argument('--force', action='store_true', help='replace the output file if it exists')
     parser.add_argument(

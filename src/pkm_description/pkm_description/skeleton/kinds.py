@@ -1,26 +1,20 @@
-"""Kinds of machines that new_machine can write: their dimensions, and the numbers chosen for them.
+"""Kinds of machines that new_machine can write: their lengths, and where these put the joints.
 
-The base frame of every leg has x radially outward, y along the circle (counter-clockwise from above) and z up.
+The base frame of every leg has x radially outward, y along the circle (counter-clockwise from above) and z up. The legs
+themselves stand in the template ``machine.yaml.j2``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import acos, ceil, floor, pi
 
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rotation_about_axis
-
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-ORIGIN = (0.0, 0.0, 0.0)
-
-#: rad, reach of passive joints and cranks to both sides of home
-_MARGIN = 0.8
 
 
 class SkeletonError(PkmError, ValueError):
@@ -98,70 +92,28 @@ def sizes_of(kind: str, given: Mapping[str, float]) -> Sizes:
 
 
 @dataclass(frozen=True)
-class BodySketch:
-    """A body in the frame of its joint: mass [kg], centre of mass [m], principal moments [kg m^2] about it."""
-
-    name: str
-    mass: float
-    center_of_mass: Sequence[float]
-    moments: Sequence[float]
-
-
-@dataclass(frozen=True)
-class JointSketch:
-    """A joint of every leg.
+class Frame:
+    """What the lengths determine, before any home is solved.
 
     Attributes
     ----------
-    key : in ``leg_chain``
-    kind : ``revolute`` or ``prismatic``
-    axis, offset : (3,), and (3,) m in the body before it
-    home : (L,) roughly where the joint is at home
-    limits : lower and upper
-    note : what it is
-    """
-
-    key: str
-    kind: str
-    axis: Sequence[float]
-    body: BodySketch
-    home: Array
-    limits: tuple[float, float]
-    note: str
-    offset: Sequence[float] = ORIGIN
-    driven: bool = False
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """A machine whose numbers are chosen.
-
-    Attributes
-    ----------
-    joints, tip : chain of every leg, and the closing point (3,) m in the last body
     base_points, platform_points : (L, 3) m
     azimuths : (L,) rad, of the base points; the legs' base frames are turned by them
     home : (3,) m, wished position of the platform
-    platform : its body
-    planar : whether it moves in the plane only
+    rod : m, of the last body; of a strut its length at zero
+    planar : whether the platform moves in the plane only
     """
 
-    joints: tuple[JointSketch, ...]
-    tip: Sequence[float]
     base_points: Array
     platform_points: Array
     azimuths: Array
     home: Array
-    platform: BodySketch
+    rod: float
     planar: bool
 
 
-#: joints of every leg, and the closing point in the last body
-_Chain = tuple[tuple[JointSketch, ...], Sequence[float]]
-
-
-def sketch_of(kind: str, sizes: Sizes) -> Sketch:
-    """Choose all numbers of a machine.
+def frame_of(kind: str, sizes: Sizes) -> Frame:
+    """Place the joints, and choose what the given lengths leave open.
 
     Raises
     ------
@@ -169,15 +121,40 @@ def sketch_of(kind: str, sizes: Sizes) -> Sketch:
         The lengths do not fit together.
     """
     base, platform = _hexapod_points(sizes) if kind.startswith('6') else _triangle_points(kind, sizes)
-    azimuths = np.arctan2(base[:, 1], base[:, 0]) % (2.0 * pi)
+    azimuths = np.arctan2(base[:, 1], base[:, 0]) % (2.0 * np.pi)
     home = np.array([0.0, 0.0, sizes.height])
     # base joint to platform joint at home, in the leg's base frame
-    vectors = (rotation_about_axis(np.array(Z), -azimuths) @ (home + platform - base)[..., None])[..., 0]
-    planar = {'3prr': _prr, '3rrr': _rrr}
-    joints, tip = planar[kind](vectors, sizes) if kind in planar else _spatial(kind[1:], vectors, sizes)
-    across = two_digits(5.0 * sizes.platform_radius**2 / 4.0)
-    disc = BodySketch('platform', 5.0, ORIGIN, (across, across, float(f'{1.9 * across:.4g}')))
-    return Sketch(joints, tip, base, platform, azimuths, home, disc, kind in planar)
+    vectors = (rotation_about_axis(np.array([0.0, 0.0, 1.0]), -azimuths) @ (home + platform - base)[..., None])[..., 0]
+    return Frame(base, platform, azimuths, home, _rod(kind, vectors, sizes), kind in ('3prr', '3rrr'))
+
+
+def _rod(kind: str, vectors: Array, sizes: Sizes) -> float:
+    """Length [m] of the last body, to the mm where it is not given.
+
+    Parameters
+    ----------
+    vectors : (L, 3) m, base joint to platform joint at home, in the leg's base frame
+    """
+    length = float(np.linalg.norm(vectors, axis=1).mean())
+    if kind[2] == 'p':
+        if length < 0.75 * sizes.stroke:
+            raise SkeletonError(
+                f'stroke = {sizes.stroke:g}: the legs are only {length:.4g} m long at home; give a shorter one'
+            )
+        return round(length - 0.5 * sizes.stroke, 3)
+    if kind == '3rrr':
+        crank, rod = sizes.crank, sizes.rod or sizes.crank
+        if not abs(crank - rod) < 0.98 * length < 0.98 * (crank + rod) * 0.98:
+            raise SkeletonError(
+                f'crank = {crank:g}, rod = {rod:g}: they do not reach over the {length:.4g} m between base and '
+                'platform joint at home with a bent elbow; make them longer or the radii more alike'
+            )
+        return rod
+    # the crank lies level outward, a vertical slider stands in the middle of its stroke
+    rest = vectors - np.array([sizes.crank, 0.0, 0.0 if kind == '3prr' else 0.5 * sizes.stroke])
+    if kind in ('6pus', '3prs') and rest[:, 2].min() <= 0.2 * np.hypot(rest[:, 0], rest[:, 1]).max():
+        raise SkeletonError(f'height = {sizes.height:g}: too low over sliders with a stroke of {sizes.stroke:g} m')
+    return sizes.rod or round(float(np.linalg.norm(rest, axis=1).mean()), 3)
 
 
 def _hexapod_points(sizes: Sizes) -> tuple[Array, Array]:
@@ -188,148 +165,15 @@ def _hexapod_points(sizes: Sizes) -> tuple[Array, Array]:
         )
     except ValueError as error:
         raise SkeletonError(str(error)) from None
-    order = np.argsort(np.arctan2(base[:, 1], base[:, 0]) % (2.0 * pi))
+    order = np.argsort(np.arctan2(base[:, 1], base[:, 0]) % (2.0 * np.pi))
     return base[order], platform[order]
 
 
 def _triangle_points(kind: str, sizes: Sizes) -> tuple[Array, Array]:
     """Joint centres of three legs, counter-clockwise from +x; rods of a 3-PRR must not all point to the centre."""
-    azimuths = np.array([0.0, 2.0, 4.0]) * (pi / 3.0)
-    ahead = pi / 3.0 if kind == '3prr' else 0.0
-    base, platform = (
-        radius * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(3)])
-        for radius, angles in ((sizes.base_radius, azimuths), (sizes.platform_radius, azimuths + ahead))
-    )
-    return base, platform
-
-
-def _spatial(chain: str, vectors: Array, sizes: Sizes) -> _Chain:
-    """Leg with a strut (``ups``, ``rps``), or with a crank or slider, then a universal joint or hinge, and a rod."""
-    if chain[1] == 'p':
-        length = float(np.linalg.norm(vectors, axis=1).mean())
-        if length < 0.75 * sizes.stroke:
-            raise SkeletonError(
-                f'stroke = {sizes.stroke:g}: the legs are only {length:.4g} m long at home; give a shorter one'
-            )
-        shortest = round(length - 0.5 * sizes.stroke, 3)
-        rod = round(0.8 * shortest, 3)
-        # its frame lies in the joint at the platform
-        strut = JointSketch(
-            'prismatic', 'prismatic', Z, rod_body('rod', 1.0, rod, 'z', -rod),
-            np.linalg.norm(vectors, axis=1) - shortest, (0.0, sizes.stroke),
-            'the drive; position 0 is the shortest leg, offset is its length', (0.0, 0.0, shortest), driven=True,
-        )  # fmt: skip
-        return (*_passive(chain[0], vectors, ORIGIN, rod_body('cylinder', 2.0, shortest, 'z')), strut), ORIGIN
-    if chain[0] == 'r':
-        level = np.zeros(len(vectors))
-        drive, end = JointSketch(
-            'drive', 'revolute', (0.0, -1.0, 0.0), rod_body('crank', 1.0, sizes.crank, 'x'), level,
-            around(level), 'the drive: turns a crank; at zero it points outward and is level, positive lifts it',
-            driven=True,
-        ), (sizes.crank, 0.0, 0.0)  # fmt: skip
-        rest = vectors - np.array(end)
-    else:
-        drive, end = _slider(
-            sizes, vectors, Z, 0.5, 'the drive: a slider on a vertical rail; position 0 is at the base point'
-        ), ORIGIN
-        rest = vectors - np.array([0.0, 0.0, 0.5 * sizes.stroke])
-        if rest[:, 2].min() <= 0.2 * np.hypot(rest[:, 0], rest[:, 1]).max():
-            raise SkeletonError(f'height = {sizes.height:g}: too low over sliders with a stroke of {sizes.stroke:g} m')
-    rod = sizes.rod or _rod(rest)
-    return (drive, *_passive(chain[1], rest, end, rod_body('rod', 1.0, rod, 'z'))), (0.0, 0.0, rod)
-
-
-def _prr(vectors: Array, sizes: Sizes) -> _Chain:
-    slider = _slider(sizes, vectors, Y, 0.0, 'the drive: a slider along the circle, counter-clockwise positive')
-    rod = sizes.rod or _rod(vectors)
-    angle = np.arctan2(vectors[:, 1], vectors[:, 0])
-    pin = JointSketch(
-        'revolute', 'revolute', Z, rod_body('rod', 1.0, rod, 'x'), angle, around(angle),
-        'pin on the slider; at zero the rod points outward',
-    )  # fmt: skip
-    return (slider, pin), (rod, 0.0, 0.0)
-
-
-def _rrr(vectors: Array, sizes: Sizes) -> _Chain:
-    crank, rod = sizes.crank, sizes.rod or sizes.crank
-    distance = float(np.hypot(vectors[:, 0], vectors[:, 1]).mean())
-    if not abs(crank - rod) < 0.98 * distance < 0.98 * (crank + rod) * 0.98:
-        raise SkeletonError(
-            f'crank = {crank:g}, rod = {rod:g}: they do not reach over the {distance:.4g} m between base and platform '
-            'joint at home with a bent elbow; make them longer or the radii more alike'
-        )
-    # law of cosines: at the base joint, and at the elbow
-    at_base = acos((crank**2 + distance**2 - rod**2) / (2.0 * crank * distance))
-    at_elbow = acos((crank**2 + rod**2 - distance**2) / (2.0 * crank * rod))
-    first = np.arctan2(vectors[:, 1], vectors[:, 0]) % (2.0 * pi) - at_base
-    second = np.full(len(vectors), pi - at_elbow)
-    drive = JointSketch(
-        'drive', 'revolute', Z, rod_body('crank', 1.0, crank, 'x'), first, around(first),
-        'the drive: turns a crank; at zero it points outward, counter-clockwise is positive', driven=True,
-    )  # fmt: skip
-    pin = JointSketch(
-        'elbow', 'revolute', Z, rod_body('rod', 1.0, rod, 'x'), second, around(second),
-        'elbow; the sign of home says to which side it bends', (crank, 0.0, 0.0),
-    )  # fmt: skip
-    return (drive, pin), (rod, 0.0, 0.0)
-
-
-def _slider(sizes: Sizes, vectors: Array, axis: Sequence[float], middle: float, note: str) -> JointSketch:
-    """Driven block in the middle of its stroke at home, which is at that part of the stroke."""
-    lower = (middle - 0.5) * sizes.stroke
-    return JointSketch(
-        'prismatic', 'prismatic', axis, block_body('slider', 1.0, 0.1), np.full(len(vectors), middle * sizes.stroke),
-        (lower, lower + sizes.stroke), note, driven=True,
-    )  # fmt: skip
-
-
-def _rod(vectors: Array) -> float:
-    """Round length (mm) of the rods."""
-    return round(float(np.linalg.norm(vectors, axis=1).mean()), 3)
-
-
-def _passive(kind: str, vectors: Array, offset: Sequence[float], bar: BodySketch) -> tuple[JointSketch, ...]:
-    """Below a bar along z: a hinge along the circle (``r``), or a universal joint, which has a second axis across."""
-    first = np.arctan2(vectors[:, 0], vectors[:, 2])
-    if kind == 'r':
-        note = 'hinge along the circle: the leg moves in its radial plane'
-        return (JointSketch('revolute', 'revolute', Y, bar, first, around(first), note, offset),)
-    second = -np.arctan2(vectors[:, 1], np.hypot(vectors[:, 0], vectors[:, 2]))
-    return (
-        JointSketch(
-            'universal_1', 'revolute', Y, block_body('cross', 0.2, 0.04), first, around(first),
-            'universal joint, first axis: along the circle', offset,
-        ),
-        JointSketch(
-            'universal_2', 'revolute', X, bar, second, around(second),
-            'universal joint, second axis: through the same point, across the first',
-        ),
-    )  # fmt: skip
-
-
-def rod_body(name: str, mass: float, length: float, along: str, start: float = 0.0) -> BodySketch:
-    """Slender bar of a length [m] along an axis of its frame, from ``start`` on."""
-    across = two_digits(mass * length**2 / 12.0)
-    moments, center = [across] * 3, [0.0] * 3
-    place = 'xyz'.index(along)
-    moments[place], center[place] = two_digits(0.03 * across), round(start + 0.5 * length, 4)
-    return BodySketch(name, mass, center, moments)
-
-
-def block_body(name: str, mass: float, size: float) -> BodySketch:
-    """Block of about equal sides [m]."""
-    return BodySketch(name, mass, ORIGIN, [two_digits(mass * size**2 / 6.0)] * 3)
-
-
-def two_digits(value: float) -> float:
-    """A round number near by."""
-    return float(f'{value:.2g}')
-
-
-def around(angles: Array) -> tuple[float, float]:
-    """Round limits around angles [rad], with a margin on both sides."""
-    least, most = float(np.min(angles)), float(np.max(angles))
-    return floor(10.0 * (least - _MARGIN)) / 10.0, ceil(10.0 * (most + _MARGIN)) / 10.0
+    azimuths = np.array([0.0, 2.0, 4.0]) * (np.pi / 3.0)
+    ahead = np.pi / 3.0 if kind == '3prr' else 0.0
+    return _on_circle(sizes.base_radius, azimuths), _on_circle(sizes.platform_radius, azimuths + ahead)
 
 
 def hexapod_layout(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import ceil, degrees, log10
+from math import ceil, degrees, floor, log10
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -23,22 +23,16 @@ from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import joint_key, read_yaml
 from pkm_description.machine import Machine, Pose
 from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor, unit_inertia
-from pkm_description.skeleton.kinds import KINDS, Sketch, sizes_of, sketch_of, two_digits
+from pkm_description.skeleton.kinds import KINDS, frame_of, sizes_of
 
 #: least force [N] or torque [N m] of a drive, and how many times the force that holds home it gets
 _LEAST_EFFORT, _RESERVE = {'prismatic': 100.0, 'revolute': 20.0}, 5.0
 
+#: rad, reach of passive joints and cranks to both sides of home
+_MARGIN = 0.8
+
 #: 1/s, bandwidth of the servo's damping in the lightest direction, and of its stiffness over the damping
 _SERVO_BANDWIDTH, _STIFFNESS_OVER_DAMPING = 200.0, 25.0
-
-
-@dataclass(frozen=True)
-class Drives:
-    """What the masses determine: force [N or N m], and the servo's stiffness and damping (per m or rad)."""
-
-    effort: float = 1e5
-    stiffness: float = 1e4
-    damping: float = 1e3
 
 
 def skeleton_text(kind: str, name: str | None = None, sizes: Mapping[str, float] | None = None) -> str:
@@ -62,29 +56,49 @@ def skeleton_text(kind: str, name: str | None = None, sizes: Mapping[str, float]
         The legs do not close at home.
     """
     name = name or f'my_{kind}'
-    sketch = sketch_of(kind, sizes_of(kind, sizes or {}))
+    lengths = sizes_of(kind, sizes or {})
+    frame = frame_of(kind, lengths)
+    drives = {'effort': 1e5, 'stiffness': 1e4, 'damping': 1e3}  # until the masses are known
+    values: dict[str, Any] = {
+        'kind': kind, 'name': name, 'sizes': lengths, 'frame': frame, 'homes': {}, 'drives': drives
+    }  # fmt: skip
     path = Path(f'{name}.yaml')
-    rough = unchecked_machine(path, bounded_yaml(_file_text(kind, name, sketch, Drives())))
+    rough = unchecked_machine(path, bounded_yaml(_file_text(values)))
     home = admissible_home(rough)
-    machine = dataclasses.replace(rough, home=home.pose)
-    columns = home.joint_positions.reshape(machine.leg_count, -1).T
-    joints = tuple(dataclasses.replace(joint, home=own) for joint, own in zip(sketch.joints, columns, strict=True))
-    sketch = dataclasses.replace(sketch, joints=joints, home=home.pose.position)
-    text = _file_text(kind, name, sketch, _drives(machine))
+    columns = home.joint_positions.reshape(rough.leg_count, -1).T
+    keys = [joint.name.removeprefix('leg1_') for joint in rough.legs[0].joints]
+    values |= {
+        'frame': dataclasses.replace(frame, home=home.pose.position),
+        'homes': dict(zip(keys, columns, strict=True)),
+        'drives': _drives(dataclasses.replace(rough, home=home.pose)),
+    }
+    text = _file_text(values)
     machine_of_content(path, bounded_yaml(text))
     return text
 
 
-def _file_text(kind: str, name: str, sketch: Sketch, drives: Drives) -> str:
+def _file_text(values: Mapping[str, Any]) -> str:
     environment = Environment(
         loader=PackageLoader('pkm_description.skeleton'), undefined=StrictUndefined, keep_trailing_newline=True,
         trim_blocks=True,
     )  # fmt: skip
-    environment.filters.update(number=number, vector=vector, home=home_text, degrees=degrees)
+    filters = {'number': number, 'vector': vector, 'home': home_text, 'degrees': degrees, 'around': around_text}
+    environment.filters.update(filters, two_digits=two_digits)
+    kind = values['kind']
     title = f'{kind[0]}-{kind[1:].upper()}'
-    return environment.get_template('machine.yaml.j2').render(
-        name=name, title=title, what=KINDS[kind], sketch=sketch, drives=drives
-    )
+    return environment.get_template('machine.yaml.j2').render(title=title, what=KINDS[kind], **values)
+
+
+def two_digits(value: float) -> float:
+    """A round number near by."""
+    return float(f'{value:.2g}')
+
+
+def around_text(angles: Array) -> str:
+    """Round limits around angles (L,) rad, with a margin on both sides."""
+    least, most = float(np.min(angles)), float(np.max(angles))
+    lower, upper = floor(10.0 * (least - _MARGIN)) / 10.0, ceil(10.0 * (most + _MARGIN)) / 10.0
+    return f'lower: {number(lower)}, upper: {number(upper)}'
 
 
 def number(value: float) -> str:
@@ -101,23 +115,23 @@ def vector(values: Iterable[float]) -> str:
     return f'[{", ".join(number(0.0 if abs(value) < 1e-15 else value) for value in flat)}]'
 
 
-def home_text(positions: Array) -> str:
+def home_text(positions: ArrayLike) -> str:
     """Joint positions (L,) at home: one number where all legs have the same, else a list.
 
     Six digits: they say which branch of the legs is meant, and where iterations begin.
     """
-    rounded = np.round(positions, 6)
+    rounded = np.round(np.atleast_1d(positions), 6)
     return number(rounded[0]) if np.all(rounded == rounded[0]) else vector(rounded)
 
 
-def _drives(machine: Machine) -> Drives:
-    """Drive force and servo gains for the machine's masses at home."""
+def _drives(machine: Machine) -> dict[str, float]:
+    """What masses at home determine: drive force [N or N m], the servo's stiffness and damping (per m or rad)."""
     pose = machine.home.position[None], machine.home.rotation_base_platform[None]
     holding = float(np.abs(gravity_forces(machine, *pose)).max())
     kind = machine.actuated_joints[0].kind
     effort = _round_up(max(_LEAST_EFFORT[kind], _RESERVE * holding))
     damping = two_digits(_SERVO_BANDWIDTH * lightest_inertia(machine))
-    return Drives(effort, two_digits(_STIFFNESS_OVER_DAMPING * damping), damping)
+    return {'effort': effort, 'stiffness': two_digits(_STIFFNESS_OVER_DAMPING * damping), 'damping': damping}
 
 
 def _round_up(value: float) -> float:

@@ -104,13 +104,17 @@ def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
     name = name_of(model, 'body', index)
     first = name_of(model, 'body', int(model.body_parentid[index]))
     before = placement(model.body_pos[index], model.body_quat[index])
-    count = int(model.body_jntnum[index])
-    if count == 0:
+    joints = range(int(model.body_jntadr[index]), int(model.body_jntadr[index]) + int(model.body_jntnum[index]))
+    if not joints:
         return [Link(f'{name}_mount', 'fixed', first, name, before)]
+    floating = _floating(model, list(joints), before)
+    if floating:
+        turn = Placement(rotation=before.rotation.T)
+        at = Placement() if int(model.jnt_type[joints[0]]) == 0 else Placement(before.position)
+        return [Link(name_of(model, 'joint', joints[0]), floating, first, name, at, turn)]
     links = []
-    for place in range(count):
-        joint = int(model.body_jntadr[index]) + place
-        second = name if place == count - 1 else f'{name}_{place + 1}'
+    for joint in joints:
+        second = name if joint == joints[-1] else f'{name}_{joint - joints[0] + 1}'
         kind, address = _KINDS[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint])
         anchor = Placement(np.array(model.jnt_pos[joint])) if kind in ('revolute', 'ball') else HERE
         axis, zero = np.array(model.jnt_axis[joint]), float(model.qpos0[address])
@@ -127,18 +131,38 @@ def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
     return links
 
 
+def _floating(model: Any, joints: list[int], before: Placement) -> str:
+    """Kind of a link that holds a body nowhere, or in a plane: a free joint, or slides along all axes with a turn.
+
+    Empty where the joints of the body are something else.
+    """
+    kinds = [_KINDS[int(model.jnt_type[joint])] for joint in joints]
+    if kinds == ['free']:
+        return 'free'
+    axes = np.array([before.rotation @ model.jnt_axis[joint] for joint in joints])
+    zero = [float(model.qpos0[int(model.jnt_qposadr[joint])]) for joint in joints[:3]]
+    if np.any(zero) or np.any([model.jnt_pos[joint] for joint in joints]):
+        return ''
+    if kinds == ['prismatic'] * 3 + ['ball'] and np.allclose(axes[:3], np.eye(3), atol=1e-12):
+        return 'free' if np.allclose(before.rotation, np.eye(3), atol=1e-12) else ''
+    planar = kinds == ['prismatic', 'prismatic', 'revolute'] and np.allclose(axes, np.eye(3), atol=1e-12)
+    return 'planar' if planar else ''
+
+
 def _at_start(model: Any, link: Link, configuration: Any) -> Link:
     """Balls and free bodies as they are at the start: their motion put into the first frame."""
-    if link.kind not in ('ball', 'free'):
+    if link.kind not in ('ball', 'free', 'planar'):
         return link
     names = [name_of(model, 'joint', joint) for joint in range(model.njnt)]
     address = int(model.jnt_qposadr[names.index(link.name)])
+    own = np.array(configuration[address : address + 7])
     if link.kind == 'ball':
-        return replace(
-            link, first_frame=link.first_frame @ placement(np.zeros(3), configuration[address : address + 4])
-        )
-    pose = placement(configuration[address : address + 3], configuration[address + 3 : address + 7])
-    return replace(link, first_frame=pose)
+        motion = placement(np.zeros(3), own[:4])
+    elif link.kind == 'free':
+        motion = placement(own[:3], own[3:])
+    else:
+        motion = Placement(np.array([own[0], own[1], 0.0]), turned(link.axis, own[2]).rotation)
+    return replace(link, first_frame=link.first_frame @ motion)
 
 
 def _values(model: Any, joint: int, kind: str) -> JointValues:

@@ -7,10 +7,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.formats.urdf import EARTH, driven_joints
-from pkm_description.importing.formats.xml_values import number, numbers, rpy_placement, unit
+from pkm_description.importing.formats.urdf import EARTH, driven_joints, number, numbers, rpy_placement, unit
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, JointValues, Link, Placement
 from pkm_description.machine import RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
@@ -25,6 +25,12 @@ _KINDS = {
     'universal': 'universal',
     'revolute2': 'universal',
 }
+
+#: rotor inertia of a joint in the SDF of export_machine, kg or kg m^2
+_ROTOR = '{urn:pkm-suite:sdf:1}rotor_inertia'
+
+#: names of plugins that drive joints contain one of these
+_DRIVING = ('Controller', 'ApplyJointForce')
 
 #: what stands for no limit in SDF
 _NO_LIMIT = 1e15
@@ -131,6 +137,7 @@ def _values(element: Element, where: str) -> JointValues:
         viscous=value('dynamics', 'damping', 0.0),
         coulomb=value('dynamics', 'friction', 0.0),
         stiffness=value('dynamics', 'spring_stiffness', 0.0),
+        rotor_inertia=number(text_of(element, _ROTOR), f'{where}: rotor_inertia', 0.0),
     )
 
 
@@ -143,24 +150,16 @@ def _on_base(joints: list[Link], bodies: dict[str, RigidBody], model: Element, p
     base = 'world' if static else named if named in bodies else (roots or [next(iter(bodies))])[0]
     if base == 'world' and not static:
         raise ImportMachineError(f'{path}: the model has no links')
-    reached, marked = {base}, {joint.name: True for joint in joints}
-    waiting = list(joints)
-    while ready := [joint for joint in waiting if {joint.first, joint.second} & reached]:
-        joint = ready[0]
-        waiting.remove(joint)
-        if not {joint.first, joint.second} <= reached:
-            marked[joint.name] = False
-            reached |= {joint.first, joint.second}
     # a joint that the tree passes from its child to its parent is turned round
-    ordered, placed = [], {base}
-    tree = [joint for joint in joints if not marked[joint.name]]
-    while ready := [joint for joint in tree if {joint.first, joint.second} & placed]:
-        for joint in ready:
-            tree.remove(joint)
-            side = joint if joint.first in placed else joint.from_side(joint.second)
-            placed.add(side.second)
-            ordered.append(side)
-    return [*ordered, *(replace(joint, is_loop=True) for joint in joints if marked[joint.name])], base
+    ordered, loops, placed, waiting = [], [], {base}, list(joints)
+    while ready := next((joint for joint in waiting if {joint.first, joint.second} & placed), None):
+        waiting.remove(ready)
+        if {ready.first, ready.second} <= placed:
+            loops.append(replace(ready, is_loop=True))
+        else:
+            ordered.append(ready if ready.first in placed else ready.from_side(ready.second))
+            placed.add(ordered[-1].second)
+    return [*ordered, *loops, *waiting], base
 
 
 def _driven(model: Element, root: Element) -> set[str]:
@@ -173,7 +172,8 @@ def _driven(model: Element, root: Element) -> set[str]:
 
 def _of_plugin(model: Element, element: Element) -> bool:
     return any(
-        element in list(plugin.iter()) and 'Controller' in plugin.get('name', '') for plugin in model.iter('plugin')
+        element in list(plugin.iter()) and any(word in plugin.get('name', '') for word in _DRIVING)
+        for plugin in model.iter('plugin')
     )
 
 
@@ -188,12 +188,11 @@ def pose_of(element: Element, where: str) -> Placement:
     pose = element.find('pose')
     if pose is None or not (pose.text or '').strip():
         return HERE
-    if pose.get('degrees') == 'true' or pose.get('rotation_format') == 'quat_xyzw':
-        raise ImportMachineError(
-            f'{where}: poses in degrees or as quaternions cannot be imported; give x y z roll pitch yaw'
-        )
+    if pose.get('rotation_format') == 'quat_xyzw':
+        values = numbers(pose.text, 7, f'{where}: pose')
+        return Placement(values[:3], Rotation.from_quat(values[3:]).as_matrix())
     values = numbers(pose.text, 6, f'{where}: pose')
-    return rpy_placement(values[:3], values[3:])
+    return rpy_placement(values[:3], np.radians(values[3:]) if pose.get('degrees') == 'true' else values[3:])
 
 
 class SdfFrames:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.formats.xml_values import attribute, number, numbers, rpy_placement, unit
 from pkm_description.importing.graph import (
     HERE,
     Graph,
@@ -37,6 +38,8 @@ _KINDS = {
     'ball': 'ball',
 }
 _LOOP_KINDS = {'link': 'fixed', 'fixed': 'fixed', 'revolute': 'revolute', 'spherical': 'ball', 'universal': 'universal'}
+#: namespace of xacro, in any of its spellings
+_XACRO = 'ros.org/'
 _DRAKE = 'https://drake.mit.edu'
 
 #: m/s^2; a URDF says nothing of gravity
@@ -252,3 +255,97 @@ def _root_of(links: list[Link], bodies: dict[str, RigidBody], path: Path) -> str
     if len(roots) != 1:
         raise ImportMachineError(f'{path}: expected one link without a parent, found {len(roots)}: {", ".join(roots)}')
     return roots[0]
+
+
+def xml_root(path: Path) -> Element:
+    """Root element of a file; xacro is expanded, with the defaults of its arguments.
+
+    Raises
+    ------
+    ImportMachineError
+        It is no XML, cannot be read, or xacro does not take it.
+    """
+    try:
+        text = path.read_text(encoding='utf-8-sig')
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportMachineError(f'{path}: cannot be read: {error}') from None
+    root = parsed(text, path)
+    return parsed(_expanded(path), path) if _XACRO in text else root
+
+
+def _expanded(path: Path) -> str:
+    """Text of a xacro file with its macros expanded."""
+    try:
+        import xacro
+    except ImportError:
+        raise ImportMachineError(f'{path}: reading xacro needs the package xacro of ROS: pip install xacro') from None
+    try:
+        text: str = xacro.process_file(str(path)).toxml()
+    except Exception as error:  # xacro raises what the expressions inside raise
+        raise ImportMachineError(f'{path}: xacro does not take it: {error}') from None
+    return text
+
+
+def parsed(text: str, source: Path | str) -> Element:
+    """Root element of a text; ``source`` is what messages name."""
+    try:
+        return ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ImportMachineError(f'{source}: is not XML: {error}') from None
+
+
+def numbers(text: str | None, count: int, where: str, default: Array | None = None) -> Array:
+    """Numbers of a text.
+
+    Parameters
+    ----------
+    count : how many there must be
+    where : file, element and attribute, for the message
+    default : what stands for a missing text; None: it must not be missing
+
+    Raises
+    ------
+    ImportMachineError
+        Missing, not numbers, or another number of them.
+    """
+    if text is None:
+        if default is None:
+            raise ImportMachineError(f'{where} is missing')
+        return default
+    try:
+        values = np.array([float(word) for word in text.split()])
+    except ValueError:
+        values = np.empty(0)
+    if len(values) != count or not np.isfinite(values).all():
+        raise ImportMachineError(f'{where} = {text!r}: expected {count} number{"s" if count > 1 else ""}')
+    return values
+
+
+def number(text: str | None, where: str, default: float | None = None) -> float:
+    """Return one number of a text; see :func:`numbers`."""
+    return float(numbers(text, 1, where, None if default is None else np.array([default]))[0])
+
+
+def attribute(element: Element | None, key: str) -> str | None:
+    """Return the attribute of an element that may be missing itself."""
+    return None if element is None else element.get(key)
+
+
+def rpy_placement(position: Array, rpy: Array) -> Placement:
+    """Placement of a position (3,) m and roll, pitch, yaw (3,) rad, as URDF and SDF have them."""
+    return Placement(position, Rotation.from_euler('xyz', rpy).as_matrix())
+
+
+def unit(axis: Array, where: str) -> Array:
+    """Return an axis (3,) with length one.
+
+    Raises
+    ------
+    ImportMachineError
+        It has no length.
+    """
+    length = float(np.linalg.norm(axis))
+    if length < 1e-9:
+        raise ImportMachineError(f'{where} = {axis.tolist()}: an axis needs a direction')
+    direction: Array = axis / length
+    return direction
