@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from operator import itemgetter
 from pathlib import Path
@@ -29,14 +29,12 @@ _head = struct.Struct('<BQ')
 _message = struct.Struct('<HIQQ')
 _MAGIC = b'\x89MCAP0\r\n'
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _STATISTICS, _DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0B, 0x0F
-#: of a chunk, before the name of its compression: times (2 x 8 bytes), unpacked size, checksum (0: none), length
+#: of a chunk: times (2 x 8 bytes), unpacked size, checksum (0: none), length of the name of its compression
 _chunk = struct.Struct('<QQQII')
-#: bytes of messages outside of chunks that are read at once
-_RUN = 2**22
 
 
 class _Piece(NamedTuple):
-    """A chunk, or messages that follow each other outside of chunks: where it is, and its first and last time [ns]."""
+    """Records of a chunk, or one that is outside of chunks: where they are, and their first and last time [ns]."""
 
     begin: int
     size: int
@@ -64,8 +62,7 @@ def mcap_source(path: Path, stack: ExitStack) -> Source:
     -----
     Records as in the MCAP specification: opcode (1 byte), length (8 bytes), content.
     """
-    handle = stack.enter_context(path.open('rb')).fileno()
-    scan = _Scan(path, os.fstat(handle).st_size, lambda begin, count: os.pread(handle, count, begin))
+    scan = _Scan(path, _File(stack.enter_context(path.open('rb')).fileno()))
     warnings = scan.run()
     known = {number: entry for number, entry in scan.channels.items() if entry[2] == 'cdr'}
     others = [f'{entry[0]} ({entry[2]})' for entry in scan.channels.values() if entry[2] != 'cdr']
@@ -93,25 +90,32 @@ def mcap_source(path: Path, stack: ExitStack) -> Source:
     return Source(read, counts, types, warnings, qos)
 
 
+class _File:
+    """Bytes of an open file by place, as ``bytes`` have them."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __len__(self) -> int:
+        return os.fstat(self._handle).st_size
+
+    def __getitem__(self, part: slice) -> bytes:
+        return os.pread(self._handle, part.stop - part.start, part.start)
+
+
 class _Scan:
     """One way through a file.
-
-    Parameters
-    ----------
-    path : for messages
-    size : bytes of the file
-    read : bytes from a place on, so many
 
     Attributes
     ----------
     schemas : name of the type by number
-    channels : topic, number of the schema, encoding and QoS profiles by number
+    channels : topic, number of the type, encoding and QoS profiles by number
     counts : messages by number of the channel
     pieces : where the messages are
     """
 
-    def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes]) -> None:
-        self._path, self._size, self._read = path, size, read
+    def __init__(self, path: Path, file: _File) -> None:
+        self._path, self._file = path, file
         self._damaged = 0
         self._warnings: list[str] = []
         self.schemas: dict[int, str] = {}
@@ -121,65 +125,55 @@ class _Scan:
 
     def run(self) -> list[str]:
         """Go through the file; returns what was lost, one sentence each."""
-        name = self._path.name
-        if self._read(0, len(_MAGIC)) != _MAGIC:
+        name, size = self._path.name, len(self._file)
+        if self._file[0 : len(_MAGIC)] != _MAGIC:
             raise BagError(f'{self._path}: not an MCAP file (it does not start with the MCAP magic bytes)')
-        complete, indexed, unpacked = False, self._read(self._size - len(_MAGIC), len(_MAGIC)) == _MAGIC, 0
-        promised = None
-        for opcode, begin, end in _records(self._read, self._size, len(_MAGIC)):
-            if end > self._size and not complete:
-                self._cut(name, end - begin, self._size - begin)
-            if opcode == _CHUNK:
-                piece = self._chunk(begin, min(end, self._size))
-                if piece is not None:
-                    unpacked += piece.unpacked
-                    require_bounded(unpacked, self._size, str(self._path))
-                    self._add(piece)
-            elif end > self._size:
-                break
-            elif opcode == _DATA_END:
-                complete = True
+        complete, unpacked, promised = False, 0, None
+        for opcode, begin, end in _records(self._file, size, len(_MAGIC)):
+            if end > size and not complete:
+                self._cut(name, end - begin, size - begin)
+            if opcode == _CHUNK and (piece := self._chunk(begin, min(end, size))):
+                unpacked += piece.unpacked
+                require_bounded(unpacked, size, str(self._path))
+                self._look_into(piece)
+            elif opcode in (_SCHEMA, _CHANNEL, _MESSAGE) and end <= size:
+                whole = end - begin + _head.size
+                self._look_into(_Piece(begin - _head.size, whole, '', whole, 0))
             elif opcode == _STATISTICS:
-                promised = int.from_bytes(self._read(begin, 8), 'little')
-            elif opcode == _MESSAGE:
-                self._add_message(begin - _head.size, end)
-            else:
-                self._take(opcode, self._read(begin, end - begin) if opcode in (_SCHEMA, _CHANNEL) else b'')
+                promised = int.from_bytes(self._file[begin : begin + 8], 'little')
+            complete = complete or opcode == _DATA_END
         total = sum(self.counts.values())
-        lost = sum(count for number, count in self.counts.items() if number not in self.channels)
-        if lost + self._damaged:
-            self._warnings.append(f'{lost + self._damaged} records of {name} are damaged and left out')
-        elif self._warnings:
-            pass
-        elif not complete:
+        damaged = self._damaged + sum(self.counts[number] for number in self.counts.keys() - self.channels.keys())
+        if damaged:
+            self._warnings.append(f'{damaged} records of {name} are damaged and left out')
+        elif not complete and not self._warnings:
             self._warnings.append(f'{name} ends without the end-of-data record: messages still in memory then are lost')
-        elif not indexed or promised not in (None, total):
+        elif not self._warnings and (self._file[size - len(_MAGIC) : size] != _MAGIC or promised not in (None, total)):
             self._warnings.append(f'the index of {name} is damaged; all {total} messages could be read without it')
         return self._warnings
 
     def content(self, piece: _Piece) -> bytes:
-        """Unpack a piece, and prove it by its checksum; a cut-off one that is not compressed is what is left of it."""
-        data = self._read(piece.begin, piece.size)
+        """Unpack a piece, and prove it by its checksum."""
+        data = self._file[piece.begin : piece.begin + piece.size]
         return decompress(data, piece.compression, piece.unpacked, piece.checksum)
 
     def _cut(self, where: str, size: int, left: int) -> None:
         self._warnings.append(f'{where} is cut off: a record of {size} bytes has only {left} left')
 
     def _chunk(self, begin: int, end: int) -> _Piece | None:
-        """The chunk whose record is here, None if its head is not whole."""
-        if end - begin < _chunk.size:
+        """The chunk whose record is here, None without its head; a cut-off one has no checksum."""
+        data = begin + _chunk.size
+        if data > end:
             return None
-        _, _, size, checksum, length = _chunk.unpack(self._read(begin, _chunk.size))
-        data = begin + _chunk.size + length + 8
-        compression = self._read(begin + _chunk.size, min(length, 100)).decode(errors='replace')
-        if data >= end:
-            return None
-        if not compression and size > end - data:  # cut off
-            size, checksum = end - data, 0
-        return _Piece(data, end - data, compression, size, checksum)
+        _, _, size, checksum, length = _chunk.unpack(self._file[begin:data])
+        compression = self._file[data : data + min(length, end - data)].decode(errors='replace')
+        data += length + 8
+        if not compression and size > end - data:
+            size, checksum = max(end - data, 0), 0
+        return _Piece(data, end - data, compression, size, checksum) if data < end else None
 
-    def _add(self, piece: _Piece) -> None:
-        """Look into a chunk: note schemas and channels, count messages."""
+    def _look_into(self, piece: _Piece) -> None:
+        """Note schemas and channels, count messages."""
         try:
             content = self.content(piece)
         except CompressionBombError:
@@ -191,10 +185,10 @@ class _Scan:
             self._warnings.append(f'a chunk of {piece.size} bytes is damaged, its numbers may be wrong: {error}')
             piece = piece._replace(unpacked=piece.size, checksum=0)
             content = self.content(piece)
-        for opcode, begin, end in _records(lambda begin, count: content[begin : begin + count], len(content)):
+        for opcode, begin, end in _records(content, len(content)):
             if end > len(content):
                 self._cut('a chunk', end - begin, len(content) - begin)
-            elif opcode != _MESSAGE:
+            elif opcode in (_SCHEMA, _CHANNEL):
                 self._take(opcode, content[begin:end])
         times = []
         for channel, time, _, _ in _messages(content):
@@ -203,41 +197,24 @@ class _Scan:
         if times:
             self.pieces.append(piece._replace(first=min(times), last=max(times)))
 
-    def _add_message(self, begin: int, end: int) -> None:
-        """Note a message outside of chunks."""
-        record = self._read(begin + _head.size, _message.size)
-        if len(record) < _message.size or end - begin < _head.size + _message.size:
-            self._damaged += 1
-            return
-        channel, _, time, _ = _message.unpack(record)
-        self.counts[channel] += 1
-        last = self.pieces[-1] if self.pieces else None
-        if last is not None and last.begin + last.size == begin and not last.compression and last.size < _RUN:
-            size = last.size + end - begin
-            self.pieces[-1] = last._replace(
-                size=size, unpacked=size, checksum=0, first=min(last.first, time), last=max(last.last, time)
-            )
-        else:
-            self.pieces.append(_Piece(begin, end - begin, '', end - begin, 0, time, time))
-
     def _take(self, opcode: int, record: bytes) -> None:
-        """Note a schema or channel; other records say nothing of messages."""
+        """Note a schema or channel."""
         try:
+            number, schema = struct.unpack_from('<HH', record)
             if opcode == _SCHEMA:
-                self.schemas[struct.unpack_from('<H', record)[0]] = _text(record, 2)[0]
-            elif opcode == _CHANNEL:
-                channel, schema = struct.unpack_from('<HH', record)
+                self.schemas[number] = _text(record, 2)[0]
+            else:
                 topic, place = _text(record, 4)
                 encoding, place = _text(record, place)
-                self.channels[channel] = (topic, schema, encoding, _qos(record[place + 4 :]))
+                self.channels[number] = (topic, schema, encoding, _qos(record[place + 4 :]))
         except (UnicodeDecodeError, struct.error):
             self._damaged += 1
 
 
-def _records(read: Callable[[int, int], bytes], size: int, begin: int = 0) -> Iterator[tuple[int, int, int]]:
+def _records(content: bytes | _File, size: int, begin: int = 0) -> Iterator[tuple[int, int, int]]:
     """Opcode, begin and end of the content of each record; an incomplete last one ends after the bytes."""
     while begin + _head.size <= size:
-        opcode, length = _head.unpack(read(begin, _head.size))
+        opcode, length = _head.unpack(content[begin : begin + _head.size])
         begin += _head.size
         yield opcode, begin, begin + length
         begin += length
@@ -245,15 +222,10 @@ def _records(read: Callable[[int, int], bytes], size: int, begin: int = 0) -> It
 
 def _messages(content: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Channel, time of recording [ns], begin and end of the data of each whole message."""
-    begin = 0
-    while begin + _head.size <= len(content):
-        opcode, length = _head.unpack_from(content, begin)
-        begin += _head.size
-        end = begin + length
-        if opcode == _MESSAGE and length >= _message.size and end <= len(content):
+    for opcode, begin, end in _records(content, len(content)):
+        if opcode == _MESSAGE and begin + _message.size <= end <= len(content):
             channel, _, time, _ = _message.unpack_from(content, begin)
             yield channel, time, begin + _message.size, end
-        begin = end
 
 
 def _overlapping(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
