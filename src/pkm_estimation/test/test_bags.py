@@ -277,11 +277,32 @@ def test_damaged_records_are_left_out(tmp_path: Path) -> None:
         assert len(data.require(data.joint_states, 'joint_states')) == 20
 
 
+def first_chunk(content: bytes) -> int:
+    """Place of the first chunk of an MCAP file, behind the magic bytes and the header."""
+    return content.index(b'\x06', 8 + 9 + int.from_bytes(content[9:17], 'little'))
+
+
+def test_wrong_checksum_and_other_encodings_are_told(tmp_path: Path) -> None:
+    arrays = write(tmp_path / 'run', 'mcap', 20)
+    file = tmp_path / 'run' / 'run.mcap'
+    content = file.read_bytes()
+    checksum = first_chunk(content) + 9 + 24
+    file.write_bytes(content[:checksum] + b'\x01\x02\x03\x04' + content[checksum + 4 :])
+    data = read_bag(tmp_path / 'run')
+    assert len(data.warnings) == 1
+    assert 'is damaged, its numbers may be wrong: Chunk checksum mismatch' in data.warnings[0]
+    np.testing.assert_array_equal(data.streams['joint_states'].stamps, arrays['stamps'])
+    file.write_bytes(content.replace(b'\3\0\0\0cdr', b'\3\0\0\0xml'))
+    left_out = r'/ground_truth/odometry \(xml\), /imu/data_raw \(xml\), /joint_states \(xml\)'
+    with pytest.raises(BagError, match=rf'the bag is empty \(topics: none\); .* not in CDR: {left_out}'):
+        read_bag(file)
+
+
 def test_messages_outside_of_chunks_are_read(tmp_path: Path) -> None:
     """A writer may leave chunks out; its messages are read in runs, a cut-off one is told."""
     arrays = write(tmp_path / 'run', 'mcap', 20)
     content = (tmp_path / 'run' / 'run.mcap').read_bytes()
-    begin = content.index(b'\x06', 8 + 9 + int.from_bytes(content[9:17], 'little'))
+    begin = first_chunk(content)
     (size,) = struct.unpack_from('<Q', content, begin + 1)
     records = content[begin + 9 + 40 : begin + 9 + size]
     file = tmp_path / 'plain.mcap'
