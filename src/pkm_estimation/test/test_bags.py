@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import resource
 import sqlite3
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -264,14 +265,54 @@ def test_unfinished_recording_that_is_compressed(tmp_path: Path, mode: Compressi
 
 
 def test_damaged_records_are_left_out(tmp_path: Path) -> None:
+    """A channel stands before its messages and in the summary: without both nobody knows what its messages are."""
     write(tmp_path / 'run', 'mcap', 20)
     file = tmp_path / 'run' / 'run.mcap'
     content = file.read_bytes()
-    file.write_bytes(content[:-30].replace(b'ground_truth', b'ground\xfftruth', 1))  # of the channel
+    for copies, records in ((1, 1), (-1, 22)):
+        file.write_bytes(content[:-30].replace(b'ground_truth', b'ground\xfftruth', copies))
+        data = read_bag(tmp_path / 'run')
+        assert any(f'{records} records of run.mcap are damaged' in text for text in data.warnings)
+        assert (data.ground_truth is None) == (copies == -1)
+        assert len(data.require(data.joint_states, 'joint_states')) == 20
+
+
+def first_chunk(content: bytes) -> int:
+    """Place of the first chunk of an MCAP file, behind the magic bytes and the header."""
+    return content.index(b'\x06', 8 + 9 + int.from_bytes(content[9:17], 'little'))
+
+
+def test_wrong_checksum_and_other_encodings_are_told(tmp_path: Path) -> None:
+    arrays = write(tmp_path / 'run', 'mcap', 20)
+    file = tmp_path / 'run' / 'run.mcap'
+    content = file.read_bytes()
+    checksum = first_chunk(content) + 9 + 24
+    file.write_bytes(content[:checksum] + b'\x01\x02\x03\x04' + content[checksum + 4 :])
     data = read_bag(tmp_path / 'run')
-    assert any('21 records of run.mcap are damaged' in text for text in data.warnings)
-    assert data.ground_truth is None
-    assert len(data.require(data.joint_states, 'joint_states')) == 20
+    assert len(data.warnings) == 1
+    assert 'is damaged, its numbers may be wrong: Chunk checksum mismatch' in data.warnings[0]
+    np.testing.assert_array_equal(data.streams['joint_states'].stamps, arrays['stamps'])
+    file.write_bytes(content.replace(b'\3\0\0\0cdr', b'\3\0\0\0xml'))
+    left_out = r'/ground_truth/odometry \(xml\), /imu/data_raw \(xml\), /joint_states \(xml\)'
+    with pytest.raises(BagError, match=rf'the bag is empty \(topics: none\); .* not in CDR: {left_out}'):
+        read_bag(file)
+
+
+def test_messages_outside_of_chunks_are_read(tmp_path: Path) -> None:
+    """A writer may leave chunks out; its messages are read in runs, a cut-off one is told."""
+    arrays = write(tmp_path / 'run', 'mcap', 20)
+    content = (tmp_path / 'run' / 'run.mcap').read_bytes()
+    begin = first_chunk(content)
+    (size,) = struct.unpack_from('<Q', content, begin + 1)
+    records = content[begin + 9 + 40 : begin + 9 + size]
+    file = tmp_path / 'plain.mcap'
+    for kept, warnings in ((len(records), 1), (len(records) - 30, 1)):
+        file.write_bytes(content[:begin] + records[:kept])
+        data = read_bag(file)
+        assert len(data.warnings) == warnings
+        joints = data.require(data.joint_states, 'joint_states')
+        np.testing.assert_array_equal(joints.positions, arrays['positions'])
+        assert data.topics['/ground_truth/odometry'] == (20 if kept == len(records) else 19)
 
 
 def test_truncated_sqlite_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

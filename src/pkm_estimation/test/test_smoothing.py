@@ -9,8 +9,7 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.offline import smoothing
-from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.recording import SensorData
+from pkm_estimation.sensors import SensorConditions, SensorData, simulate_sensors
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 

@@ -15,13 +15,14 @@ from pkm_description.driver.csv_names import IMU_COLUMNS, JOINT_FIELDS, POSE_COL
 from pkm_description.writing import make_folder, replacing
 
 from pkm_estimation.bags.recorded_data import BagError, JointStates, Odometry, RecordedData, Stamps
+from pkm_estimation.bags.sources import Message
 from pkm_estimation.bags.writer import MessageMakers
 
 #: topic of each stream of poses
 POSE_TOPICS = {
     'ground_truth': 'ground_truth/odometry', 'platform': 'platform/odometry', 'baseline': 'baseline/odometry',
 }  # fmt: skip
-Message = tuple[str, int, bytes]
+
 
 #: ns that are added where time begins at zero: a stamp of zero means that there is none
 _START = 10**9

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,102 +15,26 @@ from pkm_description.bounded_yaml import bounded_file
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from rosbags import rosbag1
 from rosbags.convert.converter import is_same_wireformat
-from rosbags.interfaces import ConnectionExtRosbag2, Qos
-from rosbags.rosbag2 import Reader
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
-from pkm_estimation.bags import recovery
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
 from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags.mcap_file import mcap_source
 from pkm_estimation.bags.recorded_data import BagError
-from pkm_estimation.bags.recovery import SIDECARS, Message, chunked_files, recover_mcap, recover_sqlite3
-from pkm_estimation.bags.unpacking import (
-    ZSTD_MARK,
-    CompressionBombError,
-    bound_rosbags,
-    require_bounded,
-    unpack,
-    unpack_file,
-)
+from pkm_estimation.bags.sources import BagMessages, Message, Source, listed_source
+from pkm_estimation.bags.sqlite_file import sqlite_source
+from pkm_estimation.bags.unpacking import unpack_file
 
 #: topics whose losses are told one by one
 _TOLD = 4
-bound_rosbags()
 #: endings of storage files that are compressed as a whole
 _PACKED = ('.zst', '.zstd')
-_RECOVER = {'.mcap': recover_mcap, '.db3': recover_sqlite3}
-
-
-class BagMessages:
-    """Serialised messages of an open bag.
-
-    Attributes
-    ----------
-    topics : message count by topic
-    types : message type by topic, e.g. ``sensor_msgs/msg/Imu``
-    qos : QoS profiles offered by the recorded publishers, by topic
-    warnings : what was lost, one sentence each
-    """
-
-    def __init__(self) -> None:
-        self.topics: dict[str, int] = {}
-        self.types: dict[str, str] = {}
-        self.qos: dict[str, list[Qos]] = {}
-        self.warnings: list[str] = []
-        #: of each file in turn, what reads the messages of some topics (None: all)
-        self._files: list[Callable[[Collection[str] | None], Iterator[Message]]] = []
-
-    @property
-    def message_count(self) -> int:
-        """Messages of all topics."""
-        return sum(self.topics.values())
-
-    def read(self, topics: Collection[str] | None = None) -> Iterator[Message]:
-        """Topic, time of recording [ns] and CDR bytes in the order of recording."""
-        return chain.from_iterable(read(topics) for read in self._files)
-
-    def _add_reader(self, reader: Reader, counts: Mapping[str, int]) -> None:
-        self._files.append(lambda topics: map(_unpacked, _messages(reader, topics)))
-        for connection in reader.connections:
-            topic = connection.topic
-            self.topics[topic] = self.topics.get(topic, 0)
-            self.types[topic] = connection.msgtype
-            if isinstance(connection.ext, ConnectionExtRosbag2):
-                self.qos.setdefault(topic, []).extend(connection.ext.offered_qos_profiles)
-        for topic, count in counts.items():
-            self.topics[topic] += count
-        if reader.message_count > sum(counts.values()):
-            lost = reader.message_count - sum(counts.values())
-            self.warnings.append(f'{Path(str(reader.path)).name}: {lost} messages belong to no topic and are left out')
-
-    def _add_recovered(self, path: Path) -> None:
-        messages, types, warnings = _RECOVER[path.suffix](path)
-        self._add_messages(messages, types)
-        self.warnings += [text if path.name in text else f'{path.name}: {text}' for text in warnings]
-
-    def _add_messages(self, messages: list[tuple[str, int, bytes]], types: dict[str, str]) -> None:
-        def read(topics: Collection[str] | None) -> Iterator[Message]:
-            return (_unpacked(message) for message in messages if topics is None or message[0] in topics)
-
-        self._files.append(read)
-        self.types.update(types)
-        counts = Counter(topic for topic, _, _ in messages)
-        for topic in types:
-            self.topics[topic] = self.topics.get(topic, 0) + counts[topic]
-
-    def _add_ros1(self, bag: Ros1Bag) -> None:
-        self._files.append(bag.read)
-        self.types.update(bag.types)
-        for topic, count in bag.topics.items():
-            self.topics[topic] = self.topics.get(topic, 0) + count
-        self.warnings += bag.warnings
+_SOURCES = {'.mcap': mcap_source, '.db3': sqlite_source}
 
 
 @contextmanager
-def open_bag(
-    path: str | Path, driver: Driver = STANDARD_DRIVER, namespace: str = ''
-) -> Iterator[BagMessages]:
+def open_bag(path: str | Path, driver: Driver = STANDARD_DRIVER, namespace: str = '') -> Iterator[BagMessages]:
     """Open a recording of any kind.
 
     A bag directory, ``.mcap`` or ``.db3`` file, as far as it can be read if it is damaged or unfinished; a ``.bag`` of
@@ -151,9 +74,7 @@ def open_bag(
 def _open_tables(files: list[Path], bag: BagMessages, driver: Driver, namespace: str) -> None:
     standard = (JOINT_TOPIC, IMU_TOPIC, *POSE_TOPICS.values())
     topics = {topic: full_topic(driver.topic(topic), namespace) for topic in standard}
-    messages, types, warnings = read_csv_messages(files, topics, driver.columns)
-    bag._add_messages(messages, types)
-    bag.warnings += warnings
+    bag.add(listed_source(*read_csv_messages(files, topics, driver.columns)))
 
 
 def full_topic(topic: str, namespace: str) -> str:
@@ -163,29 +84,6 @@ def full_topic(topic: str, namespace: str) -> str:
     return '/' + '/'.join(part for part in (namespace.strip('/'), topic) if part)
 
 
-def _messages(reader: Reader, topics: Collection[str] | None) -> Iterator[Message]:
-    """Topic, time of recording [ns] and data, as they are stored."""
-    files = chunked_files(reader)
-    if files is not None:
-        return chain.from_iterable(found for file in files for found in recovery.messages(file, topics))
-    connections = [item for item in reader.connections if topics is None or item.topic in topics]
-    found = reader.messages(connections) if connections else ()
-    return ((connection.topic, time, data) for connection, time, data in found)
-
-
-def _unpacked(message: Message) -> Message:
-    """Unpack a compressed message; only metadata.yaml says that they are, and it may be missing."""
-    topic, time, data = message
-    if data[:4] != ZSTD_MARK:
-        return message
-    try:
-        return topic, time, unpack('zstd', data)
-    except CompressionBombError as error:
-        raise CompressionBombError(f'a message of {topic}: {error}') from None
-    except Exception:  # whoever reads it will say that it is damaged
-        return message
-
-
 def _order_of_recording(path: Path) -> list[tuple[int, str]]:
     """Key that puts the parts of a recording in order: ``run_2`` before ``run_10``."""
     return [(int(part), '') if part.isdigit() else (0, part) for part in re.split(r'([0-9]+)', path.name)]
@@ -193,7 +91,7 @@ def _order_of_recording(path: Path) -> list[tuple[int, str]]:
 
 def _storage_files(folder: Path) -> list[Path]:
     """Files of a recording in their order, also those that are compressed as a whole."""
-    found = [item for item in folder.iterdir() if _storage_suffix(item) in _RECOVER]
+    found = [item for item in folder.iterdir() if _storage_suffix(item) in _SOURCES]
     return sorted(found, key=_order_of_recording)
 
 
@@ -237,46 +135,22 @@ def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
 
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
-    """Open one storage file through the library, or recover it."""
-    if path.suffix in _PACKED and _storage_suffix(path) in _RECOVER:
+    """Open one file, as far as it can be read."""
+    if path.suffix in _PACKED and _storage_suffix(path) in _SOURCES:
         unpacked = Path(stack.enter_context(TemporaryDirectory()), path.stem)
         unpack_file(path, unpacked)
         path = unpacked
     if path.suffix == '.bag':
-        bag._add_ros1(Ros1Bag(path, stack))
+        bag.add(_ros1_source(path, stack))
         return
-    if path.suffix not in _RECOVER:
+    if path.suffix not in _SOURCES:
         raise BagError(
-            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_RECOVER)}, .bag (ROS 1) or '
+            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_SOURCES)}, .bag (ROS 1) or '
             '.csv'
         )
-    sound = _sound_reader(path, stack)
-    if sound is not None:
-        bag._add_reader(*sound)
-    else:
-        bag._add_recovered(path)
-
-
-def _sound_reader(path: Path, stack: ExitStack) -> tuple[Reader, Counter[str]] | None:
-    """Reader of a file that opens and whose messages can all be reached, and their counts by topic; else None."""
-    if any(item.name.endswith(SIDECARS) and item.name.startswith(path.name) for item in path.parent.iterdir()):
-        return None  # an unfinished transaction: the library would read half-written pages
-    try:
-        reader = stack.enter_context(Reader(path))
-        chunked = chunked_files(reader)
-        if chunked:
-            (file,) = chunked
-            require_bounded(sum(chunk.uncompressed_size for chunk in file.chunks), path.stat().st_size, str(path))
-            counts = recovery.counts(file)
-            if sum(counts.values()) != reader.message_count:
-                return None  # its index does not fit: all records are looked at
-        else:
-            counts = Counter(topic for topic, _, data in _messages(reader, None) if data is not None)
-    except CompressionBombError:
-        raise
-    except Exception:
-        return None
-    return reader, counts
+    source = _SOURCES[path.suffix](path, stack)
+    named = [text if path.name in text else f'{path.name}: {text}' for text in source.warnings]
+    bag.add(source._replace(warnings=named))
 
 
 def bag_metadata(folder: Path) -> dict[str, Any] | None:
@@ -335,56 +209,33 @@ def _lost_by_topic(path: Path, found: Mapping[str, int]) -> list[str]:
 _ROS1 = get_typestore(Stores.ROS1_NOETIC)
 
 
-class Ros1Bag:
-    """Messages of a ROS 1 bag whose type ROS 2 has, too.
+def _ros1_source(path: Path, stack: ExitStack) -> Source:
+    """Messages of a ``.bag`` of ROS 1 whose type ROS 2 has, too; raises BagError if it cannot be read."""
+    try:
+        reader = stack.enter_context(rosbag1.Reader(path))
+    except (rosbag1.ReaderError, OSError, ValueError) as error:
+        raise BagError(f'{path}: not a ROS 1 bag, or damaged ({error}); try: rosbag reindex {path.name}') from None
+    counts: Counter[str] = Counter()
+    types, left_out = {}, set()
+    for connection in reader.connections:
+        if _converts(connection.msgtype):
+            counts[_absolute(connection.topic)] += connection.msgcount
+            types[_absolute(connection.topic)] = connection.msgtype
+        else:
+            left_out.add(f'{connection.topic} ({connection.msgtype})')
+    warnings = [f'left out, as ROS 2 has another message: {", ".join(sorted(left_out))}'] if left_out else []
 
-    Parameters
-    ----------
-    path : ``.bag`` file
-    stack : closes the file
-
-    Attributes
-    ----------
-    topics : message count by topic
-    types : message type by topic, in ROS 2's spelling
-    warnings : topics that are left out
-
-    Raises
-    ------
-    BagError
-        The file cannot be read.
-    """
-
-    def __init__(self, path: Path, stack: ExitStack) -> None:
-        self._path = path
-        try:
-            self._reader = stack.enter_context(rosbag1.Reader(path))
-        except (rosbag1.ReaderError, OSError, ValueError) as error:
-            raise BagError(f'{path}: not a ROS 1 bag, or damaged ({error}); try: rosbag reindex {path.name}') from None
-        self.topics: dict[str, int] = {}
-        self.types: dict[str, str] = {}
-        left_out = set()
-        for connection in self._reader.connections:
-            if _converts(connection.msgtype):
-                topic = _absolute(connection.topic)
-                self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
-                self.types[topic] = connection.msgtype
-            else:
-                left_out.add(f'{connection.topic} ({connection.msgtype})')
-        self.warnings = [f'left out, as ROS 2 has another message: {", ".join(sorted(left_out))}'] if left_out else []
-
-    def read(self, topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
-        wanted = self.topics if topics is None else set(topics) & set(self.topics)
-        connections = [item for item in self._reader.connections if _absolute(item.topic) in wanted]
-        if not connections:
-            return
-        for connection, time, data in self._reader.messages(connections):
+    def read(topics: Collection[str] | None) -> Iterator[Message]:
+        wanted = set(types) if topics is None else set(topics) & set(types)
+        connections = [item for item in reader.connections if _absolute(item.topic) in wanted]
+        for connection, time, data in reader.messages(connections) if connections else ():
             try:
                 message = bytes(TYPESTORE.ros1_to_cdr(data, connection.msgtype))
             except SerdeError as error:
-                raise BagError(f'{self._path}: a message of {connection.topic} cannot be read: {error}') from None
+                raise BagError(f'{path}: a message of {connection.topic} cannot be read: {error}') from None
             yield _absolute(connection.topic), time, message
+
+    return Source(read, counts, types, warnings)
 
 
 def _converts(kind: str) -> bool:

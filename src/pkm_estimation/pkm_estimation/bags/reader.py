@@ -79,7 +79,8 @@ def read_bag(
     wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items() if name in streams}
     with open_bag(path, driver, namespace) as bag:
         if not bag.message_count:
-            raise BagError(f'{path}: the bag is empty (topics: {", ".join(sorted(bag.topics)) or "none"})')
+            topics = ', '.join(sorted(bag.topics)) or 'none'
+            raise BagError('; '.join([f'{path}: the bag is empty (topics: {topics})', *bag.warnings]))
         raw: dict[str, list[tuple[int, bytes]]] = {topic: [] for topic in wanted if topic in bag.topics}
         for topic, time, data in bag.read(wanted):
             raw[topic].append((time, data))

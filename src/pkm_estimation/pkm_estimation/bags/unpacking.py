@@ -109,7 +109,5 @@ def unpack_file(packed: Path, target: Path) -> None:
     raise CompressionBombError(f'{packed}: unpacks to more than {bound} bytes; it is damaged, or made to fill the disk')
 
 
-def bound_rosbags() -> None:
-    """Let ``rosbags`` unpack chunks by :func:`unpack`."""
-    for kind in _DECOMPRESSORS:
-        storage_mcap.DECOMPRESSORS[kind] = partial(unpack, kind)
+for _kind in _DECOMPRESSORS:
+    storage_mcap.DECOMPRESSORS[_kind] = partial(unpack, _kind)

@@ -1,8 +1,14 @@
 """Simulated sensor signals along a motion: ideal, noisy and faulty."""
 
 from pkm_estimation.sensors.conditions import ImuFault, SensorConditions, imu_truth
-from pkm_estimation.sensors.recording import EulerTruth, SensorData, euler_truth, measure
-from pkm_estimation.sensors.simulated import SimulatedData, simulate_sensors
+from pkm_estimation.sensors.simulated import (
+    EulerTruth,
+    SensorData,
+    SimulatedData,
+    euler_truth,
+    measure,
+    simulate_sensors,
+)
 
 __all__ = [
     'EulerTruth',
