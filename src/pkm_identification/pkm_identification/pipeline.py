@@ -14,7 +14,7 @@ from pkm_description.errors import Finding, KinematicsError, State
 from pkm_description.machine import Machine
 from pkm_description.report.words import now_in_words, time_of_data
 
-from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, LOAD_FRICTION, OFFSET
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
@@ -28,6 +28,7 @@ from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late, t
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.fitting.shape_search import moved_by
+from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import (
     KNOWN,
     NOT_TRUSTED,
@@ -241,28 +242,67 @@ def provenance_of(
     }
 
 
-# Friction that grows with the drive's force, where that force is not known: part of it may be the sensor's offset.
+# Friction that grows with the drive's force, where that force is not known: part of it may be the sensor's offset, or
+# the rotor's.
 #
-# What a motion tells is the sum of the force that a drive passes on and of a constant offset of its effort: most
-# offsets look like bodies. The fit takes the sum for the load. If the offset is the sensor's, or Coulomb friction that
-# differs by direction, then the load is smaller by it, and the friction by its coefficient times that: as long as the
-# force has one sign, this is Coulomb friction. Offsets are of the size of Coulomb friction; the deviations allow for
-# one of that size, or for the estimated one where it is smaller.
+# What a motion tells is the sum of the force that a drive passes on and of what it does not pass on. Most offsets look
+# like bodies, and so do rotors: forces tell the sum of a rotor and the arm that it turns. The fit takes offsets for
+# loads, and rotors that it does not tell from bodies as the machine file states them. If the offset is the sensor's, or
+# the rotor another one, then the load is another one, and friction by its coefficient times that: with the same sign
+# of the load, an offset makes it Coulomb friction. Offsets are of the size of Coulomb friction, or of the estimated
+# one where it is smaller; rotors of which only sums with bodies are known may be as wrong as data sheets are. The
+# deviations allow for both.
+#: relative standard deviation of rotors, and of the bodies with which they make sums, in files
+DATA_SHEET = 0.3
+
+
 def with_unknown_loads(data: PreparedData, fit: ModelFit) -> ModelFit:
-    """The fit with deviations that allow for offsets which the drives do not pass on; see the module."""
-    if not {LOAD_FRICTION.kind, OFFSET.kind} <= fit.model.kinds:
+    """The fit with deviations that allow for forces which the drives may not pass on; see the module."""
+    if LOAD_FRICTION.kind not in fit.model.kinds:
         return fit
     coefficients = next(
         values for term, values in fit.model.with_parameters(fit.parameters) if term.kind == LOAD_FRICTION.kind
     )
-    rows = data.joint_rows(lambda part: _columns(fit.samples[part]), np.arange(fit.model.machine.actuated_count))
-    moved = moved_by(rows, fit.fitted_columns, fit.noise, data.row_weights)
-    return allowing_for(fit, moved * (coefficients * _sizes(fit)))
+
+    def changes(columns: Callable[[JointSamples], Array], deviations: Array) -> Array:
+        rows = data.joint_rows(lambda part: columns(fit.samples[part]), np.arange(len(coefficients)))
+        moved = moved_by(rows, fit.fitted_columns, fit.noise, data.row_weights)
+        return np.asarray(moved * coefficients @ deviations)
+
+    allowed = fit
+    if OFFSET.kind in fit.model.kinds:
+        allowed = allowing_for(allowed, changes(_by_offset, np.diag(_sizes(fit))))
+    if DRIVE_INERTIA.kind in fit.model.kinds:
+        allowed = allowing_for(allowed, changes(_by_rotor, _rotor_deviations(fit)))
+    return allowed
 
 
-def _columns(samples: JointSamples) -> Array:
+def _by_offset(samples: JointSamples) -> Array:
     """Friction (N, A) per unit of coefficient and offset."""
     return np.sign(samples.passed_on) * samples.signs
+
+
+def _by_rotor(samples: JointSamples) -> Array:
+    """Friction (N, A) per unit of coefficient and rotor inertia."""
+    return _by_offset(samples) * samples.accelerations
+
+
+def _rotor_deviations(fit: ModelFit) -> Array:
+    """What the base parameters leave open of the rotors (A, A): ``D D'`` is their covariance."""
+    model, names = fit.model, [f'{joint.name}.{DRIVE_INERTIA.parameter}' for joint in fit.model.machine.actuated_joints]
+    nominal, free = model.all_parameters(model.machine), model.free
+    prior = nominal_covariance(model.all_names, nominal, DATA_SHEET, DATA_SHEET)
+    found = np.zeros((len(names), len(names)))
+    own = [place for place, name in enumerate(names) if name in model.names]
+    places = [model.all_names.index(names[place]) for place in own]
+    prior[places, places] = (DATA_SHEET * nominal[places]) ** 2
+    spread = share_out(
+        fit.base, fit.estimate.parameters, fit.estimate.covariance, nominal[free], prior[np.ix_(free, free)]
+    )[1]
+    columns = [model.names.index(names[place]) for place in own]
+    sizes, axes = np.linalg.eigh(spread[np.ix_(columns, columns)])
+    found[np.ix_(own, own)] = axes * np.sqrt(np.maximum(sizes, 0.0))
+    return found
 
 
 def _sizes(fit: ModelFit) -> Array:

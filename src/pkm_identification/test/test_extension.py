@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
+from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_joints
 from pkm_identification.columns.joint_terms import Ripple
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
@@ -70,6 +73,27 @@ def test_friction_by_load_is_added_and_found(srs: Machine, signals: tuple) -> No
     for name in srs.actuated_joint_names:
         assert abs(result.parameters[f'{name}.load_friction'] - 0.02) < 4.0 * result.std[f'{name}.load_friction']
     assert worst(result, srs) < 4.0
+
+
+@pytest.mark.usefixtures('fit_alone')
+def test_friction_by_load_allows_for_rotors_that_are_not_told_from_arms() -> None:
+    """Rotors of which only sums with bodies are known decide what the drives pass on."""
+    delta = known_machine('delta')
+    delta = replace(delta, leg_sensors=replace(delta.leg_sensors, effort_noise=np.full(3, 0.01)))
+    true = with_joints(delta, lambda one: replace(one, rotor_inertia=1.3 * one.rotor_inertia) if one.actuated else one)
+    motion, positions, forces = clean_signals(true, 'drives', 25.0, 250.0, 52)
+    joints = joint_motion(true, motion)
+    velocities, accelerations = joints.velocities[:, true.drive_columns], joints.accelerations[:, true.drive_columns]
+    rotors = np.array([joint.rotor_inertia for joint in true.actuated_joints])
+    passed_on = inverse_dynamics(true, motion, friction=False) - rotors * accelerations
+    rubbing = motion, positions, forces + 0.05 * np.abs(passed_on) * np.sign(velocities)
+    result = identify(delta, recording(delta, rubbing, 1))
+    assert any("drive's force" in name for name in result.added)
+    assert result.status != INSUFFICIENT
+    for joint in true.actuated_joints:
+        for kind, value in (('load_friction', 0.05), ('coulomb', joint.friction.coulomb)):
+            name = f'{joint.name}.{kind}'
+            assert abs(result.parameters[name] - value) < 4.0 * result.std[name], name
 
 
 @pytest.mark.usefixtures('fit_alone')

@@ -15,8 +15,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 from scipy.stats import chi2
 
-from pkm_identification.estimator.feasible import WEIGHTS, active_limits, inside
-from pkm_identification.estimator.feasible_barrier import BarrierEngine
+from pkm_identification.estimator.feasible import WEIGHTS, BarrierEngine, active_limits, inside
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import BASIS

@@ -4,14 +4,11 @@ Physical parameters are the unknowns. Each body has to keep, with the inertia ab
 
     m > 0,  Ixx > 0,  Ixx Iyy - Ixy^2 > 0,  det I > 0
 
-which is Sylvester's criterion. The triangle inequality is not among them, and can be asked for. These fits are not
-convex: on a whole robot both can stop short of the optimum, which the record then says (``converged``). What is linear
+which is Sylvester's criterion. The triangle inequality is not among them, and can be asked for. :func:`sqp` keeps the
+constraints as such, as the paper does, and says how well its Karush-Kuhn-Tucker conditions hold. The problem is not
+convex: on a whole robot it can stop short of the optimum, which the record then says (``converged``). What is linear
 but for a few parameters is better searched over these, with
 :func:`~pkm_identification.estimator.feasible.feasible_parameters` for all others.
-
-Two ways lead there. :func:`constrained_least_squares` writes the central inertia as ``C C'``, so that no constraint is
-left. :func:`sqp` keeps the constraints as such, as the paper does, and says how well its Karush-Kuhn-Tucker conditions
-hold.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
-from scipy.optimize import least_squares, minimize, nnls
+from scipy.optimize import minimize, nnls
 
 from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies, symmetric
@@ -41,61 +38,6 @@ OPTIMAL = 1e-3
 PULL = 1e-6
 
 _UPPER = [*zip(*(index.tolist() for index in np.triu_indices(3)), strict=True)]
-_LOWER = [*zip(*(index.tolist() for index in np.tril_indices(3)), strict=True)]
-
-
-def constrained_least_squares(
-    fit: ForceFit, triangle: bool = False, pull: float = PULL, evaluations: int = 300
-) -> FitResult:
-    """Least squares (SciPy, trust region) in mass, centre of mass and a Cholesky factor of each body.
-
-    Parameters
-    ----------
-    fit : its start must keep the constraints; bodies are found by the names of the parameters; bounds of inertial
-        parameters have no say
-    triangle : factorise the second moments of mass in place of the central inertia: triangle inequality, too
-    pull, evaluations : see :data:`PULL`; at most
-    """
-    bodies = [*places_of_bodies(fit.names).values()]
-    inertial = np.concatenate([np.array(at) for at in bodies] or [np.zeros(0)]).astype(int)
-    others = np.setdiff1d(np.arange(len(fit.names)), inertial)
-    root = np.sqrt(pull * max(fit.cost(fit.start), 1e-300)) / fit.magnitudes
-
-    def physical(place: Array) -> tuple[Array, Array]:
-        values, slopes = np.empty(len(fit.names)), np.zeros((len(fit.names), len(place)))
-        values[others] = place[10 * len(bodies) :]
-        slopes[others, 10 * len(bodies) + np.arange(len(others))] = 1.0
-        for number, at in enumerate(bodies):
-            block = slice(10 * number, 10 * number + 10)
-            values[at], slopes[at, block] = _body(place[block], triangle)
-        return values, slopes
-
-    def residuals(place: Array) -> Array:
-        values = physical(place)[0]
-        return np.concatenate([fit.residuals(values), root * (values - fit.start)])
-
-    def jacobian(place: Array) -> Array:
-        values, slopes = physical(place)
-        return np.concatenate([fit.jacobian(values) @ slopes, root[:, None] * slopes])
-
-    start = np.concatenate([*(_coordinates(fit.start[at], triangle) for at in bodies), fit.start[others]])
-    free = np.full(10 * len(bodies), np.inf)
-    room = 1e-9 * fit.magnitudes[others]
-    bounds = np.concatenate([-free, fit.lower[others]]), np.concatenate([free, fit.upper[others]])
-    start[10 * len(bodies) :] = np.clip(fit.start[others], fit.lower[others] + room, fit.upper[others] - room)
-    found = least_squares(
-        residuals, start, jacobian, bounds=bounds, x_scale='jac', xtol=1e-10, ftol=1e-10, gtol=1e-10,
-        max_nfev=evaluations,
-    )  # fmt: skip
-    values = physical(found.x)[0]
-    lengths = np.linalg.norm(found.jac, axis=0) * max(float(np.linalg.norm(found.fun)), 1e-300)
-    cosine = float(np.max(np.abs(found.grad)[lengths > 0.0] / lengths[lengths > 0.0], initial=0.0))
-    record = SolverRecord(
-        f'least squares with central inertias {"of real bodies" if triangle else "positive definite"}', int(found.nfev),
-        bool(found.success) and cosine <= OPTIMAL, {'cosine of residuals and a column': cosine}, int(found.nfev),
-        str(found.message), fit.cost(values),
-    )  # fmt: skip
-    return result_of(fit, values, record)
 
 
 def sqp(
@@ -109,7 +51,7 @@ def sqp(
     triangle : ask for the triangle inequality of the principal moments, too, by the positive determinant of
         ``tr(I) / 2 - I``
     pull, iterations : see :data:`PULL`; at most
-    start : (P,) where to begin, e.g. the values of :func:`constrained_least_squares`; default that of the fit
+    start : (P,) where to begin; default that of the fit
 
     Notes
     -----
@@ -173,44 +115,6 @@ def sqp(
         int(found.nfev), str(found.message), fit.cost(scaled * size),
     )  # fmt: skip
     return result_of(fit, scaled * size, record)
-
-
-def _body(place: Array, triangle: bool) -> tuple[Array, Array]:
-    """Ten parameters, and their derivatives, of log mass, centre of mass and log-Cholesky factor (10,)."""
-    mass, center = float(np.exp(place[0])), place[1:4]
-    factor = np.zeros((3, 3))
-    for number, (i, j) in enumerate(_LOWER):
-        factor[i, j] = np.exp(place[4 + number]) if i == j else place[4 + number]
-    steiner = mass * (center @ center * np.eye(3) - np.outer(center, center))
-    changes = np.zeros((10, 3, 3))
-    changes[0] = steiner
-    for axis in range(3):
-        outer = np.outer(np.eye(3)[axis], center)
-        changes[1 + axis] = mass * (2.0 * center[axis] * np.eye(3) - outer - outer.T)
-    for number, (i, j) in enumerate(_LOWER):
-        unit = np.zeros((3, 3))
-        unit[i, j] = factor[i, j] if i == j else 1.0
-        changes[4 + number] = unit @ factor.T + factor @ unit.T
-    inertia = factor @ factor.T
-    if triangle:
-        changes[4:] = np.einsum('kii->k', changes[4:])[:, None, None] * np.eye(3) - changes[4:]
-        inertia = np.trace(inertia) * np.eye(3) - inertia
-    upper = np.triu_indices(3)
-    slopes = np.zeros((10, 10))
-    slopes[0, 0] = mass
-    slopes[1:4, 0], slopes[1:4, 1:4] = mass * center, mass * np.eye(3)
-    slopes[4:] = changes[:, upper[0], upper[1]].T
-    return np.concatenate([[mass], mass * center, (inertia + steiner)[upper]]), slopes
-
-
-def _coordinates(parameters: Array, triangle: bool) -> Array:
-    """Inverse of :func:`_body`; flat and slender bodies get a little thickness."""
-    mass, center = float(parameters[0]), parameters[1:4] / parameters[0]
-    inertia = symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
-    matrix = 0.5 * np.trace(inertia) * np.eye(3) - inertia if triangle else inertia
-    sizes, axes = np.linalg.eigh(matrix)
-    factor = np.linalg.cholesky(axes * np.maximum(sizes, 1e-4 * sizes[2]) @ axes.T)
-    return np.array([np.log(mass), *center, *(np.log(factor[i, j]) if i == j else factor[i, j] for i, j in _LOWER)])
 
 
 def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:

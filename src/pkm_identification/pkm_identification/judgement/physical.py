@@ -115,9 +115,9 @@ def share_out(
 
 
 def body_from_parameters(name: str, parameters: Array) -> RigidBody:
-    """Body with mass, centre of mass and inertia about it from ten parameters (10,)."""
+    """Body with mass, centre of mass and inertia about it from ten parameters (10,); of no mass: in its frame."""
     mass = float(parameters[0])
-    center = parameters[1:4] / mass
+    center = parameters[1:4] / mass if mass else np.zeros(3)
     return RigidBody(
         name, mass, center, symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
     )
