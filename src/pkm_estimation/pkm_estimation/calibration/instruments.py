@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
@@ -45,7 +46,7 @@ class Instrument(ABC):
         """By how much the constants (e,) are away from what is known of them."""
 
     @abstractmethod
-    def at(self, rows: Array) -> Instrument:
+    def at(self, rows: Integers) -> Instrument:
         """The measurements of some poses."""
 
     @abstractmethod
@@ -127,7 +128,7 @@ class Points(Instrument):
         """See the base class."""
         return np.concatenate([np.zeros(6), (self.targets - self.known).ravel()])
 
-    def at(self, rows: Array) -> Points:
+    def at(self, rows: Integers) -> Points:
         """See the base class."""
         return replace(self, measured=self.measured[rows])
 
@@ -160,11 +161,17 @@ class Points(Instrument):
             turn for signs in product((1.0, -1.0), repeat=3) for order in _ORDERS
             if np.linalg.det(turn := np.diag(signs) @ np.eye(3)[list(order)]) > 0.0
         ]
-        rough = min(starts, key=lambda start: float(np.sum(cost(np.zeros(3), start) ** 2)))
-        best = least_squares(cost, np.zeros(3), args=(rough,), loss='soft_l1', max_nfev=60)
+        starts.sort(key=lambda start: float(np.sum(cost(np.zeros(3), start) ** 2)))
+        tried = [
+            (least_squares(cost, np.zeros(3), args=(start,), loss='soft_l1', max_nfev=60), start)
+            for start in starts[:_STARTS]
+        ]
+        best, rough = min(tried, key=lambda one: float(one[0].cost))
         return solved(rotation_exp(best.x) @ rough)
 
 
+#: rotations that an alignment begins with, of the 24 that map axes to axes
+_STARTS = 4
 _ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 
 
@@ -214,7 +221,7 @@ class Poses(Instrument):
         """See the base class."""
         return np.concatenate([self.point.away, np.zeros(3)])
 
-    def at(self, rows: Array) -> Poses:
+    def at(self, rows: Integers) -> Poses:
         """See the base class."""
         return replace(self, measured=self.measured[rows], rotation=self.rotation[rows], point=self.point.at(rows))
 
@@ -268,7 +275,7 @@ class Inclination(Instrument):
         turned = rotation_log(self.rotation_platform_imu @ self.nominal.T)
         return np.concatenate([self.bias - self.nominal_bias, turned])
 
-    def at(self, rows: Array) -> Inclination:
+    def at(self, rows: Integers) -> Inclination:
         """See the base class."""
         return replace(self, measured=self.measured[rows])
 

@@ -7,9 +7,11 @@ such as where the base frame is, keeps its prior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.geometry_slopes import DRIVE_ZERO
 from pkm_description.machine import Machine
@@ -22,6 +24,8 @@ from pkm_estimation.models.leg_model import measures_lengths
 from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.stream.repeatable import RepeatablePipeline
 
+#: part of a recording that is fitted while the rest is held out
+_FITTED = 2.0 / 3.0
 #: samples that are processed at once
 _TOGETHER = 1000
 
@@ -57,6 +61,20 @@ class Motion:
         _run(pipeline, self.data)
         return self._of_constants(pipeline)
 
+    def part(self) -> Motion:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`: the first part of the recording."""
+        legs = self.data.require(self.data.joint_states, 'joint_states').stamps
+        end = int(legs[0]) + round(_FITTED * (int(legs[-1]) - int(legs[0])))
+        first = {}
+        for name in ('joint_states', 'imu_data_raw'):
+            stream = getattr(self.data, name)
+            first[name] = rows_of(stream, stream.stamps <= end)
+        return replace(self, data=replace(self.data, **first))
+
+    def leaves_out(self) -> bool:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`: the filter's gates do."""
+        return False
+
     def _of_constants(self, pipeline: RepeatablePipeline) -> ConstantScore:
         """The filter's score, in the order and the units of the problem's constants."""
         constants, score = self.constants, pipeline.filter.score
@@ -79,8 +97,8 @@ class Motion:
 def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> tuple[Constants, EstimatorConfig]:
     """Constants that a recording of a motion shows, counted from those of the IMU that the estimator finds by itself.
 
-    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the estimator, which tests
-    its innovations for that, runs once before.
+    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the estimator, which
+    tests its innovations for that, runs once before.
     """
     config = replace(
         config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
@@ -107,3 +125,17 @@ def _run(pipeline: RepeatablePipeline, data: RecordedData) -> None:
             for _ in samples.one_by_one(pipeline, begin, end):
                 pass
     pipeline.finish()
+
+
+def rows_of(stream: Any, rows: NDArray[np.bool_]) -> Any:
+    """Some messages of a stream: all its arrays of as many rows."""
+    places = np.flatnonzero(rows)
+    unlike = getattr(stream, 'unlike', {})
+    changed: dict[str, Any] = {
+        item.name: value[rows]
+        for item in fields(stream)
+        if isinstance(value := getattr(stream, item.name), np.ndarray) and len(value) == len(rows)
+    }
+    if unlike:
+        changed['unlike'] = {new: unlike[old] for new, old in enumerate(places.tolist()) if old in unlike}
+    return replace(stream, **changed)

@@ -33,6 +33,12 @@ class Measurement(Protocol):
     def score(self, values: Array) -> ConstantScore:
         """What it says of the constants, counted from (p,) values."""
 
+    def part(self) -> Measurement:
+        """Most of it, as if nothing had been looked at; the rest is held out."""
+
+    def leaves_out(self) -> bool:
+        """Leave out outliers from now on; returns whether that changes anything."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -131,10 +137,29 @@ def solve(
             break
         values, seen = values + step, after
         if size < CONVERGED:
-            break
+            changes = [one.leaves_out() for one in measurements]
+            if not any(changes):
+                break
+            seen = _score(measurements, values)
     squares = _cost(seen, values, constants) - float(values @ values)
-    covariance = np.linalg.inv(seen.information + np.eye(len(values)))
+    covariance: Array = np.linalg.inv(seen.information + np.eye(len(values))).astype(float)
     return Solution(constants, values, covariance, iteration, size < CONVERGED, squares, float(seen.squares[1]))
+
+
+def held_out(
+    constants: Constants, measurements: Sequence[Measurement], progress: Callable[[str], None] = lambda line: None
+) -> tuple[Array, float, float]:
+    """Constants by a part of the data, and the mean squares of the residuals of the rest, before and after.
+
+    What the rest adds to the sum of the squares, with frames, targets and poses that fit best in both cases.
+    """
+    values = solve(constants, [one.part() for one in measurements], progress=progress).values
+    means = []
+    for tried in (np.zeros(len(constants)), values):
+        whole, part = (_score(some, tried) for some in (measurements, [one.part() for one in measurements]))
+        count = max(1.0, float(whole.squares[1] - part.squares[1]))
+        means.append((_cost(whole, tried, constants) - _cost(part, tried, constants)) / count)
+    return values, means[0], means[1]
 
 
 def _cost(seen: ConstantScore, values: Array, constants: Constants) -> float:

@@ -27,7 +27,8 @@ def drives_in_reach(machine: Machine, count: int, random: np.random.Generator, p
     for _ in range(200):
         tried = home + reach * random.uniform(low - home, high - home, size=(4 * count, len(home)))
         result = forward_kinematics(machine, tried, tolerance=1e-9 if not machine.is_redundant else np.inf)
-        drives = drive_positions(machine, result.position[result.trusted], result.rotation_base_platform[result.trusted])
+        good = result.trusted
+        drives = drive_positions(machine, result.position[good], result.rotation_base_platform[good])
         inside = np.all((drives > low) & (drives < high), axis=1)
         found += list(drives[inside])
         if len(found) >= count:
@@ -35,6 +36,13 @@ def drives_in_reach(machine: Machine, count: int, random: np.random.Generator, p
         if len(found) < count // 20:
             reach *= 0.8
     raise ValueError(f'{machine.name}: no {count} poses in reach were found')
+
+
+def targets_around(machine: Machine, count: int) -> Array:
+    """Targets (K, 3) m on the platform, around its origin and above each other."""
+    angles = 2.0 * np.pi * np.arange(count) / count
+    unit = np.stack([0.8 * np.cos(angles), 0.8 * np.sin(angles), 0.1 * (1.0 + np.arange(count) % 2)], axis=-1)
+    return np.asarray(machine.platform_radius * unit)
 
 
 def measured_targets(

@@ -1,7 +1,7 @@
 """Static poses as least squares: each pose is unknown, legs and instruments measure it.
 
-Rows of a pose, whitened: drives less what closed legs make of pose and constants, and instruments. What legs hold of the
-platform follows from the constants; the rest of the pose is eliminated by a QR of its columns, the constants of the
+Rows of a pose, whitened: drives less what closed legs make of pose and constants, and instruments. What legs hold of
+the platform follows from the constants; the rest of the pose is eliminated by a QR of its columns, the constants of the
 instruments by one of what is left (a block arrow). What stays are rows of the machine's constants, given as score and
 information as the filter has them.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.pose_solver import measured_tolerance
 from pkm_description.kinematics.rotation import quaternion_from_matrix
@@ -28,6 +29,8 @@ from pkm_estimation.models.leg_model import DriveModel
 _EXACT = 1e-9
 #: standard deviations (of a vector's length) from which on a measurement counts less, and not at all (Hampel 1974)
 _DOUBTED, _OUTLIER = 3.4, 10.0
+#: every so many poses is held out
+_HELD_OUT = 5
 #: Gauss-Newton steps of poses and instruments, and the step [m, rad] that ends them
 _STEPS, _SMALL = 20, 1e-8
 _STEP = 1e-6
@@ -93,16 +96,26 @@ class StaticPoses:
     def __len__(self) -> int:
         return len(self.drives)
 
-    def at(self, rows: Array) -> StaticPoses:
+    def at(self, rows: Integers) -> StaticPoses:
         """Some of the poses."""
         return StaticPoses(
             self.constants, self.drives[rows], self.noise, [one.at(rows) for one in self.instruments], self.is_robust,
             None if self.poses is None else (self.poses[0][rows], self.poses[1][rows]),
         )  # fmt: skip
 
+    def part(self) -> StaticPoses:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`."""
+        return self.at(np.flatnonzero(np.arange(len(self)) % _HELD_OUT != _HELD_OUT - 1))
+
+    def leaves_out(self) -> bool:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`."""
+        changes, self.is_near = self.is_robust and not self.is_near, True
+        return changes
+
     def start(self, machine: Machine) -> None:
         """Poses by the legs of a machine, and instruments aligned with them; raises KinematicsError."""
-        found = forward_kinematics(machine, self.drives, tolerance=max(measured_tolerance(machine), _ROUGH * machine.platform_radius)).require()
+        tolerance = max(measured_tolerance(machine), _ROUGH * machine.platform_radius)
+        found = forward_kinematics(machine, self.drives, tolerance=tolerance).require()
         self.poses = found.position, found.rotation_base_platform
         self.instruments = [one.aligned(*self.poses) for one in self.instruments]
 
@@ -133,8 +146,13 @@ class StaticPoses:
         count = float(np.count_nonzero(np.abs(below).max(axis=1) > 0.0) - min(extra, len(below)))
         return ConstantScore(score, information, np.array([left[:, -1] @ left[:, -1], count]))
 
+    def rows_of_poses(self) -> Array:
+        """Rows (N, r, e + p) of instruments and constants, without the poses: what each pose tells."""
+        below, _ = self._eliminated(LegRows(self.constants.machine))
+        return below.reshape(len(self), -1, below.shape[1])[..., :-1]
+
     def _eliminated(self, legs: LegRows) -> tuple[Array, Array]:
-        """Rows of instruments, constants and residual without the poses (R, e + p + 1), and twists by these (N, 6, ..)."""
+        """Rows of instruments, constants and residual without the poses (R, e + p + 1), twists by these (N, 6, ..)."""
         assert self.poses is not None
         values, by_twist, by_constants = legs.at(*self.poses)
         count = len(self)
