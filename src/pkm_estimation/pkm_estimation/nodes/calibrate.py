@@ -177,8 +177,8 @@ def _measurements(options: argparse.Namespace, machine: Machine) -> tuple[Consta
 def _told(solution: Solution, measurements: Sequence[Measurement]) -> list[str]:
     """What was found, in lines."""
     lines = [
-        f'{solution.determined} of {len(solution.values)} directions of the constants are determined; the others, among '
-        'them where the frames of base and platform are, stay near the prior'
+        f'{solution.determined} of {len(solution.values)} directions of the constants are determined; the others, '
+        'among them where the frames of base and platform are, stay near the prior'
     ]
     if solution.iterations:
         steps = f'{solution.iterations} steps' + ('' if solution.has_converged else ', which did not converge')
