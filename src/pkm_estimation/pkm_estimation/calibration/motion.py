@@ -26,6 +26,8 @@ from pkm_estimation.stream.repeatable import RepeatablePipeline
 
 #: part of a recording that is fitted while the rest is held out
 _FITTED = 2.0 / 3.0
+#: s, before which innovations do not count
+_SETTLING = 5.0
 #: samples that are processed at once
 _TOGETHER = 1000
 
@@ -100,30 +102,48 @@ def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> 
     An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the estimator, which
     tests its innovations for that, runs once before.
     """
-    config = replace(
-        config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
-    )
+    config = _scoring(config)
     data.require(data.joint_states, 'joint_states')
     pipeline = RepeatablePipeline(machine, config)
     _run(pipeline, data)
     found = pipeline.as_found()
-    units = replace(machine.tolerances, imu_scale=IMU_PRIORS['gyroscope'])
-    machine = replace(found[0], tolerances=units)
+    return _constants(found[0], config, found[1].imu_delay), replace(config, imu_delay=found[1].imu_delay)
+
+
+def _scoring(config: EstimatorConfig) -> EstimatorConfig:
+    """Settings of a filter whose innovations say what constants are."""
+    return replace(
+        config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
+    )
+
+
+def _constants(machine: Machine, config: EstimatorConfig, imu_delay: float) -> Constants:
+    """All constants that the filter has columns of."""
+    machine = replace(machine, tolerances=replace(machine.tolerances, imu_scale=IMU_PRIORS['gyroscope']))
     columns = RepeatablePipeline(machine, config).filter.columns
     imu = tuple((column.kind, column.axis) for column in columns if column.kind != 'leg')
-    return Constants(machine, imu, found[1].imu_delay), replace(config, imu_delay=found[1].imu_delay)
+    return Constants(machine, imu, imu_delay)
 
 
 def _run(pipeline: RepeatablePipeline, data: RecordedData) -> None:
-    """Take all samples of a recording; what is estimated is of no interest."""
+    """Take all samples of a recording; what is estimated is of no interest.
+
+    The first seconds, in which the filter finds speed and biases, say nothing of constants: slopes are those of a
+    state that is wrong yet, and would look like information about what the motion does not show.
+    """
     pipeline.baseline_wanted = False
     samples, end = RecordedSamples(data), 0
+    stamps = np.sort(np.concatenate([samples.imu.stamps, samples.legs.stamps]))
+    settling = min(round(1e9 * _SETTLING), int(stamps[-1] - stamps[0]) // 3)
+    settled = int(np.searchsorted(stamps, stamps[0] + settling))
     while end < len(samples):
-        begin, end = end, min(end + _TOGETHER, len(samples))
+        begin, end = end, min(end + _TOGETHER, len(samples) if end >= settled else settled)
         stretch = samples.stretch(begin, end)
         if stretch is None or pipeline.add_stretch(stretch) is None:
             for _ in samples.one_by_one(pipeline, begin, end):
                 pass
+        if end == settled:
+            pipeline.filter.score = ConstantScore.nothing(len(pipeline.filter.ukf.claim))
     pipeline.finish()
 
 
