@@ -14,6 +14,7 @@ from pkm_description.kinematics.rotation import matrix_from_rpy, quaternion_from
 from pkm_description.machine import Machine, Tolerances
 from pkm_estimation.calibration.constants import Constants
 from pkm_estimation.calibration.data import write_static_poses
+from pkm_estimation.calibration.instruments import Inclination
 from pkm_estimation.calibration.motion import Motion, of_motion
 from pkm_estimation.calibration.plan import designed_poses
 from pkm_estimation.calibration.pose_error import PoseErrors
@@ -81,6 +82,33 @@ def test_gross_outliers_are_left_out() -> None:
     assert 3 < np.count_nonzero(distance > 20.0 * _NOISE) < 12
     assert np.array_equal(static.weights[0] == 0.0, distance > 20.0 * _NOISE)
     assert _normalised_square(solution, true) < 1.6
+
+
+@pytest.mark.parametrize(('name', 'inclined'), [('srs', True), ('octopod_8ups', False)])
+def test_sensors_of_the_machine_alone_tell_a_part_and_claim_no_more(name: str, inclined: bool) -> None:
+    """Which way is up, by an IMU at rest whose mounting and bias are unknown; drives that contradict each other."""
+    squares, ratios = [], []
+    for seed in range(4):
+        constants, true, static = _problem(name, seed, poses=60)
+        found = forward_kinematics(constants.machine_at(true), static.drives, tolerance=0.05 if not inclined else 1e-4)
+        poses = found.position, found.rotation_base_platform
+        static.instruments = []
+        if inclined:
+            machine, random = constants.machine, np.random.default_rng(seed)
+            mounting, none = matrix_from_rpy(0.01 * random.normal(size=3)), np.zeros(3)
+            force = 2e-3 * random.normal(size=(60, 3)) + 0.1 * random.normal(size=3)
+            force -= np.einsum('nji,j->ni', poses[1] @ mounting, machine.gravity)
+            static.instruments = [Inclination(force, 2e-3, machine.gravity, np.eye(3), none, np.eye(3), none)]
+        solution = solve(constants, [static])
+        squares.append(_normalised_square(solution, true))
+        errors = PoseErrors(constants.machine_at(true), *poses)
+        claimed = errors.deviation(solution.covariance)[0]
+        ratios.append(errors.size(solution.values - true)[0] / claimed)
+        # an inclination tells little of a geometry that is off by 0.3 mm, contradictions of eight drives tell much
+        assert claimed < (0.97 if inclined else 0.3) * errors.deviation(np.eye(len(true)))[0]
+        assert solution.determined < len(true) - 12  # frames at least stay unknown
+    assert 0.7 < np.mean(squares) < 1.4
+    assert np.sqrt(np.mean(np.square(ratios))) < 1.6
 
 
 def test_slopes_of_the_legs_are_differences() -> None:

@@ -128,10 +128,10 @@ class StaticPoses:
         for _ in range(_STEPS):
             below, back = self._eliminated(legs)
             extra = sum(len(one.prior) for one in self.instruments)
-            priors = np.concatenate([1.0 / one.prior for one in self.instruments]) if extra else np.zeros(0)
+            priors = np.concatenate([np.zeros(0), *(1.0 / one.prior for one in self.instruments)])
             columns = below.shape[1]
             known = np.eye(extra, columns) * priors[:, None]
-            known[:, -1] = -priors * np.concatenate([one.away for one in self.instruments])
+            known[:, -1] = -priors * np.concatenate([np.zeros(0), *(one.away for one in self.instruments)])
             rows = np.vstack([below, known])
             triangle = qr(rows, mode='r')[0][:columns]
             step = np.linalg.lstsq(triangle[:extra, :extra], triangle[:extra, -1], rcond=1e-12)[0]
