@@ -162,11 +162,11 @@ class Points(Instrument):
             if np.linalg.det(turn := np.diag(signs) @ np.eye(3)[list(order)]) > 0.0
         ]
         starts.sort(key=lambda start: float(np.sum(cost(np.zeros(3), start) ** 2)))
-        tried = [
-            (least_squares(cost, np.zeros(3), args=(start,), loss='soft_l1', max_nfev=60), start)
-            for start in starts[:_STARTS]
-        ]
-        best, rough = min(tried, key=lambda one: float(one[0].cost))
+        tried = [(least_squares(cost, np.zeros(3), args=(start,)), start) for start in starts[:_STARTS]]
+        best, rough = min(tried, key=lambda one: float(np.median(np.abs(one[0].fun))))
+        # once more, with outliers counting less
+        usual = 1.0 + float(np.median(np.abs(best.fun)))
+        best = least_squares(cost, best.x, args=(rough,), loss='soft_l1', f_scale=usual)
         return solved(rotation_exp(best.x) @ rough)
 
 

@@ -58,7 +58,7 @@ def measured_targets(
     outliers : part of the points that are off by a hundred times as much
     leg_noise : whether drives have that of the machine file
     """
-    found = forward_kinematics(machine, drives, tolerance=np.inf if machine.is_redundant else 1e-9).require()
+    found = forward_kinematics(machine, drives, tolerance=1e-9).require()
     frame = rotation_exp(random.normal(size=3))
     place = machine.platform_radius * random.normal(size=3) * 2.0
     names = tuple(f'target{number + 1}' for number in range(len(targets)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.pose_solver import measured_tolerance
@@ -114,8 +115,11 @@ class StaticPoses:
 
     def start(self, machine: Machine) -> None:
         """Poses by the legs of a machine, and instruments aligned with them; raises KinematicsError."""
-        tolerance = max(measured_tolerance(machine), _ROUGH * machine.platform_radius)
-        found = forward_kinematics(machine, self.drives, tolerance=tolerance).require()
+        try:
+            found = forward_kinematics(machine, self.drives, tolerance=measured_tolerance(machine)).require()
+        except KinematicsError:
+            rough = _ROUGH * machine.platform_radius
+            found = forward_kinematics(machine, self.drives, tolerance=rough).require()
         self.poses = found.position, found.rotation_base_platform
         self.instruments = [one.aligned(*self.poses) for one in self.instruments]
 

@@ -272,13 +272,16 @@ def _plan(options: argparse.Namespace, machine: Machine) -> int:
 def _simulate(options: argparse.Namespace, machine: Machine) -> int:
     if options.output is None:
         raise CalibrationDataError('--simulate writes files: give a folder with -o')
+    path_of_truth = options.output / 'truth.yaml'
+    if path_of_truth.exists():
+        raise CalibrationDataError(f'{path_of_truth} is there already: give another folder with -o')
     random = np.random.default_rng(options.seed)
     built = built_machine(machine, random)
     drives = drives_in_reach(built, options.simulate, random)
     targets = targets_around(machine, options.targets)
     drives, points = measured_targets(built, drives, targets, options.noise, random, options.outliers)
     path = write_static_poses(make_folder(options.output) / 'points.csv', machine, drives, points)
-    origin, path_of_truth = ('simulated', f'hidden geometry, seed {options.seed}'), options.output / 'truth.yaml'
+    origin = 'simulated', f'hidden geometry, seed {options.seed}'
     truth = write_calibration(path_of_truth, machine.path, options.overlay, built, {}, origin, _poses(built))
     print(f'wrote {path}\nwrote {truth}, the machine that was measured: calibrate does not read it')
     return EXIT_CODES['good']
