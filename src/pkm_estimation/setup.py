@@ -36,6 +36,7 @@ setup(
             'baseline = pkm_estimation.nodes.baseline:main',
             'estimate = pkm_estimation.nodes.estimate:main',
             'bag_to_csv = pkm_estimation.nodes.bag_to_csv:main',
+            'calibrate = pkm_estimation.nodes.calibrate:main',
             'tune = pkm_estimation.nodes.tune:main',
         ]),
         # what compile_kernels calls

@@ -45,6 +45,7 @@ GROUPS = (
     Group('legs', ESTIMATION, ('legs',)),
     Group('stream', ESTIMATION, ('stream',), 3.0),
     Group('tuning', ESTIMATION, ('tuning',)),
+    Group('calibration', ESTIMATION, ('calibration',)),
     Group('least squares', IDENTIFICATION, (
         'estimator/least_squares.py', 'estimator/interface.py', 'estimator/recursive.py',
     )),

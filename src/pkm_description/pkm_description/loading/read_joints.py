@@ -116,7 +116,8 @@ def _parent(section: Section, bodies: list[str]) -> str:
 def _origin(section: Section, place: LegPlace) -> Placement:
     origin = section.section('origin')
     origin.expect_keys(['xyz', 'rpy'])
-    return Placement(origin.vector_per_leg('xyz', 3, place.count)[place.index], read_rotation(origin, 'rpy'))
+    position = origin.vector_per_leg('xyz', 3, place.count)[place.index]
+    return Placement(position, read_rotation(origin, 'rpy', place.index, place.count))
 
 
 def _simple(kind: str, name: str, section: Section, place: LegPlace, body: RigidBody) -> Joint:
@@ -317,9 +318,9 @@ def read_body(section: Section, name: str, index: int, count: int) -> RigidBody:
     return RigidBody(name, mass, section.vector_per_leg('center_of_mass', 3, count)[index], tensor)
 
 
-def read_rotation(section: Section, key: str) -> Array:
-    """Rotation matrix (3, 3) of roll, pitch and yaw at ``key``."""
-    angles = section.vector(key, 3)
+def read_rotation(section: Section, key: str, index: int = 0, count: int = 1) -> Array:
+    """Rotation matrix (3, 3) of roll, pitch and yaw at ``key``, of one leg where there are several."""
+    angles = section.vector(key, 3) if count == 1 else section.vector_per_leg(key, 3, count)[index]
     if np.abs(angles).max() > LARGEST_ANGLE:
         raise section.error(key, angles.tolist(), 'looks like degrees; roll, pitch, yaw are given in rad')
     # not rotation_from_rpy (transforms3d): its last bits differ, and with them those of all recorded estimates

@@ -1,0 +1,112 @@
+"""Constants that a calibration finds: of the geometry, each joint centre and zero, and of the IMU; in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kernels.geometry_slopes import CLOSURE_POINT, DRIVE_ZERO, JOINT_CENTRE, GeometryData
+from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine import Machine
+
+#: priors of the constants of an IMU that nobody has calibrated: m, rad, s, relative, m/s^2; and of its stamps
+IMU_PRIORS = {
+    'place': 2e-2, 'mounting': 5e-2, 'delay': 1e-2, 'accelerometer': 3e-3, 'gyroscope': 3e-3, 'gravity': 5e-2,
+    'skew': 5e-5, 'response': 2e-5,
+}  # fmt: skip
+_AXES = 'xyz'
+_UNITS = {
+    'place': 'm', 'mounting': 'rad', 'delay': 's', 'accelerometer': '', 'gyroscope': '', 'gravity': 'm/s^2', 'skew': '',
+    'response': 's^2',
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants g of a problem, counted in standard deviations of their prior from what the machine file says.
+
+    The prior is the gauge, too: a displacement of all base points alike, which no measurement in an unknown frame sees,
+    stays at its likeliest value, zero. So the base frame is the one in which the base points are, in the mean and
+    weighed by their tolerances, where the file has them; so is that of the platform.
+
+    Attributes
+    ----------
+    machine : as its file says, with the tolerances that are the prior of the geometry
+    imu : kind and axis of each constant of the IMU, behind those of the geometry
+    imu_delay : s, from which the delay is counted
+    """
+
+    machine: Machine
+    imu: tuple[tuple[str, int], ...] = ()
+    imu_delay: float = 0.0
+    geometry: GeometryData = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'geometry', geometry_constants(self.machine))
+
+    def __len__(self) -> int:
+        return len(self.geometry.kind) + len(self.imu)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (p,) of the prior, SI."""
+        return np.concatenate([self.geometry.std, [IMU_PRIORS[kind] for kind, _ in self.imu]])
+
+    @property
+    def units(self) -> list[str]:
+        """Units of the constants, SI."""
+        drives = self.machine.position_units
+        own = [
+            drives[place] if kind == DRIVE_ZERO else 'm'
+            for kind, place in zip(self.geometry.kind.tolist(), self.geometry.place.tolist(), strict=True)
+        ]
+        return own + [_UNITS[kind] for kind, _ in self.imu]
+
+    @property
+    def names(self) -> list[str]:
+        """What each constant is, in words."""
+        machine, geometry = self.machine, self.geometry
+        closures = [closure.name for leg in machine.legs for closure in leg.closures]
+        told = []
+        for kind, place, axis in zip(*(values.tolist() for values in geometry[1:4]), strict=True):
+            if kind == DRIVE_ZERO:
+                told.append(f'zero of {machine.actuated_joint_names[place]}')
+            elif kind == JOINT_CENTRE:
+                told.append(f'centre of {machine.joints[place].name} {_AXES[axis]}')
+            else:
+                side = 'end on the leg' if kind == CLOSURE_POINT else 'end on the platform'
+                told.append(f'{side} of {closures[place]} {_AXES[axis]}')
+        return told + [kind if kind in ('delay', 'skew', 'response') else f'{kind} {_AXES[axis]}'
+                       for kind, axis in self.imu]  # fmt: skip
+
+    def places(self, kind: str) -> list[int]:
+        """Places of the constants of the IMU of a kind."""
+        first = len(self.geometry.kind)
+        return [first + place for place, (name, _) in enumerate(self.imu) if name == kind]
+
+    @property
+    def applied(self) -> Array:
+        """Whether :meth:`machine_at` changes the machine by each constant (p,); the others act linearly only."""
+        return np.array([True] * len(self.geometry.kind) + [kind in _APPLIED for kind, _ in self.imu])
+
+    def machine_at(self, values: Array) -> Machine:
+        """Machine with constants (p,), in their standard deviations."""
+        machine = with_geometry(self.machine, values[: len(self.geometry.kind)])
+        if not self.imu:
+            return machine
+        imu, sizes = machine.imu, values * self.std
+        if self.places('mounting'):
+            turn = rotation_exp(sizes[self.places('mounting')])
+            imu = replace(imu, rotation_platform_imu=turn @ imu.rotation_platform_imu)
+        if self.places('place'):
+            imu = replace(imu, position=imu.position + sizes[self.places('place')])
+        return replace(machine, imu=imu)
+
+    def delay_at(self, values: Array) -> float:
+        """Delay of the IMU's stamps [s] with constants (p,)."""
+        return self.imu_delay + float((values * self.std)[self.places('delay')].sum())
+
+
+_APPLIED = ('mounting', 'place', 'delay')

@@ -1,0 +1,161 @@
+"""IMU in motion and legs: what the innovations of the filter say of geometry and IMU.
+
+One pass of the filter over a recording, with the machine as it is known now, gives score and information of all its
+constants (:mod:`pkm_estimation.kernels.carried`): no external instrument is needed. What internal sensors do not see,
+such as where the base frame is, keeps its prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.kernels.geometry_slopes import DRIVE_ZERO
+from pkm_description.machine import Machine
+
+from pkm_estimation.bags import RecordedData
+from pkm_estimation.calibration.constants import IMU_PRIORS, Constants
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filtering.constant_columns import ConstantScore
+from pkm_estimation.models.leg_model import measures_lengths
+from pkm_estimation.offline.comparison import RecordedSamples
+from pkm_estimation.stream.repeatable import RepeatablePipeline
+
+#: part of a recording that is fitted while the rest is held out
+_FITTED = 2.0 / 3.0
+#: s, before which innovations do not count
+_SETTLING = 5.0
+#: samples that are processed at once
+_TOGETHER = 1000
+
+
+class _ScoringPipeline(RepeatablePipeline):
+    """Pipeline that sums up what innovations say of the constants, and takes none of it into account."""
+
+    def _know(self, machine: Machine, health: object, stds: dict[str, Array]) -> None:
+        super()._know(machine, health, stds)  # type: ignore[arg-type]
+        self.lasting.is_on = False
+
+
+@dataclass
+class Motion:
+    """A recording of IMU and legs while the platform moves.
+
+    Attributes
+    ----------
+    constants : of the problem
+    data : the recording
+    config : settings of the estimator
+    """
+
+    constants: Constants
+    data: RecordedData
+    config: EstimatorConfig
+
+    def score(self, values: Array) -> ConstantScore:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`."""
+        machine = self.constants.machine_at(values)
+        config = replace(self.config, imu_delay=self.constants.delay_at(values))
+        pipeline = _ScoringPipeline(machine, config)
+        _run(pipeline, self.data)
+        return self._of_constants(pipeline)
+
+    def part(self) -> Motion:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`: the first part of the recording."""
+        legs = self.data.require(self.data.joint_states, 'joint_states').stamps
+        end = int(legs[0]) + round(_FITTED * (int(legs[-1]) - int(legs[0])))
+        first = {}
+        for name in ('joint_states', 'imu_data_raw'):
+            stream = getattr(self.data, name)
+            first[name] = rows_of(stream, stream.stamps <= end)
+        return replace(self, data=replace(self.data, **first))
+
+    def leaves_out(self) -> bool:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`: the filter's gates do."""
+        return False
+
+    def _of_constants(self, pipeline: RepeatablePipeline) -> ConstantScore:
+        """The filter's score, in the order and the units of the problem's constants."""
+        constants, score = self.constants, pipeline.filter.score
+        columns = pipeline.filter.columns
+        geometry = constants.geometry.kind
+        order = np.arange(len(geometry))
+        if measures_lengths(pipeline.machine):  # the zeros come first
+            order = np.concatenate([np.flatnonzero(geometry == DRIVE_ZERO), np.flatnonzero(geometry != DRIVE_ZERO)])
+        places, factors = np.zeros(len(constants), dtype=np.int64), np.zeros(len(constants))
+        places[order], factors[order] = np.arange(len(geometry)), 1.0
+        for place, (kind, axis) in enumerate(constants.imu, len(geometry)):
+            own = next(column for column in columns if (column.kind, column.axis) == (kind, axis))
+            places[place], factors[place] = own.place, IMU_PRIORS[kind] / own.unit
+        block = score.information[np.ix_(places, places)]
+        return ConstantScore(
+            factors * score.score[places], factors[:, None] * block * factors, score.squares.copy()
+        )
+
+
+def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> tuple[Constants, EstimatorConfig]:
+    """Constants that a recording of a motion shows, counted from those of the IMU that the estimator finds by itself.
+
+    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the estimator, which
+    tests its innovations for that, runs once before.
+    """
+    config = _scoring(config)
+    data.require(data.joint_states, 'joint_states')
+    pipeline = RepeatablePipeline(machine, config)
+    _run(pipeline, data)
+    found = pipeline.as_found()
+    return _constants(found[0], config, found[1].imu_delay), replace(config, imu_delay=found[1].imu_delay)
+
+
+def _scoring(config: EstimatorConfig) -> EstimatorConfig:
+    """Settings of a filter whose innovations say what constants are."""
+    return replace(
+        config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
+    )
+
+
+def _constants(machine: Machine, config: EstimatorConfig, imu_delay: float) -> Constants:
+    """All constants that the filter has columns of."""
+    machine = replace(machine, tolerances=replace(machine.tolerances, imu_scale=IMU_PRIORS['gyroscope']))
+    columns = RepeatablePipeline(machine, config).filter.columns
+    imu = tuple((column.kind, column.axis) for column in columns if column.kind != 'leg')
+    return Constants(machine, imu, imu_delay)
+
+
+def _run(pipeline: RepeatablePipeline, data: RecordedData) -> None:
+    """Take all samples of a recording; what is estimated is of no interest.
+
+    The first seconds, in which the filter finds speed and biases, say nothing of constants: slopes are those of a
+    state that is wrong yet, and would look like information about what the motion does not show.
+    """
+    pipeline.baseline_wanted = False
+    samples, end = RecordedSamples(data), 0
+    stamps = np.sort(np.concatenate([samples.imu.stamps, samples.legs.stamps]))
+    settling = min(round(1e9 * _SETTLING), int(stamps[-1] - stamps[0]) // 3)
+    settled = int(np.searchsorted(stamps, stamps[0] + settling))
+    while end < len(samples):
+        begin, end = end, min(end + _TOGETHER, len(samples) if end >= settled else settled)
+        stretch = samples.stretch(begin, end)
+        if stretch is None or pipeline.add_stretch(stretch) is None:
+            for _ in samples.one_by_one(pipeline, begin, end):
+                pass
+        if end == settled:
+            pipeline.filter.score = ConstantScore.nothing(len(pipeline.filter.ukf.claim))
+    pipeline.finish()
+
+
+def rows_of(stream: Any, rows: NDArray[np.bool_]) -> Any:
+    """Some messages of a stream: all its arrays of as many rows."""
+    places = np.flatnonzero(rows)
+    unlike = getattr(stream, 'unlike', {})
+    changed: dict[str, Any] = {
+        item.name: value[rows]
+        for item in fields(stream)
+        if isinstance(value := getattr(stream, item.name), np.ndarray) and len(value) == len(rows)
+    }
+    if unlike:
+        changed['unlike'] = {new: unlike[old] for new, old in enumerate(places.tolist()) if old in unlike}
+    return replace(stream, **changed)
