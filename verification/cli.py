@@ -15,7 +15,7 @@ from pkm_description.loading import load_machine
 from pkm_description.report.words import text_table
 
 from verification.catalogue import FOR_ANY_MACHINE, SUITES
-from verification.pages import require_committed, write_pages
+from verification.pages import committed, write_pages
 from verification.progress import Progress
 from verification.run import Processes, Run, run_all
 from verification.settings import settings_of
@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if options.jobs < 1:
         parser.error(f'-j {options.jobs}: must be at least 1')
+    commit = ''
     try:
         suites = chosen_suites(options.suites, options.machine_file)
         if options.mutants:
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.pages is not None:
             if options.quick:
                 raise ValueError('--pages: they show full runs; leave --quick out')
-            require_committed()
+            commit = committed()
         if options.output is not None:
             options.output.mkdir(parents=True, exist_ok=True)
     except (ValueError, OSError) as error:
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(*suite_lines(run), last_line(run), sep='\n', flush=True)
             command = shlex.join(['./pkm', 'verify', *arguments])
             if options.pages is not None:
-                for path in write_pages(done, options.pages, command):
+                for path in write_pages(done, options.pages, command, commit):
                     print(f'wrote {path}', file=sys.stderr)
             if options.output is not None:
                 # draws: the processes that only measure do not need it

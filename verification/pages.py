@@ -19,12 +19,12 @@ from verification.table import last_line
 _SHOWN = 3
 
 
-def write_pages(runs: Iterable[Run], folder: Path, command: str) -> list[Path]:
+def write_pages(runs: Iterable[Run], folder: Path, command: str, commit: str) -> list[Path]:
     """Write ``<suite>.md`` for every suite that has a list of requirements.
 
     Parameters
     ----------
-    command : that made these figures
+    command, commit : that made these figures
 
     Raises
     ------
@@ -32,7 +32,7 @@ def write_pages(runs: Iterable[Run], folder: Path, command: str) -> list[Path]:
         A page cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    made = f'`{command}`, commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}'
+    made = f'`{command}`, commit {commit}, {datetime.now(UTC):%Y-%m-%d}'
     written = []
     for run in runs:
         if run.suite.requirements:
@@ -54,16 +54,18 @@ def code_digest(suite: str) -> str:
     return found.hexdigest()[:16]
 
 
-def require_committed() -> None:
-    """Pages name a commit that anybody can fetch.
+def committed() -> str:
+    """Name of the commit that is to be judged, which anybody can fetch.
 
     Raises
     ------
     ValueError
         Files differ from the last commit, or there is none.
     """
-    if not _commit().isalnum() or _commit() == 'unknown':
-        raise ValueError(f'--pages: files differ from the last commit ({_commit()}); commit them first')
+    commit = _commit()
+    if not commit.isalnum() or commit == 'unknown':
+        raise ValueError(f'--pages: files differ from the last commit ({commit}); commit them first')
+    return commit
 
 
 def _page(run: Run, made: str) -> Iterator[str]:
@@ -90,9 +92,10 @@ def _figures(checks: list[Check]) -> str:
 
 
 def _room(check: Check) -> float:
-    """Distance of a figure from the nearer limit, by that limit; infinite where there is no figure."""
-    rooms = [abs(check.figure - limit) / max(abs(limit), 1e-300) for limit in check.limits if np.isfinite(limit)]
-    return min(rooms, default=np.inf)
+    """Distance of a figure from the nearer limit, by the width between both or by the one; infinite without one."""
+    finite = [limit for limit in check.limits if np.isfinite(limit)]
+    size = max(abs(finite[-1] - finite[0]) if len(finite) == 2 else max(map(abs, finite), default=0.0), 1e-300)
+    return min((abs(check.figure - limit) / size for limit in finite), default=np.inf)
 
 
 def _cell(text: str) -> str:

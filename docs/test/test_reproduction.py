@@ -51,7 +51,7 @@ def test_command_writes_a_page(tmp_path: Path) -> None:
         request = Request(('snl',), True, None)
         run = Run(suite, request, suite.plan(request, workers))
         done = list(run_all([run], workers, lambda *_: None))
-    (path,) = write_pages(done, tmp_path, './pkm verify oh_2003 --machine-file snl')
+    (path,) = write_pages(done, tmp_path, './pkm verify oh_2003 --machine-file snl', 'abc')
     text = path.read_text()
     assert _ids(text) == [requirement.id for requirement in suite.requirements]
     assert '| not met |' not in text
