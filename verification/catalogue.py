@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 
 from verification.consistency import plan as consistency
-from verification.engines import plan as engine_plan
+from verification.engines import random_checks
 from verification.heimann_abdellatif import figures as heimann_figures
 from verification.identification import plan as identification
 from verification.machine_groups import (
@@ -125,8 +125,8 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         _machine_suite('mechanics', 'laws that any machine obeys'),
-        Suite('engines', 'any machine against Pinocchio, MuJoCo and DART', partial(engine_plan.plan, GROUPS['engines']),
-              takes_files=True),
+        Suite('engines', 'any machine against Pinocchio, MuJoCo and DART',
+              partial(random_checks.plan, GROUPS['engines']), takes_files=True),
         _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum', oh_figures.figures),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS',
                        mata_figures.figures),

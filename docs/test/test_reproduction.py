@@ -23,10 +23,10 @@ def _ids(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize('name', PAPERS)
-def test_page_has_every_requirement(name: str) -> None:
+def test_page_has_known_requirements_and_none_that_is_not_met(name: str) -> None:
     text = (FOLDER / f'{name}.md').read_text()
     assert sorted(PAPERS) == PAGES
-    assert _ids(text) == [requirement.id for requirement in SUITES[name].requirements]
+    assert set(_ids(text)) <= {requirement.id for requirement in SUITES[name].requirements}
     assert re.search(r'Made by `\./pkm verify [^`]*`, commit \w+\+?, \d{4}-\d\d-\d\d\.', text)
     assert '| not met |' not in text
 
@@ -36,6 +36,7 @@ def test_page_has_every_requirement(name: str) -> None:
 def test_page_is_not_older_than_the_code(name: str) -> None:
     text = (FOLDER / f'{name}.md').read_text()
     assert f'Code: {code_digest(name)}.' in text, f'make it anew: ./pkm verify {name} --pages docs/reproduction'
+    assert _ids(text) == [requirement.id for requirement in SUITES[name].requirements]
     assert '--quick' not in text
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError, PkmError
-from pkm_estimation.filters import CovarianceError
+from pkm_estimation.filters import CovarianceError, ScaledUnscentedTransform
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
@@ -17,7 +17,6 @@ from verification.check import Check, at_least, at_most, equal, holds, refused
 from verification.consistency.monte_carlo import Normalised
 from verification.consistency.normalised_check import at_all_times_check
 from verification.miletovic_2017.accuracy import FILTERS
-from verification.miletovic_2017.augmented import predict_augmented
 from verification.miletovic_2017.filter_run import (
     NEES_EVERY,
     FilterRun,
@@ -31,6 +30,12 @@ from verification.miletovic_2017.scenario import DEFAULT, INTERVAL, PRINTED, RAT
 
 #: S3-25
 STEPS = 1_000_000
+
+#: of the unscented filter with process noise among the sigma points (21 dimensions)
+_INPUTS = 6
+_TRANSFORM = ScaledUnscentedTransform(STATE_SIZE + _INPUTS)
+_MEAN = np.r_[_TRANSFORM.centre_mean_weight, np.full(2 * _TRANSFORM.size, _TRANSFORM.weight)]
+_COVARIANCE = np.r_[_TRANSFORM.centre_covariance_weight, np.full(2 * _TRANSFORM.size, _TRANSFORM.weight)]
 
 
 def covariance(lab: Laboratory) -> Iterator[Check]:
@@ -87,6 +92,26 @@ def augmented_form(lab: Laboratory) -> Iterator[Check]:
     rms = [np.sqrt(np.mean(np.array(log)[round(5.0 * RATE) :] ** 2, axis=0)) for log in errors]
     what = f'rms of all 15 states over {duration:g} s of MP1, augmented over additive, minus 1'
     yield at_most('S3-27', what, 0.01, rms[1] / rms[0] - 1.0)
+
+
+def predict_augmented(filter_: PlatformFilter, imu_start: Array, imu_end: Array) -> None:
+    """Predict over one interval with sigma points of state and input noise; the printed filter's chart only."""
+    joint = np.zeros((_TRANSFORM.size, _TRANSFORM.size))
+    joint[:STATE_SIZE, :STATE_SIZE] = filter_.ukf.covariance
+    joint[STATE_SIZE:, STATE_SIZE:] = filter_.imu_covariance
+    spread = np.sqrt(_TRANSFORM.spread) * np.linalg.cholesky(joint)
+    centre = np.concatenate([filter_.ukf.state, np.zeros(_INPUTS)])
+    points = centre + np.vstack([np.zeros(_TRANSFORM.size), spread.T, -spread.T])
+    moved = points[:, :STATE_SIZE].copy()
+    # each point has an input of its own, which the process model takes one at a time; equal inputs go together
+    filter_.process.propagate(moved, imu_start, imu_end, INTERVAL)
+    for row in np.flatnonzero(np.any(points[:, STATE_SIZE:] != 0.0, axis=1)):
+        noise = points[row, STATE_SIZE:]
+        one = points[row : row + 1, :STATE_SIZE].copy()
+        moved[row] = filter_.process.propagate(one, imu_start + noise, imu_end + noise, INTERVAL)[0]
+    mean = moved[0] + _MEAN @ (moved - moved[0])
+    filter_.ukf.state = mean
+    filter_.ukf.covariance = (moved - mean).T * _COVARIANCE @ (moved - mean)
 
 
 def chi_square(lab: Laboratory) -> Iterator[Check]:
