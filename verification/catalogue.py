@@ -4,62 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 
 from verification.consistency import plan as consistency
-from verification.engines import checks as engines
-from verification.engines import dart_checks as engine_dart
-from verification.engines import model_checks as engine_models
-from verification.engines import plan as engine_plan
-from verification.estimators import feasible_runs
-from verification.heimann_abdellatif import c_export, control_identified, hydraulic_axis
-from verification.heimann_abdellatif import control as heimann_control
-from verification.heimann_abdellatif import dynamics as heimann_dynamics
-from verification.heimann_abdellatif import estimators as heimann_estimators
-from verification.heimann_abdellatif import excitation as heimann_excitation
+from verification.engines import random_checks
 from verification.heimann_abdellatif import figures as heimann_figures
-from verification.heimann_abdellatif import friction as heimann_friction
-from verification.heimann_abdellatif import kinematics as heimann_kinematics
-from verification.heimann_abdellatif import limits as heimann_limits
-from verification.heimann_abdellatif import measurement as heimann_measurement
-from verification.heimann_abdellatif import parameters as heimann_parameters
-from verification.heimann_abdellatif import safe_stop as heimann_safe_stop
-from verification.heimann_abdellatif import sensors as heimann_sensors
-from verification.heimann_abdellatif import validation as heimann_validation
 from verification.identification import plan as identification
 from verification.machine_groups import (
+    CheckFunction,
     CheckGroup,
+    every_machine,
     hexapod,
+    in_turn,
     machine_plan,
     machines_of,
     open_chain,
     with_platform,
 )
-from verification.mata_2008 import checks as mata
-from verification.mata_2008 import estimation as mata_estimation
-from verification.mata_2008 import excitation as mata_excitation
 from verification.mata_2008 import figures as mata_figures
-from verification.mata_2008 import friction as mata_friction
-from verification.mata_2008 import machine_data as mata_machine_data
-from verification.mata_2008 import study as mata_study
-from verification.mechanics import checks as mechanics
-from verification.mechanics import dietmaier, open_chains
-from verification.mechanics import forward_kinematics as forward_kinematics_check
 from verification.miletovic_2017 import rows as miletovic
-from verification.oh_2003 import checks as oh
-from verification.oh_2003 import dominance as oh_dominance
 from verification.oh_2003 import figures as oh_figures
-from verification.oh_2003 import friction as oh_friction
-from verification.oh_2003 import golden as oh_golden
-from verification.oh_2003 import identification_checks as oh_identification
-from verification.oh_2003 import library as oh_library
-from verification.oh_2003 import pendulum_checks as oh_pendulum
-from verification.oh_2003 import pendulum_identification as oh_pendulum_identification
-from verification.oh_2003 import staged_checks as oh_staged
-from verification.rosyid_2020 import checks as rosyid
-from verification.rosyid_2020 import excitation as rosyid_excitation
 from verification.rosyid_2020 import figures as rosyid_figures
-from verification.rosyid_2020 import friction as rosyid_friction
-from verification.rosyid_2020 import study as rosyid_study
 from verification.soak import plan as soak
 from verification.suite import Figure, Suite
 from verification.wiring import plan as wiring
@@ -68,71 +33,86 @@ _OH_HEXAPODS = ('uf', 'snl', 'ford')
 _HANNOVER_HEXAPODS = ('palida', 'msi')
 _OTHER_CONTROLLED = ('srs', 'valencia_3rps', 'khalifa_3prr')
 
-#: checks of machines, by suite
-GROUPS: dict[str, tuple[CheckGroup, ...]] = {
+#: checks of machines, by suite: what they are about; modules of the suite that yield them, one after the other in one
+#: process (``module:function``, ``checks`` if none is named); machines, or what a machine must be like
+_TABLE: dict[str, tuple[tuple[str, str, tuple[str, ...] | Callable[..., bool]], ...]] = {
     'mechanics': (
-        CheckGroup('laws of mechanics', mechanics.checks, with_platform),
-        CheckGroup('laws of mechanics', open_chains.checks, open_chain),
-        CheckGroup('forward kinematics in the workspace', forward_kinematics_check.checks, hexapod),
-        CheckGroup('Dietmaier 1998, on these legs', dietmaier.checks, names=('srs',)),
+        ('laws of mechanics', 'checks', with_platform),
+        ('laws of mechanics', 'open_chains', open_chain),
+        ('forward kinematics in the workspace', 'forward_kinematics', hexapod),
+        ('Dietmaier 1998, on these legs', 'dietmaier', ('srs',)),
     ),
     'engines': (
-        CheckGroup('independent engines, motion and forces', engines.checks),
-        CheckGroup('independent engines, models', engine_models.checks),
-        CheckGroup('independent engines, simulation of the SDF', engine_dart.checks, with_platform),
+        ('independent engines, motion and forces', 'checks', every_machine),
+        ('independent engines, models', 'model_checks', every_machine),
+        ('independent engines, simulation of the SDF', 'dart_checks', with_platform),
     ),
     'oh_2003': (
-        CheckGroup('chapter 2', oh.checks, names=_OH_HEXAPODS),
-        CheckGroup('the library against his model', oh_library.checks, names=_OH_HEXAPODS),
-        CheckGroup('golden points', oh_golden.checks, names=('uf',)),
-        CheckGroup('friction', oh_friction.checks, names=('uf',)),
-        CheckGroup('groups of forces', oh_dominance.checks, names=('uf',)),
-        CheckGroup('chapter 3', oh_pendulum.checks, names=('double_pendulum',)),
-        CheckGroup('estimators of chapter 3', oh_pendulum_identification.checks, names=('double_pendulum',)),
-        CheckGroup('chapter 4', oh_identification.checks, names=('uf',)),
-        CheckGroup('chapter 5', oh_staged.checks, names=('uf',)),
+        ('chapter 2', 'checks', _OH_HEXAPODS),
+        ('the library against his model', 'library', _OH_HEXAPODS),
+        ('golden points', 'golden', ('uf',)),
+        ('friction', 'friction', ('uf',)),
+        ('groups of forces', 'dominance', _OH_HEXAPODS),
+        ('chapter 3', 'pendulum_checks', ('double_pendulum',)),
+        ('estimators of chapter 3', 'pendulum_identification', ('double_pendulum',)),
+        ('chapter 4', 'identification_checks', ('uf',)),
+        ('chapter 5', 'staged_checks', ('uf',)),
     ),
     'estimators': (
-        CheckGroup('noisy runs, machines that can exist', feasible_runs.checks,
-                   names=('srs', 'palida', 'hexaglide_6pus', 'octopod_8ups', 'valencia_3rps')),
+        ('noisy runs, machines that can exist', 'feasible_runs',
+         ('srs', 'palida', 'hexaglide_6pus', 'octopod_8ups', 'valencia_3rps')),
     ),
     'mata_2008': (
-        CheckGroup('the paper and the library', mata.checks, names=('valencia_3rps',)),
-        CheckGroup('friction', mata_friction.checks, names=('valencia_3rps',)),
-        CheckGroup('excitation', mata_excitation.checks, names=('valencia_3rps',)),
-        CheckGroup('estimation', mata_estimation.checks, names=('valencia_3rps',)),
-        CheckGroup('simulator, currents and noise', mata_machine_data.checks, names=('valencia_3rps',)),
-        CheckGroup('models 1 to 4, predicted forces, figures', mata_study.checks, names=('valencia_3rps',)),
+        ('the paper and the library', 'checks', ('valencia_3rps',)),
+        ('friction', 'friction', ('valencia_3rps',)),
+        ('excitation', 'excitation', ('valencia_3rps',)),
+        ('estimation', 'estimation', ('valencia_3rps',)),
+        ('simulator, currents and noise', 'machine_data', ('valencia_3rps',)),
+        ('models 1 to 4, predicted forces, figures', 'processing ladder prediction figures', ('valencia_3rps',)),
     ),
     'rosyid_2020': (
-        CheckGroup('the paper and the library', rosyid.checks, names=('khalifa_3prr',)),
-        CheckGroup('friction', rosyid_friction.checks, names=('khalifa_3prr',)),
-        CheckGroup('excitation', rosyid_excitation.checks, names=('khalifa_3prr',)),
-        CheckGroup('identification', rosyid_study.checks, names=('khalifa_3prr',)),
+        ('the paper and the library', 'checks', ('khalifa_3prr',)),
+        ('friction', 'friction', ('khalifa_3prr',)),
+        ('excitation', 'excitation', ('khalifa_3prr',)),
+        ('identification', 'searches comparison recording figures', ('khalifa_3prr',)),
     ),
     'heimann_abdellatif': (
-        CheckGroup('kinematics', heimann_kinematics.checks, names=_HANNOVER_HEXAPODS),
-        CheckGroup('limits', heimann_limits.checks, names=_HANNOVER_HEXAPODS),
-        CheckGroup('dynamics', heimann_dynamics.checks, names=_HANNOVER_HEXAPODS),
-        CheckGroup('C code', c_export.checks, names=_HANNOVER_HEXAPODS),
-        CheckGroup('parameters and friction', heimann_parameters.checks, names=('palida',)),
-        CheckGroup('friction laws', heimann_friction.checks, names=('palida',)),
-        CheckGroup('estimators', heimann_estimators.checks, names=('palida',)),
-        CheckGroup('measured motion and forces', heimann_measurement.checks, names=('palida',)),
-        CheckGroup('sensors', heimann_sensors.checks, names=('palida',)),
-        CheckGroup('safe stop', heimann_safe_stop.checks, names=_HANNOVER_HEXAPODS),
-        CheckGroup('excitation', heimann_excitation.checks, names=('palida',)),
-        CheckGroup('excitation against random series', heimann_excitation.against_random,
-                   names=('palida', *_OTHER_CONTROLLED)),
-        CheckGroup('hydraulic axes', hydraulic_axis.checks, names=('msi',)),
-        CheckGroup('feed-forward control', heimann_control.checks, names=('palida',)),
-        CheckGroup('feed-forward with friction laws', heimann_control.law_checks, names=('palida',)),
-        CheckGroup('feed-forward figures', heimann_figures.checks, names=('palida',)),
-        CheckGroup('feed-forward with identified parameters', control_identified.checks, names=('palida',)),
-        CheckGroup('forces with identified parameters', heimann_validation.checks, names=('palida',)),
-        CheckGroup('feed-forward control', heimann_control.other_machine_checks, names=_OTHER_CONTROLLED),
+        ('kinematics', 'kinematics', _HANNOVER_HEXAPODS),
+        ('limits', 'limits', _HANNOVER_HEXAPODS),
+        ('dynamics', 'dynamics', _HANNOVER_HEXAPODS),
+        ('C code', 'c_export', _HANNOVER_HEXAPODS),
+        ('parameters and friction', 'parameters', ('palida',)),
+        ('friction laws', 'friction', ('palida',)),
+        ('estimators', 'estimators', ('palida',)),
+        ('measured motion and forces', 'measurement', ('palida',)),
+        ('sensors', 'sensors', ('palida',)),
+        ('safe stop', 'safe_stop', _HANNOVER_HEXAPODS),
+        ('excitation', 'excitation', ('palida',)),
+        ('excitation against random series', 'excitation:against_random', ('palida', *_OTHER_CONTROLLED)),
+        ('hydraulic axes', 'hydraulic_axis', ('msi',)),
+        ('feed-forward control', 'control', ('palida',)),
+        ('feed-forward with friction laws', 'control:law_checks', ('palida',)),
+        ('feed-forward figures', 'figures', ('palida',)),
+        ('feed-forward with identified parameters', 'control_identified', ('palida',)),
+        ('forces with identified parameters', 'validation', ('palida',)),
+        ('feed-forward control', 'control:other_machine_checks', _OTHER_CONTROLLED),
     ),
-}
+}  # fmt: skip
+
+
+def _group(suite: str, source: str, modules: str, machines: tuple[str, ...] | Callable[..., bool]) -> CheckGroup:
+    functions: list[CheckFunction] = []
+    for place in modules.split():
+        module, _, function = place.partition(':')
+        functions.append(getattr(import_module(f'verification.{suite}.{module}'), function or 'checks'))
+    checks = in_turn(*functions) if len(functions) > 1 else functions[0]
+    if callable(machines):
+        return CheckGroup(source, checks, machines)
+    return CheckGroup(source, checks, names=machines)
+
+
+#: by suite
+GROUPS = {suite: tuple(_group(suite, *row) for row in rows) for suite, rows in _TABLE.items()}
 
 
 def _machine_suite(name: str, title: str, figures: Callable[[], tuple[Figure, ...]] = tuple) -> Suite:
@@ -145,8 +125,8 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         _machine_suite('mechanics', 'laws that any machine obeys'),
-        Suite('engines', 'any machine against Pinocchio, MuJoCo and DART', partial(engine_plan.plan, GROUPS['engines']),
-              takes_files=True),
+        Suite('engines', 'any machine against Pinocchio, MuJoCo and DART',
+              partial(random_checks.plan, GROUPS['engines']), takes_files=True),
         _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum', oh_figures.figures),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS',
                        mata_figures.figures),

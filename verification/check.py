@@ -4,106 +4,120 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pkm_description.report.words import JudgedFigure, Status, figure_text, keeps_limit, limit_text, verdict
+from pkm_description.report.words import figure_text, limit_text
+
+#: ``'not reachable'`` is for what the world does not have, which the reason names: data, hardware, a program
+Status = Literal['met', 'not met', 'not met, accepted', 'not reachable']
 
 
 @dataclass(frozen=True)
-class Check(JudgedFigure):
+class Check:
     """A required and a measured figure of a machine or an estimator.
 
     Attributes
     ----------
-    what, required, measured, status : of the judged figure
+    what : the judged quantity in a few words
+    required, measured : figures as text, with units
+    status : the verdict
     id : of the requirement in the list of its suite, e.g. ``T3`` (Oh), ``R4-11`` (Heimann and Abdellatif), ``S3-02``
         (Miletovic); a plain word in suites without a list
     machine : name of the machine; filled in where the checks are run
+    figure : the measured figure; NaN where there is no single one
+    limits : between which it must lie, both included
     """
 
+    what: str
+    required: str
+    measured: str
+    status: Status
     id: str = ''
     machine: str = ''
+    figure: float = np.nan
+    limits: tuple[float, float] = (-np.inf, np.inf)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the requirement applies, is broken, and nobody has accepted that."""
+        return self.status == 'not met'
 
 
-def at_most(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') -> Check:
+def at_most(id: str, what: str, limit: float, value: ArrayLike, unit: str = '', note: str = '') -> Check:
     """Largest absolute value against a limit; NaN fails, and so does an empty array."""
     values = np.abs(np.asarray(value, dtype=float)).ravel()
     # np.max passes NaN on, and NaN keeps no limit
     worst = float(np.max(values)) if values.size else np.nan
-    return Check(what, limit_text(limit, unit), figure_text(worst, unit), verdict(keeps_limit(worst, limit)), id)
+    return _judged(id, what, limit_text(limit, unit), worst, (-np.inf, limit), figure_text(worst, unit), note)
 
 
-def at_least(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') -> Check:
+def at_least(id: str, what: str, limit: float, value: ArrayLike, unit: str = '', note: str = '') -> Check:
     """Smallest value against a limit; NaN fails, and so does an empty array."""
     values = np.asarray(value, dtype=float).ravel()
     least = float(np.min(values)) if values.size else np.nan
-    good = keeps_limit(least, limit, at_least=True)
-    return Check(what, limit_text(limit, unit, at_least=True), figure_text(least, unit), verdict(good), id)
+    required = limit_text(limit, unit, at_least=True)
+    return _judged(id, what, required, least, (limit, np.inf), figure_text(least, unit), note)
 
 
-def within(id: str, what: str, lower: float, upper: float, value: float, unit: str = '') -> Check:
+def within(id: str, what: str, lower: float, upper: float, value: float, unit: str = '', note: str = '') -> Check:
     """One figure between two limits, both included."""
     required = f'{figure_text(lower)} .. {figure_text(upper, unit)}'
-    return Check(what, required, figure_text(value, unit), verdict(lower <= value <= upper), id)
+    return _judged(id, what, required, value, (lower, upper), figure_text(value, unit), note)
 
 
 def near(id: str, what: str, expected: float, value: float, tolerance: float, unit: str = '') -> Check:
     """One figure against a printed one with the tolerance of its last digit."""
     required = f'{expected:.8g} +- {figure_text(tolerance, unit)}'
-    return Check(what, required, figure_text(value, unit, 8), verdict(abs(value - expected) <= tolerance), id)
+    limits = expected - tolerance, expected + tolerance
+    return _judged(id, what, required, value, limits, figure_text(value, unit, 8))
 
 
 def near_each(id: str, what: str, expected: ArrayLike, value: ArrayLike, tolerance: float, unit: str = '') -> Check:
     """Several figures, each against a printed one, with the same tolerance."""
     printed, found = (np.asarray(figures, dtype=float).ravel() for figures in (expected, value))
-    good = printed.shape == found.shape and bool(np.all(np.abs(found - printed) <= tolerance))
+    worst = float(np.max(np.abs(found - printed))) if printed.shape == found.shape and printed.size else np.nan
     ending = f' {unit}' if unit else ''
     required = f'{" ".join(f"{figure:.10g}" for figure in printed)}{ending} +- {tolerance:.2g}'
-    return Check(what, required, ' '.join(f'{figure:.10g}' for figure in found) + ending, verdict(good), id)
+    measured = ' '.join(f'{figure:.10g}' for figure in found) + ending
+    return _judged(id, what, required, worst, (-np.inf, tolerance), measured)
 
 
 def equal(id: str, what: str, expected: object, value: object) -> Check:
     """Whole numbers, names, lists: the same or not."""
-    return Check(what, _plain(expected), _plain(value), verdict(bool(expected == value)), id)
+    return holds(id, what, _plain(expected), _plain(value), bool(expected == value))
 
 
 def holds(id: str, what: str, required: str, measured: str, good: bool) -> Check:
     """Any other requirement, with figures as text."""
-    return Check(what, required, measured, verdict(bool(good)), id)
+    return Check(what, required, measured, 'met' if good else 'not met', id)
 
 
 def refused(id: str, what: str, error: type[Exception], caught: Exception | None) -> Check:
     """An input that must be refused with a certain error, whose text is shown."""
     measured = 'accepted' if caught is None else f'{type(caught).__name__}: {caught}'
-    return Check(what, error.__name__, measured, verdict(isinstance(caught, error)), id)
+    return holds(id, what, error.__name__, measured, isinstance(caught, error))
 
 
 def not_reachable(id: str, what: str, required: str, reason: str) -> Check:
-    """Something that cannot be judged here, and why; a figure that falls short is :func:`short_of`."""
+    """Something that cannot be judged: the reason names what is missing in the world (data, hardware, a program)."""
     return Check(what, required, reason, 'not reachable', id)
-
-
-def short_of(id: str, what: str, required: str, measured: str, reached: bool, as_known: bool, reason: str) -> Check:
-    """Require a figure that is not reached for a known reason: it fails only where it is worse than is known.
-
-    Parameters
-    ----------
-    required, measured : figures as text, the requirement's own
-    reached : whether the requirement holds after all
-    as_known : whether the figure is no worse than the reason explains
-    reason : why it is not reached
-    """
-    if reached:
-        return Check(what, required, measured, 'met', id)
-    text = f'{measured}: not reached, {reason}'
-    return Check(what, required, text, 'not reachable' if as_known else 'failed', id)
 
 
 def relative_error(value: ArrayLike, reference: ArrayLike) -> float:
     """Largest difference over the reference's largest absolute value."""
     first, second = np.asarray(value, dtype=float), np.asarray(reference, dtype=float)
     return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
+
+
+def _judged(
+    id: str, what: str, required: str, figure: float, limits: tuple[float, float], measured: str, note: str = ''
+) -> Check:
+    lower, upper = limits
+    # no comparison with NaN holds
+    status: Status = 'met' if lower <= figure <= upper else 'not met'
+    return Check(what, required, f'{measured}; {note}' if note else measured, status, id, '', float(figure), limits)
 
 
 def _plain(value: object) -> str:
@@ -114,7 +128,7 @@ def _plain(value: object) -> str:
 
 def count_by_status(figures: Iterable[Check]) -> dict[Status, int]:
     """How many figures have each status."""
-    result: dict[Status, int] = {'met': 0, 'failed': 0, 'not reachable': 0}
+    result: dict[Status, int] = dict.fromkeys(get_args(Status), 0)
     for figure in figures:
         result[figure.status] += 1
     return result

@@ -15,12 +15,12 @@ from pkm_description.loading import load_machine
 from pkm_description.report.words import text_table
 
 from verification.catalogue import FOR_ANY_MACHINE, SUITES
-from verification.pages import write_pages
+from verification.pages import committed, write_pages
 from verification.progress import Progress
 from verification.run import Processes, Run, run_all
 from verification.settings import settings_of
 from verification.suite import Request, Suite
-from verification.table import header, last_line, suite_lines
+from verification.table import check_lines, header, last_line, suite_lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns
     -------
-    0 if something ran and no line failed, 1 otherwise, 2 for wrong usage, 130 after an interrupt.
+    0 if something ran and nothing but what is accepted is not met, 1 if not, 2 for wrong usage, 130 when interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = _parser()
@@ -38,9 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if options.jobs < 1:
         parser.error(f'-j {options.jobs}: must be at least 1')
+    commit = ''
     try:
         suites = chosen_suites(options.suites, options.machine_file)
+        if options.mutants:
+            return _judge_mutants([suite.name for suite in suites])
         settings = settings_of(suites, options.quick, options.set)
+        if options.pages is not None:
+            if options.quick:
+                raise ValueError('--pages: they show full runs; leave --quick out')
+            commit = committed()
         if options.output is not None:
             options.output.mkdir(parents=True, exist_ok=True)
     except (ValueError, OSError) as error:
@@ -68,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(*suite_lines(run), last_line(run), sep='\n', flush=True)
             command = shlex.join(['./pkm', 'verify', *arguments])
             if options.pages is not None:
-                for path in write_pages(done, options.pages, command):
+                for path in write_pages(done, options.pages, command, commit):
                     print(f'wrote {path}', file=sys.stderr)
             if options.output is not None:
                 # draws: the processes that only measure do not need it
@@ -84,6 +91,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     checks = [check for run in runs for check in run.checks]
     return 0 if checks and not any(check.failed for check in checks) else 1
+
+
+def _judge_mutants(suites: Sequence[str]) -> int:
+    # imports what all suites check
+    from verification.mutants import mutant_checks
+
+    survivors = 0
+    print(header())
+    for check in mutant_checks(suites):
+        survivors += check.failed
+        print(*check_lines([check]), sep='\n', flush=True)
+    print(f'mutants that no check catches: {survivors}')
+    return min(survivors, 1)
 
 
 def chosen_suites(names: Sequence[str], machines: Sequence[str]) -> list[Suite]:
@@ -157,5 +177,8 @@ def _parser() -> argparse.ArgumentParser:
         '--set', action='append', default=[], metavar='KEY=VALUE',
         help='setting of consistency or soak, e.g. seeds=50, sections=nees,legs, steps=1000000',
     )  # fmt: skip
+    parser.add_argument(
+        '--mutants', action='store_true', help='spoil formulas, filters and machines: the checks must catch each'
+    )
     parser.add_argument('--list', action='store_true', help='list the suites and end')
     return parser

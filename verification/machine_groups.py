@@ -38,6 +38,16 @@ def hexapod(machine: Machine) -> bool:
     return machine.has_platform and len(machine.legs) == 6 and kinds == {('revolute', 'revolute', 'prismatic')}
 
 
+def in_turn(*functions: CheckFunction) -> CheckFunction:
+    """Checks of several functions in one process, where they share what takes long."""
+    return partial(_in_turn, functions)
+
+
+def _in_turn(functions: Sequence[CheckFunction], machine: Machine, quick: bool) -> Iterator[Check]:
+    for function in functions:
+        yield from function(machine, quick)
+
+
 @dataclass(frozen=True)
 class CheckGroup:
     """Checks of one subject.

@@ -8,21 +8,23 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from verification.check import Check
 from verification.requirements import requirement_statuses, requirements_file
 from verification.run import Run
 from verification.table import last_line
 
-#: a requirement with more checks than these shows the failed ones, or how many there are
+#: a requirement with more checks than these shows all that are not met, else those nearest to their limits
 _SHOWN = 3
 
 
-def write_pages(runs: Iterable[Run], folder: Path, command: str) -> list[Path]:
+def write_pages(runs: Iterable[Run], folder: Path, command: str, commit: str) -> list[Path]:
     """Write ``<suite>.md`` for every suite that has a list of requirements.
 
     Parameters
     ----------
-    command : that made these figures
+    command, commit : that made these figures
 
     Raises
     ------
@@ -30,7 +32,7 @@ def write_pages(runs: Iterable[Run], folder: Path, command: str) -> list[Path]:
         A page cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    made = f'`{command}`, commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}'
+    made = f'`{command}`, commit {commit}, {datetime.now(UTC):%Y-%m-%d}'
     written = []
     for run in runs:
         if run.suite.requirements:
@@ -40,14 +42,35 @@ def write_pages(runs: Iterable[Run], folder: Path, command: str) -> list[Path]:
     return written
 
 
-def list_digest(suite: str) -> str:
-    """Short digest of a suite's list of requirements, by which a page tells which list it was made with."""
-    return hashlib.sha256(requirements_file(suite).read_bytes()).hexdigest()[:16]
+def code_digest(suite: str) -> str:
+    """Short digest of all code that a page judges and is made by: packages, checks, and the list of requirements."""
+    root = requirements_file(suite).parents[2]
+    judged = [*root.glob('src/*/pkm_*/**/*.py'), *root.glob('src/*/pkm_*/**/*.yaml'), *root.glob('verification/*.py')]
+    judged += [path for path in requirements_file(suite).parent.iterdir() if path.suffix in ('.py', '.yaml')]
+    found = hashlib.sha256()
+    for path in sorted(path for path in set(judged) if 'test' not in path.parts):
+        found.update(path.relative_to(root).as_posix().encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def committed() -> str:
+    """Name of the commit that is to be judged, which anybody can fetch.
+
+    Raises
+    ------
+    ValueError
+        Files differ from the last commit, or there is none.
+    """
+    commit = _commit()
+    if not commit.isalnum() or commit == 'unknown':
+        raise ValueError(f'--pages: files differ from the last commit ({commit}); commit them first')
+    return commit
 
 
 def _page(run: Run, made: str) -> Iterator[str]:
     name, requirements = run.suite.name, run.suite.requirements
-    yield from (f'# {name}: {run.suite.title}', '', f'Made by {made}. List of requirements: {list_digest(name)}.', '')
+    yield from (f'# {name}: {run.suite.title}', '', f'Made by {made}. Code: {code_digest(name)}.', '')
     yield from (f'Lines of the table: {last_line(run).partition(": ")[2]}.', '')
     yield '| id | requirement | place | required | status | measured |'
     yield '| --- | --- | --- | --- | --- | --- |'
@@ -60,10 +83,19 @@ def _page(run: Run, made: str) -> Iterator[str]:
 
 
 def _figures(checks: list[Check]) -> str:
-    """Measured figures of a requirement, the failed ones first; of many checks how many there are besides."""
-    chosen = sorted(checks, key=lambda check: not check.failed)[:_SHOWN]
-    texts = [f'{check.machine + ": " if check.machine else ""}{check.measured}' for check in chosen]
-    return '; '.join(texts) + (f'; and {len(checks) - _SHOWN} more' if len(checks) > _SHOWN else '')
+    """Figures of a requirement, each with its limit: all that are not met, else those that come nearest to theirs."""
+    unmet = [check for check in checks if check.status != 'met']
+    chosen = unmet or sorted(checks, key=_room)[:_SHOWN]
+    texts = [f'{check.machine + ": " if check.machine else ""}{check.what}: {check.measured} ({check.required})'
+             for check in chosen]  # fmt: skip
+    return '; '.join(texts) + (f'; and {len(checks) - len(chosen)} that are met' if len(checks) > len(chosen) else '')
+
+
+def _room(check: Check) -> float:
+    """Distance of a figure from the nearer limit, by the width between both or by the one; infinite without one."""
+    finite = [limit for limit in check.limits if np.isfinite(limit)]
+    size = max(abs(finite[-1] - finite[0]) if len(finite) == 2 else max(map(abs, finite), default=0.0), 1e-300)
+    return min((abs(check.figure - limit) / size for limit in finite), default=np.inf)
 
 
 def _cell(text: str) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pkm_description.bounded_yaml import bounded_file
-from pkm_description.report.words import Status
 
-from verification.check import Check
+from verification.check import Check, Status
 
 RequirementStatus = Literal[Status, 'without a check']
 REQUIREMENT_STATUSES: tuple[RequirementStatus, ...] = (*get_args(Status), 'without a check')
@@ -76,7 +75,7 @@ def requirements_of(suite: str) -> tuple[Requirement, ...]:
 def requirement_statuses(
     requirements: Iterable[Requirement], checks: Iterable[Check]
 ) -> dict[str, RequirementStatus]:
-    """Status of each requirement: failed if one of its checks is, not reachable if one of them could not be judged."""
+    """Status of each requirement: that of its worst check: not met, accepted, not reachable, met."""
     found: dict[str, set[Status]] = {}
     for check in checks:
         found.setdefault(check.id, set()).add(check.status)
@@ -84,6 +83,5 @@ def requirement_statuses(
 
 
 def _status(found: set[Status]) -> RequirementStatus:
-    if not found:
-        return 'without a check'
-    return 'failed' if 'failed' in found else 'not reachable' if 'not reachable' in found else 'met'
+    worst_first: tuple[Status, ...] = 'not met', 'not met, accepted', 'not reachable', 'met'
+    return next((status for status in worst_first if status in found), 'without a check')

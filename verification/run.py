@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any
@@ -119,7 +119,9 @@ class Run:
     results: list[list[Check] | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.results = [None] * len(self.plan.parts)
+        parts = tuple(replace(part, quick=self.request.quick) for part in self.plan.parts)
+        self.plan = replace(self.plan, parts=parts)
+        self.results = [None] * len(parts)
 
     @property
     def is_complete(self) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from verification.check import Check, count_by_status
-from verification.requirements import REQUIREMENT_STATUSES, requirement_statuses
+from verification.check import Check, Status, count_by_status
+from verification.requirements import REQUIREMENT_STATUSES, RequirementStatus, requirement_statuses
 from verification.run import Run
 
 #: widths of status, id, quantity, required figure; what is longer pushes the rest to the right
-_WIDTHS = (13, 10, 76, 24)
+_WIDTHS = (17, 10, 76, 24)
 
 #: of continued lines
 _LINE = 158
@@ -35,7 +35,7 @@ def suite_lines(run: Run) -> list[str]:
     lines += ['', *remarks] if remarks else []
     failed = [check for check in run.checks if check.failed]
     if failed:
-        lines += ['', 'failed:', *(f'  {_where(check)}{check.id}: {check.what}' for check in failed)]
+        lines += ['', 'not met:', *(f'  {_where(check)}{check.id}: {check.what}' for check in failed)]
     return [*lines, '', *requirement_lines(run)]
 
 
@@ -82,14 +82,16 @@ def requirement_lines(run: Run) -> list[str]:
     unchecked = [id for id, status in statuses.items() if status == 'without a check']
     lines = [f'without a check: {", ".join(unchecked)}'] if unchecked else []
     count = Counter(statuses.values())
-    numbers = ', '.join(f'{count[status]} {status}' for status in REQUIREMENT_STATUSES)
-    return [*lines, f'requirements of {run.suite.name}: {numbers}']
+    return [*lines, f'requirements of {run.suite.name}: {_counted({one: count[one] for one in REQUIREMENT_STATUSES})}']
 
 
 def last_line(run: Run) -> str:
     """Count the lines of a suite."""
-    numbers = ', '.join(f'{number} {status}' for status, number in count_by_status(run.checks).items())
-    return f'{run.suite.name}: {numbers}'
+    return f'{run.suite.name}: {_counted(count_by_status(run.checks))}'
+
+
+def _counted(numbers: Mapping[RequirementStatus, int] | Mapping[Status, int]) -> str:
+    return ', '.join(f'{number} {status.removeprefix("not met, ")}' for status, number in numbers.items())
 
 
 def _with_machine(check: Check) -> Check:

@@ -16,7 +16,7 @@ from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.simulated import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
-from verification.check import Check, holds, short_of
+from verification.check import Check, within
 from verification.consistency.monte_carlo import Normalised
 from verification.consistency.scenarios import MotionScenario
 
@@ -84,13 +84,8 @@ def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: i
     normalised = Normalised(squares[None], np.array([len(runs[0][0])]))
     lower, upper = normalised.bounds(PROBABILITY)
     what = f'normalised error squared of {", ".join(names)}, {len(runs[0][0])} expected, mean of {seeds} seeds'
-    required, measured = f'{lower:.3g} .. {upper:.3g}', f'{normalised.mean:.3g}, greatest {squares.max():.3g}'
-    if normalised.mean > upper:
-        return holds('constants', what, required, measured, False)
-    return short_of(
-        'constants', what, required, measured, lower <= normalised.mean, True,
-        'products of constants that the motion hardly shows count as noise, which is too cautious',
-    )  # fmt: skip
+    what = f'{scenario.title}: {what}'
+    return within('constants', what, lower, upper, normalised.mean, note=f'greatest {squares.max():.3g}')
 
 
 def calibration_run(

@@ -20,7 +20,7 @@ from pkm_estimation.tuning.noise_scales import run_estimator
 from pkm_estimation.tuning.streams import SensorStreams
 from scipy.special import chdtri
 
-from verification.check import Check, at_most, short_of
+from verification.check import Check, at_least, at_most
 from verification.consistency.scenarios import RATE
 
 #: position error by that of ideal sensors
@@ -60,15 +60,11 @@ def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
         nis.append(np.nanmean(tuned.nis[_late(tuned)]) / np.nanmean(best.nis[_late(best)]))
         count = int(_late(tuned).sum()) * machine.actuated_count
     # both means scatter
+    title = f'{title}, {seeds} seeds'
     spread = 2.0**0.5 * (float(chdtri(count, 5e-4)) / count - 1.0)
-    yield at_most('wrong', f'{seeds} seeds: position error by that of ideal sensors', LARGEST_RATIO, max(ratios))
-    yield at_most('wrong', f'{seeds} seeds: mean NIS by that of ideal sensors, largest', 1.0 + spread, max(nis))
-    least = float(min(nis))
-    yield short_of(
-        'wrong', f'{seeds} seeds: the same, least', f'>= {1.0 - spread:.3g}', f'{least:.3g}', least >= 1.0 - spread,
-        True,
-        'what a motion does not show (the mounting, where it is small) counts as noise, which is too cautious',
-    )  # fmt: skip
+    yield at_most('wrong', f'{title}: position error by that of ideal sensors', LARGEST_RATIO, max(ratios))
+    yield at_most('wrong', f'{title}: mean NIS by that of ideal sensors, largest', 1.0 + spread, max(nis))
+    yield at_least('wrong', f'{title}: the same, least', 1.0 - spread, nis)
 
 
 def _recordings(machine: Machine, evaluate: Evaluate, seed: int) -> tuple[SensorStreams, SensorStreams]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verification.check import Check, holds
+from verification.check import Check, holds, within
 from verification.consistency.monte_carlo import Normalised
 
 
@@ -15,14 +15,8 @@ def normalised_check(id: str, what: str, normalised: Normalised) -> Check:
     dof = normalised.degrees_of_freedom
     lower, upper = normalised.bounds()
     wanted = f'{dof.mean():g}' if dof.min() == dof.max() else f'{dof.min()}-{dof.max()}'
-    mean = normalised.mean
-    return holds(
-        id,
-        f'mean of the normalised {what}, {wanted} expected',
-        f'{lower:.4g} .. {upper:.4g}',
-        f'{mean:.4g}, {100.0 * normalised.part_inside():.0f} % of the times within {lower:.4g} .. {upper:.4g}',
-        lower <= mean <= upper,
-    )
+    note = f'{100.0 * normalised.part_inside():.0f} % of the times inside'
+    return within(id, f'mean of the normalised {what}, {wanted} expected', lower, upper, normalised.mean, note=note)
 
 
 def at_all_times_check(

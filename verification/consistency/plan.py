@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
 from functools import partial
 
 from pkm_description.loading import load_machine
@@ -78,23 +78,10 @@ class Extent:
         unknown = [name for name in self.sections if name not in SECTIONS]
         if unknown or not self.sections:
             raise ValueError(f'sections = {",".join(self.sections)}: must be some of {",".join(SECTIONS)}')
-        for name in (
-            'seeds',
-            'sweep_seeds',
-            'starts',
-            'delay_seeds',
-            'leg_seeds',
-            'imu_seeds',
-            'constant_seeds',
-            'cause_seeds',
-            'wrong_seeds',
-            'geometry_seeds',
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f'{name} = {getattr(self, name)}: must be at least 1')
-        for name in ('duration', 'sweep_duration', 'geometry_duration'):
-            if not getattr(self, name) >= 4.0:
-                raise ValueError(f'{name} = {getattr(self, name):g}: must be at least 4 s')
+        for field in fields(self):
+            value, least = getattr(self, field.name), 4.0 if field.name.endswith('duration') else 1
+            if field.name != 'fault_duration' and isinstance(value, int | float) and not value >= least:
+                raise ValueError(f'{field.name} = {value:g}: must be at least {least:g}{" s" * (least > 1)}')
         rates = {f'{rate:g}' for rate in sweep.RATES}
         if not set(self.sweep_rates) <= rates:
             raise ValueError(f'sweep_rates = {",".join(self.sweep_rates)}: must be some of {",".join(sorted(rates))}')
@@ -104,19 +91,9 @@ class Extent:
 
 FULL = Extent()
 QUICK = Extent(
-    seeds=8,
-    sweep_seeds=8,
-    sweep_duration=4.0,
-    starts=20,
-    duration=6.0,
-    delay_seeds=1,
-    imu_seeds=1,
-    constant_seeds=2,
-    cause_seeds=1,
-    geometry_seeds=8,
-    geometry_duration=4.0,
-    fault_duration=12.0,
-)
+    seeds=8, sweep_seeds=8, sweep_duration=4.0, starts=20, duration=6.0, delay_seeds=1, imu_seeds=1, constant_seeds=2,
+    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, fault_duration=12.0,
+)  # fmt: skip
 
 
 def plan(request: Request, workers: Workers) -> Plan:
@@ -125,78 +102,44 @@ def plan(request: Request, workers: Workers) -> Plan:
     return Plan(tuple(part for name in extent.sections for part in _PARTS[name](extent)))
 
 
-def _nees(extent: Extent) -> Iterator[Part]:
+def _of_scenario(checks: Callable[..., Iterable[Check]], title: str, duration: float, seeds: int) -> Iterable[Check]:
+    return checks(make_scenario(title, duration), seeds)
+
+
+def _over_scenarios(checks: Callable[..., Iterable[Check]], ending: str, extent: Extent) -> Iterator[Part]:
     for scenario in SCENARIOS:
-        yield Part(scenario.title, partial(_nees_checks, scenario.title, extent.duration, extent.seeds))
-
-
-def _nees_checks(title: str, duration: float, seeds: int) -> Iterable[Check]:
-    return consistency_checks(make_scenario(title, duration), seeds)
+        run = partial(_of_scenario, checks, scenario.title, extent.duration, extent.seeds)
+        yield Part(f'{scenario.title}{ending}', run)
 
 
 def _sweep(extent: Extent) -> Iterator[Part]:
     for rate in map(float, extent.sweep_rates):
-        for frequency in sweep.FREQUENCIES:
-            yield _sweep_part(frequency, rate, extent, 0.0)
+        cases = [(frequency, 0.0) for frequency in sweep.FREQUENCIES]
         # stamps closer together than they jitter would change places
         if rate <= sweep.LARGEST_RATE_WITH_JITTER:
-            yield _sweep_part(sweep.FREQUENCIES[-1], rate, extent, sweep.JITTER)
-
-
-def _sweep_part(frequency: float, rate: float, extent: Extent, jitter: float) -> Part:
-    wrong = f', stamps wrong by {1e3 * jitter:g} ms' if jitter else ''
-    checks = partial(
-        sweep.sweep_checks, sweep.MACHINE, frequency, rate, extent.sweep_seeds, extent.sweep_duration, jitter
-    )
-    return Part(f'{sweep.MACHINE}, all coordinates, {frequency:g} Hz, sensors at {rate:g} Hz{wrong}', checks)
-
-
-def _smoother(extent: Extent) -> Iterator[Part]:
-    for scenario in SCENARIOS:
-        checks = partial(_smoothing_checks, scenario.title, extent.duration, extent.seeds)
-        yield Part(f'{scenario.title}, smoothed', checks)
-
-
-def _smoothing_checks(title: str, duration: float, seeds: int) -> Iterable[Check]:
-    return smoothing_checks(make_scenario(title, duration), seeds)
-
-
-def _starts(extent: Extent) -> Iterator[Part]:
-    yield Part('srs, starts', partial(convergence_checks, extent.starts, extent.duration))
-
-
-def _delay(extent: Extent) -> Iterator[Part]:
-    for title in delay_checks.SCENARIOS:
-        yield Part(title, partial(_delay_checks, title, extent.delay_seeds, extent.fault_duration))
+            cases.append((sweep.FREQUENCIES[-1], sweep.JITTER))
+        for frequency, jitter in cases:
+            wrong = f', stamps wrong by {1e3 * jitter:g} ms' if jitter else ''
+            yield Part(
+                f'{sweep.MACHINE}, all coordinates, {frequency:g} Hz, sensors at {rate:g} Hz{wrong}',
+                partial(sweep.sweep_checks, sweep.MACHINE, frequency, rate, extent.sweep_seeds, extent.sweep_duration,
+                        jitter),
+            )  # fmt: skip
 
 
 def _delay_checks(title: str, seeds: int, duration: float) -> Iterable[Check]:
     return delay_checks.delay_checks(delay_checks.delay_scenario(title, duration), seeds, duration)
 
 
-def _legs(extent: Extent) -> Iterator[Part]:
-    for name in FAULTY_MACHINES:
-        checks = partial(_leg_checks, name, extent.leg_seeds, extent.fault_duration)
-        yield Part(f'{name}, MP1, legs that fail', checks)
-
-
 def _leg_checks(name: str, seeds: int, duration: float) -> Iterable[Check]:
     return leg_fault_checks(load_machine(name), seeds, duration)
 
 
-def _imu(extent: Extent) -> Iterator[Part]:
-    for title in imu_failure_checks.SCENARIOS:
-        yield Part(
-            f'{title}, an IMU that fails', partial(imu_failure_checks.imu_failure_checks, title, extent.imu_seeds)
-        )
-
-
-def _constants(extent: Extent) -> Iterator[Part]:
-    for title in calibration.SCENARIOS:
-        yield Part(
-            f'{title}, constants after {calibration.DURATION:g} s',
-            partial(calibration.calibration_checks, title, extent.constant_seeds),
-        )
+def _each(
+    checks: Callable[..., Iterable[Check]], titles: Iterable[str], ending: str, *extent: float
+) -> Iterator[Part]:
+    """A part of each title."""
+    return (Part(f'{title}{ending}', partial(checks, title, *extent)) for title in titles)
 
 
 def _causes(extent: Extent) -> Iterator[Part]:
@@ -214,13 +157,6 @@ def _cause_checks(machine: str, title: str, seeds: int) -> Iterable[Check]:
     return cause_checks.cause_checks(machine, case, seeds)
 
 
-def _wrong(extent: Extent) -> Iterator[Part]:
-    for title in everything_wrong.SCENARIOS:
-        yield Part(
-            f'{title}, everything wrong', partial(everything_wrong.everything_wrong_checks, title, extent.wrong_seeds)
-        )
-
-
 def _geometry(extent: Extent) -> Iterator[Part]:
     for name in wrong_geometry.MACHINES:
         for tolerance in wrong_geometry.TOLERANCES:
@@ -230,16 +166,27 @@ def _geometry(extent: Extent) -> Iterator[Part]:
             yield Part(f'{name}, sines, geometry wrong by {1e3 * tolerance:g} mm', checks)
 
 
-_PARTS = {
-    'nees': _nees,
+_PARTS: dict[str, Callable[[Extent], Iterable[Part]]] = {
+    'nees': partial(_over_scenarios, consistency_checks, ''),
     'sweep': _sweep,
-    'smoother': _smoother,
-    'starts': _starts,
-    'delay': _delay,
-    'legs': _legs,
-    'imu': _imu,
-    'constants': _constants,
+    'smoother': partial(_over_scenarios, smoothing_checks, ', smoothed'),
+    'starts': lambda extent: [Part('srs, starts', partial(convergence_checks, extent.starts, extent.duration))],
+    'delay': lambda extent: _each(
+        _delay_checks, delay_checks.SCENARIOS, '', extent.delay_seeds, extent.fault_duration
+    ),
+    'legs': lambda extent: _each(
+        _leg_checks, FAULTY_MACHINES, ', MP1, legs that fail', extent.leg_seeds, extent.fault_duration
+    ),
+    'imu': lambda extent: _each(
+        imu_failure_checks.imu_failure_checks, imu_failure_checks.SCENARIOS, ', an IMU that fails', extent.imu_seeds
+    ),
+    'constants': lambda extent: _each(
+        calibration.calibration_checks, calibration.SCENARIOS, f', constants after {calibration.DURATION:g} s',
+        extent.constant_seeds,
+    ),
     'causes': _causes,
-    'wrong': _wrong,
+    'wrong': lambda extent: _each(
+        everything_wrong.everything_wrong_checks, everything_wrong.SCENARIOS, ', everything wrong', extent.wrong_seeds
+    ),
     'geometry': _geometry,
-}
+}  # fmt: skip

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_estimation.filtering.smoother import Smoother
 from pkm_estimation.filtering.step_record import StepRecord
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, STATE_SIZE, VELOCITY
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, STATE_SIZE, VELOCITY
 from pkm_estimation.stream import EstimatorConfig
 
-from verification.check import Check, holds
+from verification.check import Check, at_most
 from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised, forward_pose, make_filter, noisy
 from verification.consistency.normalised_check import normalised_check
 from verification.consistency.scenarios import Scenario
-from verification.consistency.state_error import free_directions, normalised_error_squared
+from verification.consistency.state_error import free_directions, normalised_error_squared, true_state
 
 #: s, left out at the begin: the filter has yet to find velocity and biases, and with it what it linearises at
 SETTLING = 2.0
@@ -51,9 +50,7 @@ def smoothing_checks(scenario: Scenario, seeds: int) -> list[Check]:
     for name, rows in _GROUPS.items():
         ratio = float(np.sqrt(sums[1, rows].sum() / sums[0, rows].sum()))
         limit = VELOCITY_RATIO if name == 'velocity' else 1.0
-        checks.append(
-            holds('smoother', f"error of the {name} by the filter's", f'<= {limit:g}', f'{ratio:.3f}', ratio <= limit)
-        )
+        checks.append(at_most('smoother', f"error of the {name} by the filter's", limit, ratio))
     return checks
 
 
@@ -75,21 +72,7 @@ def _run(scenario: Scenario, seed: int) -> list[tuple[Array, Array, Array, Array
         assert entry is not None
         assert smooth is not None
         chart = entry.known[2]
-        truth = _truth(scenario, k, biases, chart)
+        truth = true_state(scenario.motion, scenario.machine.imu.position, k, biases, chart)
         covariance = smooth.covariance[:STATE_SIZE, :STATE_SIZE]
         result.append((entry.known[0] - truth, smooth.mean[:STATE_SIZE] - truth, covariance, chart))
     return result
-
-
-def _truth(scenario: Scenario, sample: int, biases: Array, chart: Array) -> Array:
-    """True state (15,), seen from a chart."""
-    motion, place = scenario.motion, scenario.machine.imu.position
-    rotation = motion.rotation_base_platform[sample]
-    arm = rotation @ place
-    velocity = motion.linear_velocity[sample] + np.cross(motion.angular_velocity[sample], arm)
-    state = np.empty(STATE_SIZE)
-    state[POSITION] = chart.T @ (motion.position[sample] + arm)
-    state[VELOCITY] = rotation.T @ velocity
-    state[ATTITUDE] = quaternion_from_matrix(chart.T @ rotation)[:3]
-    state[BIASES] = biases
-    return state

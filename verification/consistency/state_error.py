@@ -21,16 +21,23 @@ def state_error(filter_: PlatformFilter, motion: PlatformMotion, sample: int, bi
 
     ``biases`` (6,) are the true ones, platform axes.
     """
-    rotation = motion.rotation_base_platform[sample]
-    arm = rotation @ filter_.geometry.imu_position
-    velocity = motion.linear_velocity[sample] + np.cross(motion.angular_velocity[sample], arm)
-    state, chart = filter_.ukf.state, filter_.chart
-    error = np.empty(STATE_SIZE)
-    error[POSITION] = chart.T @ (filter_.imu_point - motion.position[sample] - arm)
-    error[VELOCITY] = state[VELOCITY] - rotation.T @ velocity
-    error[ATTITUDE] = state[ATTITUDE] - quaternion_from_matrix(chart.T @ rotation)[:3]
-    error[BIASES] = state[BIASES] - biases
+    truth = true_state(motion, filter_.geometry.imu_position, sample, biases, filter_.chart)
+    error: Array = filter_.ukf.state[:STATE_SIZE] - truth
+    error[POSITION] = filter_.chart.T @ filter_.imu_point - truth[POSITION]
     return error
+
+
+def true_state(motion: PlatformMotion, imu_position: Array, sample: int, biases: Array, chart: Array) -> Array:
+    """True state (15,), seen from a chart; ``biases`` (6,) are the true ones, platform axes."""
+    rotation = motion.rotation_base_platform[sample]
+    arm = rotation @ imu_position
+    velocity = motion.linear_velocity[sample] + np.cross(motion.angular_velocity[sample], arm)
+    state = np.empty(STATE_SIZE)
+    state[POSITION] = chart.T @ (motion.position[sample] + arm)
+    state[VELOCITY] = rotation.T @ velocity
+    state[ATTITUDE] = quaternion_from_matrix(chart.T @ rotation)[:3]
+    state[BIASES] = biases
+    return state
 
 
 def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart: Array) -> Array:

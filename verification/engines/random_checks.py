@@ -7,8 +7,9 @@ counted with its reason; one whose figures differ without a refusal is what must
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -26,7 +27,11 @@ from verification.engines.pinocchio import PinocchioTree, pinocchio_result
 from verification.engines.pinocchio_models import forward_motion
 from verification.engines.random_machines import random_machines
 from verification.engines.result import EngineMissingError
+from verification.machine_groups import CheckGroup, machine_plan
+from verification.suite import Part, Plan, Request, Workers
 
+#: random machines, in full and quick
+_COUNT, _QUICK_COUNT = 240, 20
 #: random states of each machine
 _SAMPLES = 3
 #: relative, what rounding makes of conditions up to a thousand in a random state
@@ -47,6 +52,16 @@ class Comparison:
     name: str
     errors: dict[str, float]
     counts: Counter[str]
+
+
+def plan(groups: Sequence[CheckGroup], request: Request, workers: Workers) -> Plan:
+    """Checks of every machine; where no machine is named, random ones, too."""
+    whole = machine_plan(groups, request, workers)
+    if request.machines:
+        return whole
+    count = _QUICK_COUNT if request.quick else _COUNT
+    part = Part(f'{count} random machines', partial(checks, count))
+    return replace(whole, parts=(*whole.parts, part))
 
 
 def checks(count: int) -> Iterator[Check]:

@@ -53,9 +53,6 @@ SIGMAS = 4.0
 #: held-out force error as a multiple of the noise floor, on machines with fewer degrees of freedom
 NOISE_FLOORS = 2.0
 
-#: the same on SIMONA, where noise alone is above what is asked for
-ABOVE_NOISE = 1.1
-
 #: cases that viscous and Coulomb friction alone do not describe
 MIS_MODELLED = ('bias_ripple', 'asymmetric', 'stribeck', 'axial', 'everything')
 

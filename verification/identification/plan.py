@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 from pkm_description.loading import load_machine
 
-from verification.check import Check, at_least, at_most, short_of
+from verification.check import Check, at_least, at_most
 from verification.identification.design import design_checks, rotor_checks
 from verification.identification.diagnosis import diagnosis_checks
 from verification.identification.expectations import (
-    ABOVE_NOISE,
     EXPECTATIONS,
     MIS_MODELLED,
     NOISE_FLOORS,
@@ -178,18 +177,14 @@ def judged(case: str, expected: Expectation, outcomes: list[Outcome]) -> Iterato
 
 
 def _force_check(case: str, expected: Expectation, outcomes: list[Outcome]) -> Check:
-    """Held-out force error; where noise of the held-out recording alone is larger, that of noise-free forces counts."""
+    """Held-out force error, and beside it what noise of the held-out recording alone makes."""
     held_out = 100.0 * max(one.held_out for one in outcomes)
     floor = 100.0 * max(one.noise_floor for one in outcomes)
     noise_free = 100.0 * max(one.compared for one in outcomes)
     limit = 100.0 * expected.held_out
-    told = f'{len(outcomes)} seeds; noise alone {floor:.2g} %; noise-free forces: {noise_free:.2g} %'
-    return short_of(
-        f'{case}-force', f'held-out force error ({told}; {_statuses(outcomes)})', f'<= {limit:.3g} %',
-        f'{held_out:.3g} %', held_out <= limit,
-        floor > limit and noise_free <= limit and held_out <= ABOVE_NOISE * floor,
-        'noise of the held-out recording alone makes more; of noise-free forces the error is below the limit',
-    )  # fmt: skip
+    told = f'noise alone {floor:.2g} %; noise-free forces: {noise_free:.2g} %'
+    what = f'held-out force error, {len(outcomes)} seeds'
+    return at_most(f'{case}-force', what, limit, held_out, '%', f'{told}; {_statuses(outcomes)}')
 
 
 def honest(case: str, outcomes: list[Outcome]) -> Check:

@@ -17,7 +17,6 @@ from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import closure_ends
 
 from verification.identification_data.friction import DriveFriction, drive_forces
-from verification.identification_data.passive_joints import PassiveFriction
 
 #: Hz, of the servo; its damping ratio is 1
 BANDWIDTH = 15.0
@@ -25,6 +24,8 @@ BANDWIDTH = 15.0
 SETTLING = 0.5
 #: part of the velocity limit in which the feed-forward of Coulomb friction changes its sign
 _TURN = 0.01
+#: rad/s in which friction of a hinge changes its sign, so that a step does not throw it back and forth
+_HINGE_TURN = 1e-3
 
 
 class DataSetError(PkmError):
@@ -194,3 +195,31 @@ class Physics:
                 gap = max(gap, float(np.sqrt((apart * apart).sum(axis=1)).max()))
         payload.put(None)  # the next run begins without
         return record[settling:], gap, memory[5].copy()
+
+
+class PassiveFriction:
+    """Torques ``-radius |force across the axis| tanh(rate / _HINGE_TURN)`` in all hinges without a drive.
+
+    The force is the one between the two bodies, of the step before, with the forces of the loops' closures in it
+    (``mj_rnePostConstraint``).
+
+    Parameters
+    ----------
+    mujoco, model : of the machine
+    machine : whose hinges they are
+    radius : m, coefficient of friction times radius of the bearing
+    """
+
+    def __init__(self, mujoco: Any, model: Any, machine: Machine, radius: float) -> None:
+        self._mujoco, self._model, self._radius = mujoco, model, radius
+        hinges = [joint.name for joint in machine.joints if joint.kind == 'revolute' and not joint.actuated]
+        self._joints = np.array([model.joint(name).id for name in hinges], dtype=int)
+        self._freedoms = model.jnt_dofadr[self._joints]
+        self._bodies = model.jnt_bodyid[self._joints]
+
+    def apply(self, data: Any) -> None:
+        """Write the torques of the next step into MuJoCo's data."""
+        self._mujoco.mj_rnePostConstraint(self._model, data)
+        forces, axes = data.cfrc_int[self._bodies, 3:], data.xaxis[self._joints]
+        across = np.linalg.norm(forces - (forces * axes).sum(axis=1, keepdims=True) * axes, axis=1)
+        data.qfrc_applied[self._freedoms] = -self._radius * across * np.tanh(data.qvel[self._freedoms] / _HINGE_TURN)

@@ -50,8 +50,9 @@ class Laboratory:
         return [self._pipelines[scenario] for scenario in scenarios]
 
     def seeded(self, scenario: Scenario) -> list[Scenario]:
-        """Return a scenario with every seed, as long as Monte-Carlo runs are."""
-        return [replace(scenario, duration=self.duration, seed=seed) for seed in self.seeds]
+        """Return a scenario with every seed, as long as Monte-Carlo runs are; no two motions share their noise."""
+        first = 10_000 * ('mp1', 'mp2', 'hold').index(scenario.motion)
+        return [replace(scenario, duration=self.duration, seed=first + seed) for seed in self.seeds]
 
     def monte_carlo(self, scenario: Scenario) -> list[FilterRun]:
         """Runs of the filter with every seed."""

@@ -11,7 +11,7 @@ from pkm_estimation.tuning.noise_scales import suggest_noise_scales
 from pkm_estimation.tuning.static_calibration import calibrate_static
 from pkm_estimation.tuning.streams import SensorStreams
 
-from verification.check import Check, at_least, at_most, holds, not_reachable, short_of, within
+from verification.check import Check, at_least, at_most, holds, within
 from verification.miletovic_2017.conditions import BURSTS, DELAYS, late
 from verification.miletovic_2017.filter_run import in_band
 from verification.miletovic_2017.laboratory import Laboratory
@@ -55,10 +55,6 @@ def _declared(lab: Laboratory) -> Iterator[Check]:
     ]
     lab.pipelines([base, told])
     blind, first = lab.pipelines([base, told])
-    if np.array_equal(blind.result.motion.position, first.result.motion.position):
-        reason = 'not built: the setting imu_delay changes nothing'
-        yield not_reachable('S3-48', 'declared: innovations in band', '>= 90 %', reason)
-        return
     lab.pipelines([scenario for _, scenario in cases])
     begin = round(lab.settling * RATE)
     for name, scenario in cases:
@@ -95,21 +91,15 @@ def streams_of(scenario: Scenario) -> SensorStreams:
 
 def bursts(lab: Laboratory) -> Iterator[Check]:
     """S3-51: bursts of 0.1 mm in every third 5 s. With Q x 1000 the prediction is as uncertain as they are large."""
-    scaled = replace(DEFAULT, q_scale=1000.0)
     for name, config, limit in (
         ('printed filter, Q x 1000, no gate', EXPERIMENT, 0.06),
         ('default filter, gate', DEFAULT, 0.02),
-        ('default filter, Q x 1000, gate', scaled, 0.02),
+        ('default filter, Q x 1000, gate', replace(DEFAULT, q_scale=1000.0), 0.02),
     ):
         # from 20 s on, and whole periods of the bursts
         scenario = Scenario('srs', 'mp1', 50.0 if lab.quick else 65.0, conditions=BURSTS, config=config)
         rms = 1e3 * lab.pipelines([scenario])[0].errors().rms(round(20.0 * RATE)).position
-        worst = float(rms.max())
-        yield short_of(
-            'S3-51', f'{name}: position, rms', f'<= {limit:g} mm', f'{worst:.4g} mm', worst <= limit,
-            config is scaled and worst <= 0.04,
-            'with Q x 1000 a prediction is 0.07 to 0.11 mm uncertain (S3-47): a burst of 0.1 mm fits it',
-        )  # fmt: skip
+        yield at_most('S3-51', f'{name}: position, rms', limit, rms, 'mm')
 
 
 def static_record(lab: Laboratory) -> Iterator[Check]:

@@ -14,7 +14,6 @@ from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 
 from verification.check import Check, at_least, at_most, equal, near, near_each, within
-from verification.miletovic_2017 import check_state
 from verification.miletovic_2017 import data as paper
 from verification.miletovic_2017.filter_run import mean_nis
 from verification.miletovic_2017.laboratory import Laboratory
@@ -25,18 +24,31 @@ GRAVITY = np.array([0.0, 0.0, 9.80665])
 #: section 3.2: dimension, spread of the points, weight of each; the centre's weights are the same for all
 WEIGHTS = ((15, 0.387298, 3.333333), (21, 0.458258, 2.380952), (27, 0.519615, 1.851852))
 
+#: check state (worked out independently; z down): velocity, biases, input, and f there; the rest is in data.py
+VELOCITY = np.array([0.3, -0.2, 0.1])
+BIASES = np.array([0.4898, -0.009023, -0.1894, -0.01822, -0.005067, -0.02159])
+INPUT = np.array([0.5, 0.2, -9.9, 0.1, -0.05, 0.02])
+STATE_RATE = np.array(
+    [0.310289962, -0.175820075, 0.113169962, 0.818363462, 0.756067559, 0.057180850]
+    + [0.059253565, -0.020078613, 0.022433352]
+    + [0.0] * 6
+)
+#: rows of V and of q, last three columns
+G_VELOCITY = np.array([[0.0, -0.1, -0.2], [0.1, 0.0, -0.3], [0.2, 0.3, 0.0]])
+G_ATTITUDE = np.array([[0.498748434, -0.025, -0.02], [0.025, 0.498748434, -0.015], [0.02, 0.015, 0.498748434]])
+
 
 def vectors(lab: Laboratory) -> Iterator[Check]:
     """S3-13 and S3-37: the check state, in the paper's frame."""
     del lab
-    state = np.concatenate([paper.POSITION, check_state.VELOCITY, paper.QUATERNION_VECTOR, check_state.BIASES])
+    state = np.concatenate([paper.POSITION, VELOCITY, paper.QUATERNION_VECTOR, BIASES])
     process = InertialProcess(GRAVITY, INTEGRATORS['heun'])
     yield equal('S3-13', 'states', 15, len(state))
-    rates = process.rate(state, check_state.INPUT)
-    yield at_most('S3-13', 'f(x*, u*), largest difference', 1e-9, rates - check_state.RATE)
+    rates = process.rate(state, INPUT)
+    yield at_most('S3-13', 'f(x*, u*), largest difference', 1e-9, rates - STATE_RATE)
     matrix = process.input_matrix(state)
     printed = np.zeros((6, 6))
-    printed[:3, :3], printed[:3, 3:], printed[3:, 3:] = np.eye(3), check_state.G_VELOCITY, check_state.G_ATTITUDE
+    printed[:3, :3], printed[:3, 3:], printed[3:, 3:] = np.eye(3), G_VELOCITY, G_ATTITUDE
     yield at_most('S3-13', 'G(x*), rows of V and q, largest difference', 1e-9, matrix - printed)
     for id, what, expected, points in (
         ('S3-13', 'h(x*), IMU at the platform origin', paper.LENGTHS, paper.PLATFORM_POINTS),
@@ -123,12 +135,12 @@ def integrators(lab: Laboratory) -> Iterator[Check]:
 def _order(name: str) -> float:
     """Observed order of an integrator: halving the step divides the error by 2 to the order."""
     machine = machine_named('srs')
-    state = np.concatenate([paper.POSITION, check_state.VELOCITY, paper.QUATERNION_VECTOR, check_state.BIASES])
+    state = np.concatenate([paper.POSITION, VELOCITY, paper.QUATERNION_VECTOR, BIASES])
 
     def after(integrator: str, steps: int, duration: float = 0.4) -> Array:
         process, moved = InertialProcess(machine.gravity, INTEGRATORS[integrator]), state[None].copy()
         for _ in range(steps):
-            moved = process.propagate(moved, check_state.INPUT, check_state.INPUT, duration / steps)
+            moved = process.propagate(moved, INPUT, INPUT, duration / steps)
         return moved[0]
 
     exact = after('rk4', round(20 * RATE))

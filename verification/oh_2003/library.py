@@ -15,9 +15,10 @@ from pkm_description.kinematics.rotation_formats import angle_rate_matrix, angle
 from pkm_description.machine import Joint, Machine
 from pkm_description.motion.circles import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 
-from verification.check import Check, at_most, equal, relative_error
+from verification.check import Check, at_most, equal, near, relative_error
 from verification.mechanics.momentum import body_twists
 from verification.oh_2003 import lagrange as oh_lagrange
+from verification.oh_2003.checks import column_rank
 from verification.oh_2003.kane import PARAMETERS, group_regressors, pseudo_jacobian, strut_force_regressor
 from verification.oh_2003.kane import energy_regressor as oh_energy_regressor
 from verification.oh_2003.kinematics import OhMotion, apply, dot, rotation_zxz, strut_kinematics
@@ -63,6 +64,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     error = relative_error(back, lagrange)
     yield at_most('T3', 'library: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
     yield spin_check(machine, model)
+    yield from rank_checks(machine, model)
     yield from group_checks(machine, motion)
     yield energy_model_check(model, machine)
     own = energy_regressor(machine, platform, identical_legs=True) @ model.matrix
@@ -78,6 +80,17 @@ def spin_check(machine: Machine, model: OhModel) -> Check:
     counts = [name for name in ('Iyyb', 'Iyye') if size[PARAMETERS.index(name)] > 1e-9 * size.max()]
     what = 'library: columns of Iyyb, Iyye that are not zero, rotation; the zero columns above are those of his model'
     return equal('T7', f'{what}, whose struts do not spin (Eq. 2.21), ours do', ['Iyyb', 'Iyye'], counts)
+
+
+def rank_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
+    """T7: ranks of the library's regressor along his motions; its struts turn about their axes, his do not."""
+    time = np.linspace(0.0, 0.5, 100)
+    less = int(model.geometry.distance_b == 0.0)
+    for name, axes, rank in (('X', (0,), 4), ('Z', (2,), 5), ('XY', (0, 1), 5), ('rotation', (4, 5), 8)):
+        platform = model.platform_motion(sine(axes, OH_FREQUENCIES['high'], time, model.home))
+        rows = rigid_body_regressor(machine, platform, identical_legs=True) @ model.matrix
+        found = column_rank(rows.reshape(-1, len(PARAMETERS)))
+        yield near('T7', f'library, {machine.name}: rank of the regressor, {name}', rank - less, found, 0.0)
 
 
 def trajectory_check(machine: Machine, model: OhModel) -> Check:

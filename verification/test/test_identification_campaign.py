@@ -41,17 +41,6 @@ def test_a_wrong_result_fails_every_check(case: str) -> None:
     assert all(check.failed for check in checks)
 
 
-def test_noise_above_the_limit_is_told_apart_from_a_wrong_model() -> None:
-    """What noise of the held-out recording makes is not reachable; an error of noise-free forces is one."""
-    noisy = replace(GOOD, held_out=0.00075, noise_floor=0.00072, compared=0.00005)
-    for outcome, status in (
-        (noisy, 'not reachable'), (replace(noisy, compared=0.0007), 'failed'),
-        (replace(noisy, held_out=0.001), 'failed'), (replace(noisy, noise_floor=0.0005), 'failed'),
-    ):  # fmt: skip
-        first = next(iter(judged('plain', EXPECTATIONS['plain'], [outcome])))
-        assert first.status == status
-
-
 def test_nothing_is_wrong_that_is_not_called_identified() -> None:
     alarm = replace(BAD, status='model insufficient', sigmas=np.zeros(0))
     assert alarm.is_alarm and alarm.worst == 0.0

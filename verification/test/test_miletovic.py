@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.loading import load_machine
 
 from verification.check import at_most
-from verification.miletovic_2017 import accuracy, curves, filter_run, geometry, model, scenario
+from verification.miletovic_2017 import curves, filter_run
 from verification.miletovic_2017.comparison import experiment
 from verification.miletovic_2017.figures import figures
 from verification.miletovic_2017.laboratory import Laboratory
@@ -25,19 +24,12 @@ def small_laboratory():
     return lab
 
 
-def corrupted(machine):
-    """The machine with one joint of its platform one millimetre away."""
-    leg = machine.legs[2]
-    moved = leg.with_end(other_point=leg.platform_point + np.array([1e-3, 0.0, 0.0]))
-    return replace(machine, legs=(*machine.legs[:2], moved, *machine.legs[3:]))
-
-
 def rows_of(group, lab):
     return run_part(group.part(lab))
 
 
 def failed(checks):
-    return {check.id for check in checks if check.status == 'failed'}
+    return {check.id for check in checks if check.status == 'not met'}
 
 
 def test_every_requirement_has_its_measurement():
@@ -56,38 +48,6 @@ def test_an_error_in_a_measurement_and_a_missing_one_fail():
     assert any('no such luck' in check.measured for check in checks)
     assert failed(rows_of(RowGroup(('S3-01',), breaks), small_laboratory())) == {'S3-01'}
     assert failed(rows_of(RowGroup(('S3-07',), lambda lab: iter(())), small_laboratory())) == {'S3-07'}
-
-
-def test_wrong_geometry_fails_where_it_shows(monkeypatch):
-    wrong = corrupted(load_machine('srs'))
-    monkeypatch.setattr(geometry, 'machine_named', lambda name: wrong)
-    bad = failed(rows_of(RowGroup(('S3-01', 'S3-02'), geometry.geometry), small_laboratory()))
-    assert {'S3-01', 'S3-02'} <= bad
-
-
-def test_a_filter_that_believes_a_wrong_geometry_fails_and_a_right_one_does_not(monkeypatch):
-    groups = [RowGroup(('S3-19', 'S3-20'), accuracy.errors), RowGroup(('S3-29',), accuracy.innovations)]
-    # short runs: only what settles fast is asked of the right filter
-    right = {id for group in groups for id in failed(rows_of(group, small_laboratory()))}
-    assert not right & {'S3-19', 'S3-20', 'S3-21'}
-    wrong = corrupted(scenario.machine_named('centred'))
-
-    def wrong_filter(one, made=filter_run.make_filter):
-        with monkeypatch.context() as patch:
-            patch.setattr(filter_run, 'machine_named', lambda name: wrong)
-            return made(one)
-
-    monkeypatch.setattr(filter_run, 'make_filter', wrong_filter)
-    bad = {id for group in groups for id in failed(rows_of(group, small_laboratory()))}
-    assert {'S3-19', 'S3-29'} <= bad
-
-
-def test_wrong_noise_of_the_filter_shows(monkeypatch):
-    """S3-16 and S3-18 judge how Q enters: with dt G Q G^T in place of dt^2 they fail."""
-    monkeypatch.setattr(filter_run, 'make_filter', lambda one, made=filter_run.make_filter: made(
-        replace(one, config=replace(one.config, q_scale=100.0))))  # fmt: skip
-    checks = rows_of(RowGroup(('S3-16', 'S3-17'), model.noise), small_laboratory())
-    assert failed(checks) == {'S3-16'}
 
 
 @pytest.mark.campaign
