@@ -274,7 +274,8 @@ def _is(*names: str) -> Callable[[Machine, int], tuple[str, ...]]:
 
 def _of_leg(machine: Machine, seed: int) -> tuple[str, ...]:
     leg = _leg(machine, seed)
-    return tuple(f'{what} of {machine.drive_labels[leg]}' for what in ('offset', 'drift')) + (f'geometry of {machine.legs[leg].name}',)
+    names = [f'{what} of {machine.drive_labels[leg]}' for what in ('offset', 'drift')]
+    return (*names, f'geometry of {machine.legs[leg].name}')
 
 
 _DELAY, _MOUNTING, _PLACE = _is('delay of the IMU'), _is('mounting of the IMU'), _is('place of the IMU')

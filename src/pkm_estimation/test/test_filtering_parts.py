@@ -238,7 +238,8 @@ def test_walk_of_force_and_rate_grows_with_time_and_liveliness():
     made.legs.liveliness = 2.0
     made.predict(0.004)
     grown = stds(made)[9:15] ** 2 - np.repeat([30.0, 5.0], 3) ** 2
-    assert grown == pytest.approx(2.0 * 0.004 * 0.08 * np.repeat([120.0, 10.0], 3) ** 2, rel=1e-6)
+    lively = np.repeat([2.0, 2.0 ** (2.0 / 3.0)], 3)  # of the rate: white angular acceleration, not white jerk
+    assert grown == pytest.approx(lively * 0.004 * 0.08 * np.repeat([120.0, 10.0], 3) ** 2, rel=1e-6)
 
 
 def test_far_measurements_are_admitted_until_no_motion_explains_them():

@@ -22,6 +22,7 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.models.leg_model import measures_lengths
 from pkm_estimation.offline.comparison import RecordedSamples
+from pkm_estimation.stream.causes import GEOMETRY
 from pkm_estimation.stream.repeatable import RepeatablePipeline
 
 #: part of a recording that is fitted while the rest is held out
@@ -121,7 +122,7 @@ def _constants(machine: Machine, config: EstimatorConfig, imu_delay: float) -> C
     """All constants that the filter has columns of."""
     machine = replace(machine, tolerances=replace(machine.tolerances, imu_scale=IMU_PRIORS['gyroscope']))
     columns = RepeatablePipeline(machine, config).filter.columns
-    imu = tuple((column.kind, column.axis) for column in columns if column.kind != 'leg')
+    imu = tuple((column.kind, column.axis) for column in columns if column.kind not in GEOMETRY)
     return Constants(machine, imu, imu_delay)
 
 
