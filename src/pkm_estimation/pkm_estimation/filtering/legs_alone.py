@@ -169,7 +169,7 @@ class LegsAlone:
             self.filter.walk[BIASES] = 0.0
         self._walk = np.zeros(self.filter.layout.size)
         self._walk[ACCELEROMETER_BIAS], self._walk[GYROSCOPE_BIAS] = _JERK**2 * _LASTING, _TURNING**2 * _LASTING
-        # what is smoothed over T ~ liveliness^(-1/6) turns as much as it moves: density T^3 of the one, T^5 of the other
+        # smoothed over T ~ liveliness^(-1/6) it turns as much as it moves: T^3 density of the one, T^5 of the other
         self._order = np.ones(self.filter.layout.size)
         self._order[GYROSCOPE_BIAS] = 2.0 / 3.0
         self.filter.start_at(machine.home)

@@ -42,7 +42,7 @@ from pkm_estimation.nodes.tune import write_html_report
 
 #: exit codes: a result is written; an error; data that determine nothing; a result that held-out data do not confirm
 EXIT_CODES = {'good': 0, 'error': 1, 'insufficient': 3, 'not confirmed': 4}
-#: mean square of the residuals above which the model lacks something
+#: root mean square of the residuals, in those of the noise, above which the model lacks something
 _LACK_OF_FIT = 1.5
 #: poses at which the error of the platform is looked at
 _LOOKED_AT = 40
@@ -208,10 +208,10 @@ def _verdict(solution: Solution, before: float, after: float) -> tuple[str, str]
         return 'nothing is written: the data determine none of the constants', 'insufficient'
     if not after < before:
         return 'nothing is written: held-out data are no better explained than by the machine file', 'not confirmed'
-    fit = solution.squares / max(1.0, solution.count)
+    fit = (solution.squares / max(1.0, solution.count)) ** 0.5
     if fit > _LACK_OF_FIT:
-        told = 'held-out data are better explained, but residuals are larger than the noise: bending under load, '
-        return told + f'backlash, warming, or more noise than stated (by a factor of {fit**0.5:.2g})', 'good'
+        told = f'nothing is written: residuals are {fit:.2g} times as large as the noise: bending under load, backlash, '
+        return told + 'warming, axes that are not as in the machine file, or more noise than stated', 'insufficient'
     return 'held-out data are better explained, and residuals are as small as the noise', 'good'
 
 
