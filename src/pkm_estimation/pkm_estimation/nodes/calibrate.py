@@ -210,7 +210,7 @@ def _verdict(solution: Solution, before: float, after: float) -> tuple[str, str]
         return 'nothing is written: held-out data are no better explained than by the machine file', 'not confirmed'
     fit = (solution.squares / max(1.0, solution.count)) ** 0.5
     if fit > _LACK_OF_FIT:
-        told = f'nothing is written: residuals are {fit:.2g} times as large as the noise: bending under load, backlash, '
+        told = f'nothing is written: residuals are {fit:.2g} times as large as the noise: bending, backlash, '
         return told + 'warming, axes that are not as in the machine file, or more noise than stated', 'insufficient'
     return 'held-out data are better explained, and residuals are as small as the noise', 'good'
 
