@@ -78,8 +78,12 @@ class Constants:
             else:
                 side = 'end on the leg' if kind == CLOSURE_POINT else 'end on the platform'
                 told.append(f'{side} of {closures[place]} {_AXES[axis]}')
-        return told + [kind if kind in ('delay', 'skew', 'response') else f'{kind} {_AXES[axis]}'
-                       for kind, axis in self.imu]  # fmt: skip
+        of_matrix = {'accelerometer', 'gyroscope'}  # scale along x: xx; what x has of y: xy
+        return told + [
+            kind if kind in ('delay', 'skew', 'response')
+            else f'{kind} {_AXES[axis // 3] if kind in of_matrix else ""}{_AXES[axis % 3]}'
+            for kind, axis in self.imu
+        ]  # fmt: skip
 
     def places(self, kind: str) -> list[int]:
         """Places of the constants of the IMU of a kind."""

@@ -14,7 +14,7 @@ from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.kernels.carried import DRIFT_TIME
+from pkm_estimation.kernels.carried import BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
 from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import LegModel
@@ -28,6 +28,8 @@ _UNITS = {
     'imu_rotation': 3e-3,
 }  # fmt: skip
 _DELAY_UNIT, _RESPONSE_UNIT, _SKEW_UNIT, _SCALE_UNIT = 1e-3, 1e-5, 1e-5, 1e-3
+#: kinds of constants by what changes a zero, and the part of its unit that theirs is: per s, m (or rad), m/s (or rad/s)
+_CHANGES = {BY_TIME: ('drift', DRIFT_TIME), BY_POSITION: ('scale', 1.0), BY_SPEED: ('lateness', 1.0)}
 #: the tolerance of constants that act through the input
 _SETTINGS = {GRAVITY: 'gravity', PLACE: 'imu_position', MOUNTING: 'imu_rotation', SCALE: 'imu_scale'}
 
@@ -38,10 +40,10 @@ class ConstantColumn(NamedTuple):
     Attributes
     ----------
     place : of the column
-    kind, member : ``zero`` or ``drift`` and the drive, ``geometry`` and the leg, or ``gravity``, ``place``,
-        ``mounting``, ``accelerometer``, ``gyroscope``, ``delay``, ``skew``, ``response`` and 0: constants of the same
-        kind and member are likely to be off together
-    axis : 0 to 2, of those that have one
+    kind, member : ``zero``, ``drift``, ``scale`` or ``lateness`` and the drive, ``geometry`` and the leg, or
+        ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``delay``, ``skew``, ``response`` and 0:
+        constants of the same kind and member are likely to be off together
+    axis : 0 to 2, of those that have one; 0 to 8 of the matrix, row by row, that the samples of a sensor lack
     unit : of the column, SI
     is_considered : whether a tolerance is stated; else the constant counts as exact until innovations say otherwise
     """
@@ -123,22 +125,27 @@ def input_constants(units: Tolerances, config: EstimatorConfig) -> Array:
     rows: list[tuple[int, int, float]] = []
     for kind, name in _SETTINGS.items():
         unit = float(getattr(units, name))
-        rows += [(kind, axis, unit) for axis in range(6 if kind == SCALE else 3) if unit > 0.0]
+        rows += [(kind, axis, unit) for axis in range(18 if kind == SCALE else 3) if unit > 0.0]
     if tests_constants(config) and not units.are_zero:
         if not units.imu_scale:
-            rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(6)]
+            rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(18)]
         rows += [(DELAY, 0, _DELAY_UNIT), (RESPONSE, 0, -_RESPONSE_UNIT), (SKEW, 0, _SKEW_UNIT)]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
 
-def drifts_of(legs: LegModel, config: EstimatorConfig) -> Integers:
-    """Columns (A, 2) of the drifts of all drives' zeros, and those of the zeros; none where nothing is tested."""
-    zeros = [place for place, (_, drive, _) in enumerate(legs.constants()) if drive >= 0 and tests_constants(config)]
-    return np.array([(legs.constant_count + k, zero) for k, zero in enumerate(zeros)], dtype=np.int64).reshape(-1, 2)
+def changes_of(legs: LegModel, config: EstimatorConfig) -> Integers:
+    """What may change the zeros of all drives, as :func:`~pkm_estimation.kernels.carried.add_changes` takes it.
+
+    Nothing where nothing is tested.
+    """
+    zeros = [(place, drive) for place, (_, drive, _) in enumerate(legs.constants()) if drive >= 0]
+    changing = [(*zero, kind) for kind in _CHANGES for zero in zeros if tests_constants(config)]
+    changes = [(place, *change) for place, change in enumerate(changing, legs.constant_count)]
+    return np.array(changes, dtype=np.int64).reshape(-1, 4)
 
 
 def constant_columns(
-    legs: LegModel, drifts: Integers, of_input: Array, considered: Tolerances, total: int
+    legs: LegModel, changes: Integers, of_input: Array, considered: Tolerances, total: int
 ) -> list[ConstantColumn]:
     """All columns of a sensitivity that has ``total``: those of the geometry come first, those of the input last."""
     zeros = np.broadcast_to(np.asarray(considered.leg_zeros, dtype=float), legs.drive_count)
@@ -151,13 +158,15 @@ def constant_columns(
         for place, (leg, drive, unit) in enumerate(legs.constants())
     ]
     columns += [
-        zero._replace(place=place, kind='drift', unit=zero.unit / DRIFT_TIME, is_considered=False)
-        for place, zero in ((place, columns[zero]) for place, zero in drifts.tolist())
+        columns[zero]._replace(
+            place=place, kind=_CHANGES[kind][0], unit=columns[zero].unit / _CHANGES[kind][1], is_considered=False
+        )
+        for place, zero, _, kind in changes.tolist()
     ]
     for place, (kind, axis, unit) in enumerate(of_input.tolist(), total - len(of_input)):
-        name = _KINDS.get(kind, 'accelerometer' if axis < 3 else 'gyroscope')
+        name = _KINDS.get(kind, 'accelerometer' if axis < 9 else 'gyroscope')
         is_considered = kind in _SETTINGS and getattr(considered, _SETTINGS[kind]) > 0.0
-        columns.append(ConstantColumn(place, name, 0, int(axis) % 3, abs(unit), bool(is_considered)))
+        columns.append(ConstantColumn(place, name, 0, int(axis) % 9, abs(unit), bool(is_considered)))
     return columns
 
 

@@ -44,9 +44,10 @@ _STEP, _NONE = 1e-5, 1e-5
 
 
 def make_filter(
-    config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry, constants: int, drifts: Integers
+    config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry, constants: int, changes: Integers,
+    at_zero: Array,
 ) -> KalmanFilter:
-    """Kalman filter of the kind set by ``filter``, with so many columns for constants of the machine and drifts."""
+    """Kalman filter of the kind set by ``filter``, with so many columns for constants, and what changes zeros."""
     size = layout.size
     if config.filter in ('ekf', 'iekf'):
         iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
@@ -56,7 +57,8 @@ def make_filter(
         return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size), constants)
     limits = step_limits(layout, geometry)
     return IteratedUnscentedFilter(
-        transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants, drifts
+        transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants, changes,
+        at_zero,
     )
 
 

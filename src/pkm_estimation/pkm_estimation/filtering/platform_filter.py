@@ -16,9 +16,9 @@ from scipy.linalg import block_diag
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import (
     ConstantScore,
+    changes_of,
     considered_tolerances,
     constant_columns,
-    drifts_of,
     input_constants,
     weights,
 )
@@ -98,10 +98,10 @@ class PlatformFilter:
         self.legs = measurement_model(geometry, self.layout, machine, units)
         self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
-        drifts = drifts_of(self.legs, config)
-        count = self.legs.constant_count + whole_sixes(len(drifts)) + whole_sixes(len(of_input))
-        self.ukf = make_filter(config, self.layout, geometry, count, drifts)
-        self.columns = constant_columns(self.legs, drifts, of_input, considered, count)
+        changes = changes_of(self.legs, config)
+        count = self.legs.constant_count + whole_sixes(len(changes)) + whole_sixes(len(of_input))
+        self.ukf = make_filter(config, self.layout, geometry, count, changes, self.legs.at_zero)
+        self.columns = constant_columns(self.legs, changes, of_input, considered, count)
         known = weights(self.columns, count)
         self.weigh_constants(known * (config.claim == 'accuracy'), known)
         self.walk = walk_variances(self.layout, config, machine)

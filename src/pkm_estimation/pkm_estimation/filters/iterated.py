@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, solved
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
-from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_DRIFTS, innovate
+from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_CHANGES, NO_DRIVES, innovate
 
 #: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
 _STEP = 1e-5
@@ -39,7 +39,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
     transform, state, covariance : as in :class:`UnscentedKalmanFilter`
     iteration_nis : normalised innovation squared above which the update is iterated
     longest_step : (n,) largest change of each state in one iteration
-    constants, drifts : as in :class:`UnscentedKalmanFilter`
+    constants, changes, at_zero : as in :class:`UnscentedKalmanFilter`
     """
 
     def __init__(
@@ -50,9 +50,10 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         iteration_nis: float,
         longest_step: Array,
         constants: int = 0,
-        drifts: Integers = NO_DRIFTS,
+        changes: Integers = NO_CHANGES,
+        at_zero: Array = NO_DRIVES,
     ) -> None:
-        super().__init__(transform, state, covariance, constants, drifts)
+        super().__init__(transform, state, covariance, constants, changes, at_zero)
         self.iteration_nis, self._longest_step = iteration_nis, longest_step
 
     def update_iterated(
@@ -117,7 +118,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
                 covariance = kept @ prior_covariance @ kept.T + gain @ (noise + excess) @ gain.T
                 self.covariance[:] = 0.5 * (covariance + covariance.T)
                 if np.abs(step / np.sqrt(covariance.diagonal())).max() < _SETTLED:
-                    seen = self.seen_constants(model, self.memory.data.points, slope, rows)
+                    seen = self.seen_constants(model, self.memory.data.points, slope, measurement, rows)
                     self.noise_carried[:] = kept @ self.noise_carried
                     self.sensitivity[:] -= gain @ seen
                     return _innovation(residual, spread, rows, len(measurement))
@@ -203,7 +204,7 @@ class ExtendedKalmanFilter(KalmanFilter):
             except np.linalg.LinAlgError:
                 raise CovarianceError('innovation covariance is not positive definite') from None
             gain = np.linalg.solve(spread, slope @ self.covariance).T
-            seen = self.seen_constants(model, here[None], slope, rows)
+            seen = self.seen_constants(model, here[None], slope, measurement, rows)
             if first is None:
                 judged = self.judge * seen
                 if seen.size:
@@ -236,7 +237,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted, slope = self._linearise(model.observe, self.state)
         spread = slope @ self.covariance @ slope.T + noise_covariance
-        seen = self.judge * self.seen_constants(model, self.state[None], slope)
+        seen = self.judge * self.seen_constants(model, self.state[None], slope, measurement)
         if seen.size:
             spread += seen @ seen.T
         return measurement - predicted, spread

@@ -13,7 +13,7 @@ from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
 from pkm_estimation.kernels.carried import add_claim, add_found
-from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_DRIFTS
+from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_CHANGES
 
 Indices = NDArray[np.intp]
 
@@ -66,7 +66,7 @@ class KalmanFilter(ABC):
     claim, judge : (p,) weights of the constants in what is claimed, and in how innovations are judged
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants in what is claimed, in their units
-    drifts, elapsed : as in :class:`~pkm_estimation.kernels.unscented.FilterData`
+    changes, at_zero, elapsed, rates : as in :class:`~pkm_estimation.kernels.unscented.FilterData`
     """
 
     state: Array
@@ -77,8 +77,10 @@ class KalmanFilter(ABC):
     judge: Array
     scale: Array
     found: Array
-    drifts: Integers = NO_DRIFTS
+    changes: Integers = NO_CHANGES
+    at_zero: Array
     elapsed: Array
+    rates: Array
 
     @property
     def sensitivity(self) -> Array:
@@ -91,7 +93,7 @@ class KalmanFilter(ABC):
         return self.carried[:, :CARRIED_NOISES]
 
     def seen_constants(
-        self, model: MeasurementModel, points: Array, slope: Array, rows: Indices | None = None
+        self, model: MeasurementModel, points: Array, slope: Array, measurement: Array, rows: Indices | None = None
     ) -> Array:
         """``D = H B + H_g``: sensitivity (m, p) of an innovation to the constants, with the slope H (m, n).
 
@@ -99,12 +101,19 @@ class KalmanFilter(ABC):
         """
         seen: Array = slope @ self.sensitivity
         slopes = model.slopes_by_constants(points) if seen.size else None
-        if slopes is not None:
-            slopes = slopes if rows is None else slopes[rows]
-            seen[:, : slopes.shape[1]] += slopes
-            for drift, constant in self.drifts.tolist():
-                seen[:, drift] += self.elapsed * slopes[:, constant]
-        return seen
+        if slopes is None:
+            return seen
+        by_constants = np.zeros((len(slopes), seen.shape[1]))
+        by_constants[:, : slopes.shape[1]] = slopes
+        rows = np.arange(len(slopes)) if rows is None else rows
+        if len(self.changes):
+            columns, zeros, drives, kinds = self.changes.T
+            speeds = np.zeros(len(slopes))
+            speeds[rows] = slope @ self.rates
+            positions = (measurement[: len(self.at_zero)] - self.at_zero)[drives]
+            factors = np.choose(kinds, [self.elapsed, positions, speeds[drives]])
+            by_constants[drives, columns] = factors * by_constants[drives, zeros]
+        return np.asarray(seen + by_constants[rows])
 
     @property
     def claimed_state(self) -> Array:

@@ -16,7 +16,8 @@ from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, 
 from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.kernels.unscented import (
     CARRIED_NOISES,
-    NO_DRIFTS,
+    NO_CHANGES,
+    NO_DRIVES,
     STATE_INDEFINITE,
     CorrectionData,
     draw_points,
@@ -34,7 +35,7 @@ class UnscentedKalmanFilter(KalmanFilter):
     state : (n,)
     covariance : (n, n)
     constants : columns for the sensitivity to constants of the machine, a multiple of six
-    drifts : (d, 2) those of drifts, and of the constants that drift
+    changes, at_zero : of zeros of drives, as in :class:`~pkm_estimation.kernels.unscented.FilterData`
 
     Attributes
     ----------
@@ -46,17 +47,20 @@ class UnscentedKalmanFilter(KalmanFilter):
 
     def __init__(
         self, transform: ScaledUnscentedTransform, state: Array, covariance: Array, constants: int = 0,
-        drifts: Integers = NO_DRIFTS,
+        changes: Integers = NO_CHANGES,
+        at_zero: Array = NO_DRIVES,
     ) -> None:  # fmt: skip
         size = transform.size
         if np.shape(state) != (size,) or np.shape(covariance) != (size, size):
             raise ValueError(f'state {np.shape(state)}, covariance {np.shape(covariance)}: expected size {size}')
         self.transform = transform
-        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight, constants, drifts)
+        weights = transform.spread, transform.weight, transform.shift_weight
+        data = filter_data(size, *weights, constants, changes, at_zero)
         self.memory = FilterMemory(data, structure(data))
         self.state, self.covariance = state, covariance
         self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
-        self.drifts, self.elapsed = data.drifts, data.elapsed
+        self.changes, self.at_zero = data.changes, data.at_zero
+        self.elapsed, self.rates = data.elapsed, data.rates
         self._corrections: dict[int, _Work] = {}
 
     @property
@@ -123,7 +127,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         data, spread = self.memory.data, memory.data.spread.copy()
         if self.sensitivity.shape[1]:
             slope = solve_triangular(data.factor, memory.data.slopes.T, trans=1, lower=True).T
-            seen = self.seen_constants(model, data.points, slope)
+            seen = self.seen_constants(model, data.points, slope, measurement)
             spread += (self.judge * seen) @ (self.judge * seen).T
             return memory.data.residual - seen @ self.found, spread
         return memory.data.residual.copy(), spread

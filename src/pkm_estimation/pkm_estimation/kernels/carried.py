@@ -36,8 +36,11 @@ NO_JITTER = 2e-6**2
 USUAL_JITTER = 3e-4**2
 #: second differences after which stamps alone say how large jitter is, and after which they may say that there is none
 ENOUGH, CLEAR = 20.0, 3.0
-#: s, in which a unit of drift makes a unit of what drifts
+#: s, in which a unit of drift makes a unit of a zero
 DRIFT_TIME = 10.0
+#: what a zero changes by: time (a drift), position (a scale: a unit of it makes a unit of the zero at 1 m or rad), and
+#: speed (positions that are late: a unit of the zero at 1 m/s or rad/s)
+BY_TIME, BY_POSITION, BY_SPEED = 0, 1, 2
 #: columns that are computed together
 TOGETHER = 6
 
@@ -125,11 +128,20 @@ def correct_carried(gain: Array, count: int, carried: Array, first: int, last: i
 
 
 @kernel
-def add_drifts(drifts: Integers, elapsed: float, slopes: Array) -> None:
-    """Slopes (m, p) with respect to constants that drift: those of the constants times the time, in ``DRIFT_TIME``."""
-    for k in range(len(drifts)):
-        for row in range(len(slopes)):
-            slopes[row, drifts[k, 0]] = elapsed * slopes[row, drifts[k, 1]]
+def add_changes(changes: Integers, elapsed: float, position: float, speed: float, drive: int, slopes: Array) -> None:
+    """Slopes (p,) of a drive with respect to what changes its zero: those of the zero times what changes it.
+
+    Parameters
+    ----------
+    changes : (d, 4) column, column of the zero, drive, and what changes it
+    elapsed : since the start, in ``DRIFT_TIME``
+    position, speed : of the drive, m or rad
+    """
+    for k in range(len(changes)):
+        if changes[k, 2] == drive:
+            kind = changes[k, 3]
+            factor = elapsed if kind == BY_TIME else position if kind == BY_POSITION else speed
+            slopes[changes[k, 0]] = factor * slopes[changes[k, 1]]
 
 
 @kernel

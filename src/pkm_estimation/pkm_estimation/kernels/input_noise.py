@@ -49,8 +49,8 @@ LOUD = 0.1
 #: row of the slope in the present interval
 NOW = CARRIED
 #: constants that act through the input: gravity [m/s^2], base axes; place [m] and mounting [rad] of the IMU, platform
-#: axes; scale of each number of a sample; delay of the stamps [s]; half the variance of the time over which a sample
-#: is a mean [s^2]; rate at which the delay grows since the first sample
+#: axes; scales and misalignments of both sensors, two matrices row by row; delay of the stamps [s]; half the variance
+#: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample
 GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW = 0, 1, 2, 3, 4, 5, 6
 _NANOSECOND = 1e-9
 #: rows of the slopes: mean of the samples, and mean square of their deviations from it, over so many seconds
@@ -255,9 +255,10 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
                 after[5] - 2.0 * before[5] + earlier[5],
             )),
         )  # fmt: skip
-    if axis < 3:
-        return (unit[0] * force[0], unit[1] * force[1], unit[2] * force[2]), none
-    return none, (unit[0] * omega[0], unit[1] * omega[1], unit[2] * omega[2])
+    row, sensed = axis % 9 // 3, force if axis < 9 else omega
+    part = std * sensed[axis % 3]
+    error = part if row == 0 else 0.0, part if row == 1 else 0.0, part if row == 2 else 0.0
+    return (error, none) if axis < 9 else (none, error)
 
 
 @kernel
@@ -292,7 +293,8 @@ def set_counted(process: ProcessData, counted: Array) -> None:
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
         if kind == PLACE and turns & ~(1 << axis) == 0:
             counted[first + k] = 0.0
-        if kind == SCALE and not process.slopes[POWER, axis] > _SCALED * process.noise[axis, axis]:
+        sensed = axis % 3 + 3 * (axis // 9)
+        if kind == SCALE and not process.slopes[POWER, sensed] > _SCALED * process.noise[sensed, sensed]:
             counted[first + k] = 0.0
 
 
@@ -311,15 +313,20 @@ def correct_input(process: ProcessData, found: Array, sample: Array) -> None:
 
 @kernel
 def add_constants(process: ProcessData, carried: Array, duration: float) -> None:
-    """Add to the last columns of ``carried``, after a step, what constants that act through the input make of it."""
+    """Add to the last columns of ``carried``, after a step, what constants that act through the input make of it.
+
+    An attitude that becomes wrong within the step turns gravity half a step long.
+    """
     at, first = process.effect_at, carried.shape[1] - len(process.constants)
     watch_excitation(process, duration)
     to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
+    gravity = turn_back(to_base, (process.gravity[0], process.gravity[1], process.gravity[2]))
     for k in range(len(process.constants)):
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
         force, omega = input_error(process, kind, axis, process.constants[k, 2])
         by_position = times(0.5 * duration * duration, turn(to_base, force))
         by_velocity, by_attitude = effect_of(process, force, omega)
+        by_velocity = plus(by_velocity, times(0.5 * duration, cross(gravity, omega)))
         for i in range(3):
             carried[POSITION_ROW + i, first + k] += by_position[i]
             carried[VELOCITY_ROW + i, first + k] += duration * by_velocity[i]

@@ -66,7 +66,7 @@ def predict(filter_: FilterData, process: ProcessData, begin: float, duration: f
     set_slope(process)
     propagate_all(process, filter_.points, begin, duration)
     predict_from_points(filter_, 0)
-    if filter_.stamp_variance[0] > 0.0:
+    if filter_.stamp_variance[0] > 0.0 or len(filter_.changes) > 0:
         set_rates(process, filter_.state, process.inputs[len(process.nodes) - 1], filter_.rates)
         set_rate_variances(filter_.covariance, filter_.rate_variances)
     is_carried, half = is_loud(process), 0.5 / filter_.scaling[0]

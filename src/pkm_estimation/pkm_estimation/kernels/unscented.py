@@ -22,7 +22,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
-from pkm_estimation.kernels.carried import add_drifts, along_factor, correct_carried, see_carried, slopes_of_state
+from pkm_estimation.kernels.carried import add_changes, along_factor, correct_carried, see_carried, slopes_of_state
 
 #: what the kernels return
 DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
@@ -31,8 +31,9 @@ DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
 NOISES = 6
 #: causes of noise that are carried along: of three samples
 CARRIED_NOISES = 3 * NOISES
-#: nothing drifts
-NO_DRIFTS = np.zeros((0, 2), dtype=np.int64)
+#: no zero changes
+NO_CHANGES = np.zeros((0, 4), dtype=np.int64)
+NO_DRIVES = np.zeros(0)
 #: columns of a sum of squares that are computed together
 BLOCK = 4
 
@@ -59,7 +60,8 @@ class FilterData(NamedTuple):
     claim, judge : (p,) weights W of the constants in what is claimed, and in how innovations are judged
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants g in what is claimed, in their units
-    drifts : (d, 2) columns of drifts, and those of the constants that drift
+    changes : (d, 4) of zeros, see :func:`~pkm_estimation.kernels.carried.add_changes`
+    at_zero : (A,) what is measured where the drives are at zero
     elapsed : (1,) time since the start, see :data:`~pkm_estimation.kernels.carried.DRIFT_TIME`
     counted : (p,) 1 for constants that count in what innovations say, else 0
     score, information, scored : (p,), (p, p), (2,) of the innovations since they were read last, see
@@ -84,7 +86,8 @@ class FilterData(NamedTuple):
     judge: Array
     scale: Array
     found: Array
-    drifts: Integers
+    changes: Integers
+    at_zero: Array
     elapsed: Array
     counted: Array
     score: Array
@@ -148,9 +151,10 @@ class CorrectionData(NamedTuple):
 
 
 def filter_data(
-    size: int, spread: float, weight: float, shift_weight: float, constants: int = 0, drifts: Integers = NO_DRIFTS
+    size: int, spread: float, weight: float, shift_weight: float, constants: int = 0, changes: Integers = NO_CHANGES,
+    at_zero: Array = NO_DRIVES,
 ) -> FilterData:
-    """Memory for n states, and so many columns for constants of the machine, some of which drift."""
+    """Memory for n states, and so many columns for constants of the machine, some of which change zeros of drives."""
     columns = CARRIED_NOISES + constants
     return FilterData(
         state=np.zeros(size), covariance=np.eye(size), scaling=np.array([sqrt(spread), weight, shift_weight]),
@@ -160,7 +164,7 @@ def filter_data(
         along=np.zeros((size, columns)), stamp_variance=np.zeros(1), rates=np.zeros(size),
         along_rates=np.zeros(size), rate_variances=np.zeros(size),
         claim=np.ones(constants), judge=np.ones(constants),
-        scale=np.ones(1), found=np.zeros(constants), drifts=drifts, elapsed=np.zeros(1),
+        scale=np.ones(1), found=np.zeros(constants), changes=changes, at_zero=at_zero, elapsed=np.zeros(1),
         counted=np.ones(constants), score=np.zeros(constants),
         information=np.zeros((constants, constants)), scored=np.zeros(2),
     )  # fmt: skip
@@ -276,7 +280,8 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
     slopes, bends, excess, spread = correction.slopes, correction.bends, correction.excess, correction.spread
     size, half = len(filter_.state), 0.5 / filter_.scaling[0]
     twice_weight, late = 2.0 * filter_.scaling[1], filter_.stamp_variance[0]
-    if late > 0.0:
+    is_moving = late > 0.0 or len(filter_.changes) > 0
+    if is_moving:
         along_factor(filter_.factor, filter_.rates, filter_.along_rates)
     for i in range(len(correction.residual)):
         correction.residual[i] = correction.variance[i] = nan
@@ -289,7 +294,7 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
             bends[k, j] = 0.5 * (above + below) - values[0, number]
             total += bends[k, j]
         shift[k], correction.speeds[k] = twice_weight * total, 0.0
-        if late > 0.0:
+        if is_moving:
             for j in range(size):
                 correction.speeds[k] += slopes[k, j] * filter_.along_rates[j]
         correction.residual[number] = correction.measurement[number] - values[0, number] - shift[k]
@@ -313,7 +318,7 @@ def add_unknown_rates(filter_: FilterData, correction: CorrectionData, late: flo
     Right after a start it is all of it: the speed is not known, and stamps say little about it.
     """
     used, count, size = correction.used, correction.used_count[0], len(filter_.state)
-    along, speeds = filter_.along_rates, correction.speeds
+    along, speeds = filter_.along_rates, correction.judged  # memory here
     for row in range(size):
         variance = late * filter_.rate_variances[row]
         if variance == 0.0:
@@ -399,7 +404,13 @@ def consider(filter_: FilterData, correction: CorrectionData) -> int:
     count, first, last = correction.used_count[0], CARRIED_NOISES, filter_.carried.shape[1]
     root, seen, total, judged = correction.root, correction.seen, correction.considered, correction.judged
     weights, found = filter_.judge, filter_.found
-    add_drifts(filter_.drifts, filter_.elapsed[0], correction.constants)
+    for k in range(count):
+        drive = correction.used[k]
+        if drive < len(filter_.at_zero):
+            position = correction.measurement[drive] - filter_.at_zero[drive]
+            add_changes(
+                filter_.changes, filter_.elapsed[0], position, correction.speeds[k], drive, correction.constants[drive]
+            )
     see_carried(correction.observation, count, filter_.carried, first, last, seen)
     for c in range(last - first):
         for k in range(count):  # H_g, divided by the root

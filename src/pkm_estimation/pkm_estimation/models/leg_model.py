@@ -79,6 +79,11 @@ class LegModel(MeasurementModel):
     def slopes_by_constants(self, points: Array) -> Array:
         """Slopes (A + K, p) with respect to the geometry, at the first of the points (N, n) that were observed last."""
 
+    @property
+    def at_zero(self) -> Array:
+        """What sensors measure (A,), m or rad, where the drives are at zero."""
+        return self.measured(-self.zeros)[: self.drive_count]
+
     def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
         """Take note of the IMU samples (6,) between which the state was predicted, ``duration`` s."""
         self.imu[:], self.turning[:] = imu_end, (imu_end[3:] - imu_start[3:]) / duration

@@ -21,6 +21,7 @@ from pkm_description.kinematics.rotation import rotation_exp, rpy_from_matrix
 from pkm_description.machine import Machine
 
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
+from pkm_estimation.stream.blocks import LARGEST
 from pkm_estimation.stream.health import LikelyCause
 
 #: probability that a group of constants turns out to be off within the memory of the scores: for what is told and taken
@@ -33,16 +34,17 @@ CERTAIN = 5.0
 #: probability of a hypothesis below which it does not count
 _MATTERS = 1e-3
 #: standard deviations of the priors, in units; of all else
-_BROADER, _BROAD = {'zero': 100.0, 'drift': 100.0, 'geometry': 30.0, 'delay': 30.0}, 10.0
+_BROADER = {'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0}
+_BROAD = 10.0
 #: kinds of constants that may change with time, and those that say how fast
 RATES = {'delay': 'skew', 'zero': 'drift'}
 #: kinds of constants of the machine's geometry
-GEOMETRY = 'zero', 'drift', 'geometry'
+GEOMETRY = 'zero', 'drift', 'scale', 'lateness', 'geometry'
 #: kinds that are off for all drives and legs where they are for several: homing, warming up, tolerances not kept
-_TOGETHER = ('zero',), ('drift',), ('geometry', 'zero')
+_TOGETHER = ('zero',), ('drift',), ('scale',), ('geometry', 'zero')
 #: member of a group of all
 ALL = -1
-#: parts of the squares of these that are tried as variances
+#: parts of the squares of the priors' standard deviations that are tried as variances
 _PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.5)
 
 
@@ -66,7 +68,7 @@ class Group(NamedTuple):
     places: Integers
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> Key:
         """Kind and member."""
         return self.kind, self.member
 
@@ -222,21 +224,30 @@ class Constants(NamedTuple):
 
     Attributes
     ----------
-    sizes, std : (p,) by how much they are off, and its standard deviation, in their units
-    left : mean square of the innovations that this leaves, 1 where it explains them
+    sizes : (p,) by how much they are off, in their units
+    covariance : (p, p) of that
     """
 
     sizes: Array
-    std: Array
-    left: float
+    covariance: Array
 
     @classmethod
     def of(cls, weights: Array, further: Array, seen: ConstantScore) -> Constants:
         """Those that have standard deviations (p,) and further variances (p,) before innovations are seen."""
         covariance = _variances(np.sqrt(weights**2 + further), seen.information)
-        sizes, (squares, count) = covariance @ seen.score, seen.squares
-        left = float(squares - seen.score @ sizes) / max(1.0, count)
-        return cls(sizes, np.sqrt(covariance.diagonal()), left)
+        return cls(covariance @ seen.score, covariance)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (p,)."""
+        return np.asarray(np.sqrt(self.covariance.diagonal()))
+
+    def explain(self, later: ConstantScore) -> bool:
+        """Whether they predict innovations that came later: as large as they should be (prequential, Dawid 1984)."""
+        (squares, count), sizes, information = later.squares, self.sizes, later.information
+        left = squares - sizes @ (2.0 * later.score - information @ sizes)
+        expected = count + float(np.sum(information * self.covariance))
+        return bool(left <= expected * max(LARGEST, 1.0 + CERTAIN * (2.0 / max(1.0, count)) ** 0.5))
 
 
 def far_constants(
@@ -312,16 +323,19 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
             name, told = 'base is not level', f'{angle:.3g} degrees'
         mend = f'gravity: {_list(machine.gravity + size)}'
     else:
-        name, told = f'scale or units of the {kind}', f'off by {100.0 * most:.3g} %'
-        mend = f'driver: the samples of the {kind} times {_list(1.0 + size)}, by platform axis'
+        name, told = f'scale or axes of the {kind}', f'off by {100.0 * most:.3g} %'
+        rows = ', '.join(_list(row) for row in np.eye(3) + size.reshape(3, 3))
+        mend = f'driver: the samples of the {kind}, platform axes, times [{rows}]'
     return LikelyCause(name, told, mend, found.gain)
 
 
 def _told_leg(found: Found, machine: Machine) -> LikelyCause:
     kind, member = found.group.kind, found.group.member
     if member == ALL:
-        name = {'zero': 'offsets of all drives', 'drift': 'drifts of all drives'}.get(kind, 'geometry of all legs')
-        told = f'{1e3 * float(np.abs(found.size).max()):.3g} mm or mrad' + '/s' * (kind == 'drift') + ' at most'
+        names = {'zero': 'offsets of all drives', 'drift': 'drifts of all drives', 'scale': 'scales of all drives'}
+        name, most = names.get(kind, 'geometry of all legs'), float(np.abs(found.size).max())
+        unit = '%' if kind == 'scale' else 'mm/s or mrad/s' if kind == 'drift' else 'mm or mrad'
+        told = f'{(1e2 if kind == "scale" else 1e3) * most:.3g} {unit} at most'
         return LikelyCause(name, told, 'calibrate the machine', found.gain)
     if kind == 'geometry':
         name, off = machine.legs[member].name, 1e3 * float(np.linalg.norm(found.size))
@@ -329,6 +343,12 @@ def _told_leg(found: Found, machine: Machine) -> LikelyCause:
     name, told = machine.drive_labels[member], f'{1e3 * float(found.size[0]):+.3g} m{machine.position_units[member]}'
     if kind == 'drift':
         return LikelyCause(f'drift of {name}', f'{told}/s', f'{name}: check its encoder and coupling', found.gain)
+    if kind == 'scale':
+        factor = f'driver: position.scale of {name} times {1.0 + found.size[0]:.6g}'
+        return LikelyCause(f'scale of {name}', f'{1e2 * found.size[0]:+.3g} %', factor, found.gain)
+    if kind == 'lateness':
+        late = f'{1e3 * found.size[0]:+.3g} ms after the other drives'
+        return LikelyCause(f'lateness of {name}', late, f'{name}: check when its encoder is read', found.gain)
     unit = machine.position_units[member]
     mend = f'driver: position.offset of {name} {float(found.size[0]):+.6g} {unit} more, or calibrate its zero'
     return LikelyCause(f'offset of {name}', told, mend, found.gain)

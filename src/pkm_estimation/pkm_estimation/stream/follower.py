@@ -209,7 +209,7 @@ class Follower:
         data.differentiated[:] = turning.differentiate.memory
         data.ages[AGE], data.ages[INTERVAL] = turning.age, turning.interval
         filter_, struts, drives = self._filter, self._struts, self._drives
-        data.lengths_at_zero[:] = filter_.legs.measured(np.zeros(positions.shape[1]))[: positions.shape[1]]
+        data.lengths_at_zero[:] = filter_.legs.at_zero + filter_.legs.zeros
         correction = self._ukf.prepared(filter_.legs.measured(positions[0]), filter_.length_covariance, self._used)
         results = followed_data(len(stamps), self._size, positions.shape[1])
         count: int = follow(

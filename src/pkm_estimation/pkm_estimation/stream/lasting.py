@@ -4,9 +4,10 @@ Innovations of half a second are summed up, and tested together:
 
 - whether they are as large as they claim, and white (:mod:`~pkm_estimation.stream.blocks`): the covariance that is
   claimed grows by as much as they are larger;
-- what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). One of the geometry is
-  considered with the variance that they show, so that the claim contains what is wrong with it. Those of the IMU are
-  taken into account: what is claimed is the estimate of a filter that has them among its states (Friedland 1969).
+- what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). Those that predict the
+  innovations that come next are taken into account: what is claimed is the estimate of a filter that has them among its
+  states (Friedland 1969). Gravity, and what is off of all legs together, is considered with the variance that
+  innovations show, so that the claim contains it.
 
 The filter itself goes on as before. Older innovations count less and less: a constant that is as it should be again, or
 that was taken for another one, is forgotten.
@@ -27,7 +28,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore, tests_constants, weights
-from pkm_estimation.stream.blocks import LARGEST, Block, Excess, excess, span
+from pkm_estimation.stream.blocks import Block, Excess, excess, span
 from pkm_estimation.stream.causes import (
     ALL,
     CERTAIN,
@@ -61,11 +62,16 @@ _DECLARED = 0.02
 _BENT = 0.02
 #: causes that are told
 _TOLD = 3
-#: constants that are claimed, not taken into account: where several things are wrong, gravity and a scale are hardly
-#: told from biases; so are others that are off by less than this part of their unit
-_CLAIMED, _MATTERS = ('gravity', 'accelerometer', 'gyroscope'), 0.2
+#: constants that are claimed, not taken into account: where several things are wrong, gravity is hardly told from
+#: biases; so are others that are off by less than this part of their unit
+_CLAIMED, _MATTERS = ('gravity',), 0.2
 #: why the IMU is left out where its samples themselves do not say what is wrong with them
 _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
+
+
+def _is_taken(group: Group) -> bool:
+    """Whether constants that are off are taken into account, not only claimed."""
+    return group.kind not in _CLAIMED and group.member != ALL
 
 
 class LastingTest:
@@ -80,7 +86,7 @@ class LastingTest:
 
     Attributes
     ----------
-    found : constants of the IMU that are far off, by kind: by how much, and how well that is known, SI
+    found : constants of the IMU that motion has shown to be far off, by kind: sizes and standard deviations, SI
     """
 
     def __init__(
@@ -119,7 +125,7 @@ class LastingTest:
         self._health.found = {}
         self._tracker.tested_at = NEVER
         self._forget_innovations()
-        self._constants = Constants(np.zeros(self._size), self._weights, 1.0)
+        self._constants = self._explanation = Constants(np.zeros(self._size), np.diag(np.square(self._weights)))
         self._weigh(np.zeros(self._size), 1.0)
 
     def _nothing(self) -> ConstantScore:
@@ -143,14 +149,15 @@ class LastingTest:
         return (
             self._epoch, self._is_alone, self._tested_at, tuple(self._sums), self._trial, self._alarm, self._told,
             tuple(self._blocks), tuple(self._waiting), self._tracker.tested_at, score, weighed, self._constants,
-            self._weights.copy(), self._is_known.copy(), self._is_explained,
+            self._weights.copy(), self._is_known.copy(), self._is_explained, self._explanation,
         )  # fmt: skip
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Restore a snapshot."""
         self._epoch, self._is_alone, self._tested_at, sums, self._trial, self._alarm, self._told, *rest = snapshot
-        blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, explained = rest
-        self._weights, self._is_known, self._is_explained = stds.copy(), is_known.copy(), explained
+        blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, *explained = rest
+        self._weights, self._is_known = stds.copy(), is_known.copy()
+        self._is_explained, self._explanation = explained
         self._sums, self._blocks, self._waiting = list(sums), deque(blocks), list(waiting)
         if score is not None:
             self._tracker.filter.score = score
@@ -219,6 +226,7 @@ class LastingTest:
         """Constants that are off, and their variances, by what came up to now, ``seconds`` after the last test."""
         filter_ = self._tracker.filter
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
+        newest = new
         if self._is_alone:
             is_unexplained = self._tracker.imu_fault.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
@@ -234,9 +242,10 @@ class LastingTest:
             everything = everything.aged(1.0, self._trial)
             known, wider, _ = constants_that_are_off(groups, self._weights, everything)
         constants, self._taken = Constants.of(self._weights, wider, everything), []
-        self._is_explained = constants.left < LARGEST
+        self._is_explained = self._explanation.explain(newest)
+        self._explanation = constants
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
-            self._taken = [one for one in known if one.group.kind not in _CLAIMED and one.units > _MATTERS]
+            self._taken = [one for one in known if _is_taken(one.group) and one.units > _MATTERS]
             self._take_into_account(constants, wider)
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
@@ -270,8 +279,8 @@ class LastingTest:
             constants.sizes[place] -= size
             if rate_of(group) not in known and abs(size) > 1.0:  # all else was said beside a square of it
                 self._weights[place] = hypot(float(constants.std[place]), _BENT * size)
-                self._is_known[place] = False
-                self._sums = [ConstantScore.of_known(constants.sizes, constants.std, self._is_known)] * len(_MEMORIES)
+                others = self._is_known & (np.arange(self._size) != place)
+                self._sums = [ConstantScore.of_known(constants.sizes, constants.std, others)] * len(_MEMORIES)
             else:  # what a rate made of it until now is a constant of its own
                 self._weights[place] = max(self._weights[place], abs(size))
                 self._sums = [sums.moved(place, size) for sums in self._sums]
@@ -303,7 +312,7 @@ class LastingTest:
         known = {group.key for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
         self.found = far_constants(self._groups, known, constants, elapsed, self._priors)
-        for group in () if self._is_alone else (one.group for one in self._taken):
+        for group in (one.group for one in self._taken):
             self._is_known[group.places] = True
             self._weights[group.places] = np.hypot(self._weights, np.sqrt(wider))[group.places]
 
@@ -333,7 +342,7 @@ class LastingTest:
         alarm = '' if self._is_alone else sentence or ('constants are not as they should be' if causes else '')
         taken = self._causes(self._taken)
         for cause in taken:
-            if cause.name not in self._told:
+            if f'{cause.name}, taken' not in self._told:
                 told_of = f'{cause.name}, {cause.size}: taken into account ({cause.mend})'
                 health.event(end, 'constants_found', told_of)
         if alarm and not self._alarm:
@@ -341,7 +350,7 @@ class LastingTest:
         if causes and causes[0].name not in self._told:
             health.event(end, 'imu_off_because' if self._is_alone else 'over_confident_because', because)
         self._alarm = alarm
-        names = {cause.name for cause in (*causes[:1], *taken)}
+        names = {*(cause.name for cause in causes[:1]), *(f'{cause.name}, taken' for cause in taken)}
         self._told = self._told | names if names else frozenset()
         health.findings = causes
         health.lasting = f'{alarm}: {because}' if alarm else ''
