@@ -97,39 +97,46 @@ def excess(blocks: Sequence[Block], legs: Sequence[str], are_white: bool = True)
     if not numbers:
         return Excess()
     shared = np.mean([block.shared for block in blocks], axis=0)
+    found: list[Excess] = []
     nis = sum(block.nis for block in blocks)
     if _is_large(nis / numbers, numbers, _LARGE[0], float(shared @ shared) / len(shared) ** 2):
         told = f'mean NIS {nis / count:.3g}, expected {numbers / count:.3g}, for {seconds:.3g} s'
-        return Excess(nis / numbers, told)
+        found.append(Excess(nis / numbers, told))
     squares = np.sum([block.squares for block in blocks], axis=0)
     seen = np.sum([block.seen for block in blocks], axis=0)
     for leg, name in enumerate(legs):
         if seen[leg] and _is_large(squares[leg] / seen[leg], int(seen[leg]), _LARGE[1], shared[leg] ** 2):
             ratio = squares[leg] / seen[leg]
             told = f'squares of the innovations of {name} {ratio:.3g} times their variance for {seconds:.3g} s'
-            return Excess(float(ratio), told)
+            found.append(Excess(float(ratio), told))
+    found += _excess_of_means(blocks, shared, are_white)
+    return Excess(max(one.ratio for one in found), found[0].sentence) if found else Excess()
+
+
+def _excess_of_means(blocks: Sequence[Block], shared: Array, are_white: bool) -> list[Excess]:
+    """What of the means of blocks is larger than it should be, as :func:`excess`; empty or one."""
     longest = max(block.size for block in blocks)
     whole = [block for block in blocks if block.complete > longest // 2]
     if len(whole) < _FEWEST:
-        return Excess()
-    drives = len(squares)
+        return []
+    drives = len(shared)
     means = np.array([block.means * block.complete**0.5 for block in whole])
-    covariance, numbers, as_much_as = np.eye(drives), len(whole), 'is claimed'  # legs may be one and the same
-    if are_white:
-        covariance = np.sum([block.products for block in whole], axis=0) / sum(block.complete - 1 for block in whole)
-        numbers, as_much_as = drives * len(whole), 'white ones'
-    try:
-        statistic = float(np.sum(means * np.linalg.solve(covariance, means.T).T))
-    except np.linalg.LinAlgError:
-        return Excess()
     # an error that lasts makes the mean of n as large as a single one
     lasting = longest * shared / np.maximum(1.0 - shared, _LEAST_PART)
-    ratio = statistic / (drives * len(whole)) / float(np.mean(1.0 + lasting))
-    part = lasting / (1.0 + lasting)
-    if _is_large(ratio, numbers, _LARGE[2], float(part @ part) / drives**2):
-        told = f'means of {longest} innovations scatter {ratio:.3g} times as much as {as_much_as}, for {seconds:.3g} s'
-        return Excess(ratio, told)
-    return Excess()
+    part, expected = lasting / (1.0 + lasting), drives * len(whole) * float(np.mean(1.0 + lasting))
+    claimed = float(np.square(means).sum()) / expected  # legs may be one and the same
+    ratio, numbers, as_much_as = claimed, len(whole), 'is claimed'
+    if are_white:
+        covariance = np.sum([block.products for block in whole], axis=0) / sum(block.complete - 1 for block in whole)
+        try:
+            ratio = float(np.sum(means * np.linalg.solve(covariance, means.T).T)) / expected
+        except np.linalg.LinAlgError:
+            return []
+        numbers, as_much_as = drives * len(whole), 'white ones'
+    if not _is_large(ratio, numbers, _LARGE[2], float(part @ part) / drives**2):
+        return []
+    told = f'means of {longest} innovations scatter {ratio:.3g} times as much as {as_much_as}'
+    return [Excess(max(ratio, claimed), f'{told}, for {1e-9 * (blocks[-1].end - blocks[0].begin):.3g} s')]
 
 
 def _is_large(ratio: float, numbers: int, bound: float, shared: float) -> bool:
