@@ -219,9 +219,19 @@ def _heavy(machine: Machine, seed: int, duration: float) -> SimulatedData:
     return _measured(machine, seed, duration, replace(machine, gravity=1.003 * machine.gravity))
 
 
-def _scaled(machine: Machine, seed: int, duration: float) -> SimulatedData:
-    data = _measured(machine, seed, duration)
-    return replace(data, specific_force=1.005 * data.specific_force)
+def _misaligned(force: Array, rate: Array) -> Callable[[Machine, int, float], SimulatedData]:
+    """Samples of both sensors times matrices (3, 3)."""
+
+    def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
+        data = _measured(machine, seed, duration)
+        return replace(data, specific_force=data.specific_force @ force.T, angular_rate=data.angular_rate @ rate.T)
+
+    return spoil
+
+
+def _bent(seed: int) -> Array:
+    """Axes that are 0.5 % off: scaled, and not at right angles."""
+    return np.asarray(np.eye(3) + 5e-3 * np.random.default_rng(seed).normal(size=(3, 3)))
 
 
 def _skewed(machine: Machine, seed: int, duration: float) -> SimulatedData:
@@ -235,11 +245,16 @@ def _skewed(machine: Machine, seed: int, duration: float) -> SimulatedData:
     return replace(data, specific_force=force, angular_rate=rate)
 
 
-def _offset(size: float, speed: float = 0.0) -> Callable[[Machine, int, float], SimulatedData]:
+def _offset(
+    size: float, speed: float = 0.0, scale: float = 0.0, late: int = 0
+) -> Callable[[Machine, int, float], SimulatedData]:
+    """Positions of one drive that are off, drift, are too large by a part of them, or ``late`` ms."""
+
     def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
-        data = _measured(machine, seed, duration)
+        data, leg = _measured(machine, seed, duration), _leg(machine, seed)
         positions = data.drive_positions.copy()
-        positions[:, _leg(machine, seed)] += size + speed * np.arange(len(positions)) / _RATE
+        read = np.concatenate([np.repeat(positions[0, leg], late), positions[: len(positions) - late, leg]])
+        positions[:, leg] = (1.0 + scale) * read + size + speed * np.arange(len(positions)) / _RATE
         return replace(data, drive_positions=positions)
 
     return spoil
@@ -274,7 +289,7 @@ def _is(*names: str) -> Callable[[Machine, int], tuple[str, ...]]:
 
 def _of_leg(machine: Machine, seed: int) -> tuple[str, ...]:
     leg = _leg(machine, seed)
-    names = [f'{what} of {machine.drive_labels[leg]}' for what in ('offset', 'drift')]
+    names = [f'{what} of {machine.drive_labels[leg]}' for what in ('offset', 'drift', 'scale', 'lateness')]
     return (*names, f'geometry of {machine.legs[leg].name}')
 
 
@@ -288,12 +303,16 @@ CASES = (
       for hertz in (98, 44, 21)),
     Case('IMU 8 ms late, turned by 2 degrees, 37 mm off', 20.0, _everything, _is('delay', 'mounting', 'place')),
     Case('gravity 0.3 % larger', 20.0, _heavy, _is('gravity'), is_of_imu=False),
-    Case('accelerometer 0.5 % too much', 20.0, _scaled, _is('scale or units', 'gravity'), is_of_imu=False),
+    Case('accelerometer 0.5 % too much', 20.0, _misaligned(1.005 * np.eye(3), np.eye(3)), _is('scale or axes')),
+    Case('gyroscope 1 % too much', 20.0, _misaligned(np.eye(3), 1.01 * np.eye(3)), _is('scale or axes')),
+    Case('axes of both sensors 0.5 % off', 20.0, _misaligned(_bent(0), _bent(1)), _is('scale or axes')),
     Case('clocks 20 ppm apart', 60.0, _skewed, _is('clock skew', 'delay')),
     Case('a leg 5 mm off', 30.0, _offset(5e-3), _of_leg, is_of_imu=False),
     Case('a leg 0.5 mm off', 30.0, _offset(5e-4), _of_leg, is_of_imu=False),
     Case('a leg drifts by 0.1 mm/s', 60.0, _offset(0.0, 1e-4), _of_leg, is_of_imu=False),
     Case('a leg drifts by 0.01 mm/s', 60.0, _offset(0.0, 1e-5), _of_leg, is_of_imu=False),
+    Case('a leg 0.2 % too long', 30.0, _offset(0.0, scale=2e-3), _of_leg, is_of_imu=False),
+    Case('a leg read 2 ms late', 30.0, _offset(0.0, late=2), _of_leg, is_of_imu=False),
     Case('a joint centre 1 mm off', 60.0, _moved, _of_leg, is_of_imu=False, of_struts=True),
 )  # fmt: skip
 
