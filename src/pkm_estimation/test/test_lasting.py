@@ -21,7 +21,7 @@ from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.blocks import Block, excess
-from pkm_estimation.stream.causes import ALL, Constants, constants_that_are_off, groups_of
+from pkm_estimation.stream.causes import ALL, Explanation, constants_that_are_off, groups_of
 from pkm_estimation.stream.verdict import summarise
 from scipy.signal import savgol_filter
 
@@ -340,11 +340,11 @@ def test_constants_that_are_off_are_told_apart() -> None:
     found, further, _ = constants_that_are_off(groups, np.zeros(6), seen)
     assert {(one.group.kind, one.group.member) for one in found} == {('leg', 1), ('mounting', 0)}
     assert further[1] > 1.0 and further[4] > 0.5 and further[0] < 0.01
-    constants = Constants.of(np.zeros(6), further, seen)
+    constants = Explanation.of(np.zeros(6), further, seen)
     np.testing.assert_allclose(constants.sizes, [0.0, 3.0, 0.0, 0.0, 2.0, 0.0], atol=0.4)
     assert constants.std[1] < 0.05
-    assert constants.explain(linear_world([0.0, 3.0, 0.0, 0.0, 2.0, 0.0], seed=1)[1])
-    assert not constants.explain(linear_world([2.0, 3.0, 0.0, 0.0, 2.0, 0.0], seed=1)[1])
+    assert constants.predicts(linear_world([0.0, 3.0, 0.0, 0.0, 2.0, 0.0], seed=1)[1])
+    assert not constants.predicts(linear_world([2.0, 3.0, 0.0, 0.0, 2.0, 0.0], seed=1)[1])
 
 
 @pytest.mark.parametrize(

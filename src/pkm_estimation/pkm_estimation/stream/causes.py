@@ -219,8 +219,8 @@ def _variances(weights: Array, information: Array) -> Array:
     return np.asarray(weights[:, None] * np.linalg.solve(whole, np.diag(weights)))
 
 
-class Constants(NamedTuple):
-    """All constants as innovations have them.
+class Explanation(NamedTuple):
+    """What constants explain innovations best.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Constants(NamedTuple):
     covariance: Array
 
     @classmethod
-    def of(cls, weights: Array, further: Array, seen: ConstantScore) -> Constants:
+    def of(cls, weights: Array, further: Array, seen: ConstantScore) -> Explanation:
         """Those that have standard deviations (p,) and further variances (p,) before innovations are seen."""
         covariance = _variances(np.sqrt(weights**2 + further), seen.information)
         return cls(covariance @ seen.score, covariance)
@@ -242,7 +242,7 @@ class Constants(NamedTuple):
         """Standard deviations (p,)."""
         return np.asarray(np.sqrt(self.covariance.diagonal()))
 
-    def explain(self, later: ConstantScore) -> bool:
+    def predicts(self, later: ConstantScore) -> bool:
         """Whether they predict innovations that came later: as large as they should be (prequential, Dawid 1984)."""
         (squares, count), sizes, information = later.squares, self.sizes, later.information
         left = squares - sizes @ (2.0 * later.score - information @ sizes)
@@ -251,7 +251,7 @@ class Constants(NamedTuple):
 
 
 def far_constants(
-    groups: Sequence[Group], known: Set[Key], constants: Constants, elapsed: float, priors: Mapping[str, float]
+    groups: Sequence[Group], known: Set[Key], constants: Explanation, elapsed: float, priors: Mapping[str, float]
 ) -> dict[str, tuple[Array, Array]]:
     """Constants of the IMU that are so far off that their columns do not say all: sizes and standard deviations, SI.
 
@@ -277,7 +277,7 @@ def far_constants(
 
 
 def growth_of(
-    of: Group, groups: Sequence[Group], known: Set[Key], constants: Constants, elapsed: float
+    of: Group, groups: Sequence[Group], known: Set[Key], constants: Explanation, elapsed: float
 ) -> float:
     """By how much a rate, if one is known, has changed a constant in ``elapsed`` s, as in :func:`far_constants`, SI."""
     rates = [one for one in groups if one.key == rate_of(of) and one.key in known]

@@ -34,7 +34,7 @@ from pkm_estimation.stream.causes import (
     CERTAIN,
     GEOMETRY,
     RATES,
-    Constants,
+    Explanation,
     Found,
     Group,
     Key,
@@ -125,7 +125,7 @@ class LastingTest:
         self._health.found = {}
         self._tracker.tested_at = NEVER
         self._forget_innovations()
-        self._constants = self._explanation = Constants(np.zeros(self._size), np.diag(np.square(self._weights)))
+        self._constants = self._explanation = Explanation(np.zeros(self._size), np.diag(np.square(self._weights)))
         self._weigh(np.zeros(self._size), 1.0)
 
     def _nothing(self) -> ConstantScore:
@@ -241,8 +241,8 @@ class LastingTest:
             told, *_ = constants_that_are_off(groups, self._weights, self._trial)
             everything = everything.aged(1.0, self._trial)
             known, wider, _ = constants_that_are_off(groups, self._weights, everything)
-        constants, self._taken = Constants.of(self._weights, wider, everything), []
-        self._is_explained = self._explanation.explain(newest)
+        constants, self._taken = Explanation.of(self._weights, wider, everything), []
+        self._is_explained = self._explanation.predicts(newest)
         self._explanation = constants
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
             self._taken = [one for one in known if _is_taken(one.group) and one.units > _MATTERS]
@@ -250,7 +250,7 @@ class LastingTest:
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
             self._waiting = []
-        self._constants = Constants.of(self._weights, further[0], self._sums[0])
+        self._constants = Explanation.of(self._weights, further[0], self._sums[0])
         if not self._is_alone:
             self._declare()
         taken = {one.group.key for one in self._taken}
@@ -307,7 +307,7 @@ class LastingTest:
     def _known_groups(self) -> list[Group]:
         return [group for group in self._groups if self._is_known[group.places].all()]
 
-    def _take_into_account(self, constants: Constants, wider: Array) -> None:
+    def _take_into_account(self, constants: Explanation, wider: Array) -> None:
         """Go on with constants of the IMU as innovations have them, or find that these are far off."""
         known = {group.key for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
