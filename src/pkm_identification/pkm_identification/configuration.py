@@ -14,7 +14,7 @@ TERMS = (
     'ripple', 'delay', 'presliding',
 )  # fmt: skip
 PHYSICAL = ('barrier', 'share_out')
-ESTIMATORS = ('gls', 'wls', 'irls', 'ls', 'rls')
+ESTIMATORS = ('gls', 'wls', 'ls', 'rls')
 MOTION_SOURCES = (
     'low_pass', 'fourier', 'periods', 'savitzky_golay', 'local_regression', 'central_differences', 'estimator',
 )  # fmt: skip
@@ -146,8 +146,8 @@ class EstimatorSettings(Settings):
 
     method: str = setting(
         'gls',
-        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise by drive;"
-        " 'irls': robust against outliers; 'ls'; 'rls'",
+        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise by drive; "
+        "'ls'; 'rls'",
         choices=ESTIMATORS,
     )
     physical: str = setting(

@@ -60,7 +60,7 @@ OFTEN = 0.05
 #: estimators in words
 _METHODS = {
     'gls': 'generalised least squares', 'wls': 'weighted least squares', 'ls': 'least squares',
-    'irls': 'robust least squares', 'rls': 'recursive least squares',
+    'rls': 'recursive least squares',
 }  # fmt: skip
 Progress = Callable[[str], None]
 
