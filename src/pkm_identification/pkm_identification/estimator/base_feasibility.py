@@ -67,8 +67,6 @@ def base_feasibility(problem: FeasibleProblem) -> BaseFeasibility:
     engine, nearest = BarrierEngine(problem, inside(problem)), None
     for weight in WEIGHTS:
         nearest, record = engine.solve(weight, nearest)
-        if problem.is_far(nearest, weight):
-            break
     assert nearest is not None
     margin = _margin(problem, nearest)
     distance = float(np.sqrt(problem.misfit(nearest)))
