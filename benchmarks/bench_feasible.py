@@ -23,7 +23,6 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.base_feasibility import linear_constraints, unknowns_of
 from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.interface import estimator_by_name
@@ -93,11 +92,13 @@ def peer_time(problem: FeasibleProblem, regressor: Array, forces: Array) -> floa
     """
     try:
         import cvxpy as cp
+
+        from verification.estimators.conic_peer import linear_constraints, unknowns_of
     except ImportError:
         return None
 
     def solve() -> None:
-        unknowns, matrices = unknowns_of(cp, problem)
+        unknowns, matrices = unknowns_of(problem)
         rows = regressor.reshape(-1, regressor.shape[-1]) @ problem.map
         noise = 0.01 * np.sqrt(np.mean(forces**2))
         misfit = cp.sum_squares((rows @ unknowns - forces.ravel()) / noise)

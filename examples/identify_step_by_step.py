@@ -24,7 +24,7 @@ moved = SavitzkyGolay(degree=5).motion(machine, recording, bands)  # the motion,
 model = ObservationModel(machine)  # the columns: bodies, friction of the drives
 data = rows_of_motion(model, moved, bands)
 fit = fit_model(data, model, IdentificationConfig())  # base parameters that the recording determines
-robust = estimator_by_name('irls')(fit.rows, fit.row_forces, data.row_weights)  # the same rows, another estimator
+weighed = estimator_by_name('wls')(fit.rows, fit.row_forces, data.row_weights)  # the same rows, another estimator
 
 scale = body_scale(fit.base, model.parameters(machine), fit.rows, fit.row_forces, data.row_weights)
 status = significance(fit.base, fit.estimate, scale, 0.15, 0.01).status
@@ -33,7 +33,7 @@ missing = missing_forces(data, fit, waves=())  # ripples are not tried
 print('forces that the model lacks:', [force.name for force in missing if force.is_decisive])
 true = fit.base.values(model.parameters(machine))
 plt.figure(layout='constrained')
-for name, found in (('weighted least squares', fit.estimate), ('robust', robust)):
+for name, found in (('generalised least squares', fit.estimate), ('weighted least squares', weighed)):
     plt.plot((found.parameters - true) / found.std, range(len(true)), 'o', label=name)
 plt.yticks(range(len(true)), [name[:40] for name in fit.base.names])
 plt.legend(title='errors in standard deviations')

@@ -5,17 +5,20 @@ The conic solver certifies its answer by a dual one: independent of how the prod
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
+import cvxpy as cp
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_identification.estimator.base_feasibility import (
-    linear_constraints,
-    record_of,
-    require_cvxpy,
-    solve_conic,
-    unknowns_of,
-)
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
+from pkm_identification.estimator.pseudo_inertia import BASIS
+
+#: distance, in standard deviations, that counts as none: the solver's accuracy
+NONE = 1e-3
+#: factors of the bodies' size in the conic problem, whose misfit is of order one
+REGULARISERS = (1e-9, 1e-8, 1e-7, 1e-6)
 
 
 class LmiEngine:
@@ -25,10 +28,9 @@ class LmiEngine:
 
     def __init__(self, problem: FeasibleProblem, inside: Array) -> None:
         del inside  # interior-point methods start by themselves
-        self._cp = cp = require_cvxpy()
         self._problem = problem
         self._weight = cp.Parameter(nonneg=True)
-        self._unknowns, self._matrices = unknowns_of(cp, problem)
+        self._unknowns, self._matrices = unknowns_of(problem)
         pull = sum(
             factor * (cp.trace(matrix) - cp.log_det(matrix) - 4.0)
             for factor, matrix in zip(problem.pulls, self._matrices, strict=True)
@@ -43,6 +45,81 @@ class LmiEngine:
         del start
         problem = self._problem
         self._weight.value = weight / self._scale**2
-        answer = solve_conic(self._cp, self._task)
+        answer = solve_conic(self._task)
         unknowns = np.asarray(self._unknowns.value, dtype=float)
         return unknowns, record_of(answer, problem.cost(unknowns, weight))
+
+
+def nearest_base_values(problem: FeasibleProblem) -> tuple[Array, float, SolverRecord]:
+    """Nearest unknowns, largest margin and record by two conic problems."""
+    unknowns, matrices = unknowns_of(problem)
+    inner = [matrix >> 0 for matrix in matrices]
+    size = sum(cp.trace(matrix) for matrix in matrices) if matrices else 0.0
+    scale = max(1.0, float(np.linalg.norm(problem.matrix @ problem.start - problem.target)))
+    misfit = cp.norm(problem.matrix @ unknowns - problem.target) / scale
+    # the size of what no force shows must not run away; where that little is too little for the solver, take more
+    for regulariser in REGULARISERS:
+        first = cp.Problem(cp.Minimize(misfit + regulariser * size), [*inner, *linear_constraints(problem, unknowns)])
+        try:
+            answer = solve_conic(first)
+            break
+        except cp.error.SolverError:
+            if regulariser == REGULARISERS[-1]:
+                raise
+    nearest = np.asarray(unknowns.value, dtype=float)
+    record = record_of(answer, problem.misfit(nearest))
+    if np.sqrt(problem.misfit(nearest)) > NONE:
+        return nearest, 0.0, record
+    margin = cp.Variable()
+    slack = [problem.limits @ unknowns + margin <= problem.limit_values] if len(problem.limits) else []
+    held = [problem.held @ unknowns == problem.held_values] if len(problem.held) else []
+    second = cp.Problem(
+        cp.Maximize(margin),
+        [matrix - margin * np.eye(4) >> 0 for matrix in matrices]
+        + [problem.matrix @ unknowns == problem.target, margin <= 1.0, *slack, *held],
+    )
+    solve_conic(second)
+    return nearest, float(np.asarray(margin.value)), record
+
+
+def unknowns_of(problem: FeasibleProblem) -> tuple[Any, list[Any]]:
+    """Variables: all unknowns, and each body's whitened pseudo-inertia as an expression of them."""
+    unknowns = cp.Variable(len(problem.start))
+    basis = BASIS.reshape(10, 16).T
+    matrices = [
+        cp.reshape(basis @ unknowns[10 * place : 10 * place + 10], (4, 4), order='F')
+        for place in range(len(problem.bodies))
+    ]
+    return unknowns, matrices
+
+
+def linear_constraints(problem: FeasibleProblem, unknowns: Any) -> list[Any]:
+    """Limits and held parameters."""
+    found = []
+    if len(problem.limits):
+        found.append(problem.limits @ unknowns <= problem.limit_values)
+    if len(problem.held):
+        found.append(problem.held @ unknowns == problem.held_values)
+    return found
+
+
+def solve_conic(task: Any) -> Any:
+    """Solve, or raise what Clarabel says; its own answer."""
+    data, chain, inverse = task.get_problem_data(cp.CLARABEL, solver_opts={})
+    answer = chain.solve_via_data(task, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', UserWarning)  # "may be inaccurate": the record says so
+        task.unpack_results(answer, chain, inverse)
+    if task.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise ValueError(f'Clarabel found the problem {task.status}')
+    return answer
+
+
+def record_of(answer: Any, cost: float) -> SolverRecord:
+    """What Clarabel says of a solved problem."""
+    gap = abs(float(answer.obj_val) - float(answer.obj_val_dual)) / max(1.0, abs(float(answer.obj_val)))
+    figures = {
+        'relative duality gap': gap, 'primal residual': float(answer.r_prim), 'dual residual': float(answer.r_dual),
+    }  # fmt: skip
+    stop = str(answer.status)
+    return SolverRecord('lmi, Clarabel through cvxpy', int(answer.iterations), stop == 'Solved', figures, 1, stop, cost)

@@ -67,7 +67,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     if shifts:
         what = f'base values against WLS, in its standard deviations, where a machine has exactly those ({kept} runs)'
         yield at_most('runs', what, 1.0, shifts)
-    yield at_most('runs', 'three engines, weight 1: parameters, in standard deviations', 0.02, gaps)
+    yield at_most('runs', 'barrier and conic peer, weight 1: parameters, in standard deviations', 0.02, gaps)
 
 
 def _wrong_nominal(

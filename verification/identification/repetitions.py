@@ -118,7 +118,7 @@ def with_bodies(data: DataSet, settings: dict[str, Any]) -> tuple[Repetition, De
         float(np.abs(moved).max()),
         _size(errors + moved[stated]),
         _size(errors),
-        base_feasibility(problem, 'barrier').verdict == FEASIBLE,
+        base_feasibility(problem).verdict == FEASIBLE,
     )
     return _judged(data, result), bodies
 

@@ -14,7 +14,7 @@ TERMS = (
     'ripple', 'delay', 'presliding',
 )  # fmt: skip
 PHYSICAL = ('barrier', 'share_out')
-ESTIMATORS = ('gls', 'wls', 'irls', 'ls', 'rls')
+ESTIMATORS = ('gls', 'wls', 'ls', 'rls')
 MOTION_SOURCES = (
     'low_pass', 'fourier', 'periods', 'savitzky_golay', 'local_regression', 'central_differences', 'estimator',
 )  # fmt: skip
@@ -95,7 +95,13 @@ class ColumnSettings(Settings):
         'add forces that the recording shows and the model lacks: further terms, Stribeck friction, legs that differ. '
         'The result names them',
     )
-    time_limit: float = setting(600.0, 'no further force is tried after this time [s]; 0: no limit', 0.0, 1e6)
+    time_limit: float = setting(
+        600.0,
+        'after this time [s] no further force is tried, and a fit that has not settled ends, with no value identified; '
+        '0: no limit',
+        0.0,
+        1e6,
+    )
     fixed: tuple[str, ...] = setting(
         [],
         "shell patterns of parameters held at their nominal values, e.g. 'leg*_cross.*,leg*_rod.*'",
@@ -146,8 +152,8 @@ class EstimatorSettings(Settings):
 
     method: str = setting(
         'gls',
-        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise by drive;"
-        " 'irls': robust against outliers; 'ls'; 'rls'",
+        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise by drive; "
+        "'ls'; 'rls'",
         choices=ESTIMATORS,
     )
     physical: str = setting(

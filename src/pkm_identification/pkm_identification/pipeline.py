@@ -60,7 +60,7 @@ OFTEN = 0.05
 #: estimators in words
 _METHODS = {
     'gls': 'generalised least squares', 'wls': 'weighted least squares', 'ls': 'least squares',
-    'irls': 'robust least squares', 'rls': 'recursive least squares',
+    'rls': 'recursive least squares',
 }  # fmt: skip
 Progress = Callable[[str], None]
 
@@ -109,11 +109,13 @@ def identify(
     if data.repeatability is not None:
         say(data.repeatability.summary)
     say(f'least squares: {int(data.row_weights.sum())} equations')
-    data, fit = in_a_fitting_band(recording, data, fit_model(data, model, config), config)
     with time_limit(config.columns.time_limit):
+        data, fit = in_a_fitting_band(recording, data, fit_model(data, model, config), config)
         data, fit, missing, added = extended_fit(data, fit, config, say)
-        late = f'the model was extended until columns.time_limit = {config.columns.time_limit:g} s were over: more may '
-        notes = (f'{late}be missing',) if is_late() else ()
+        until = f'columns.time_limit = {config.columns.time_limit:g} s were over'
+        notes = (f'the model was extended until {until}: more may be missing',) if is_late() else ()
+    if not fit.is_settled:
+        notes = (f'the fit had not settled when {until}: no base parameter is identified',)
     fit = with_unknown_loads(data, fit)
     fit = replace(fit, estimate=with_doubtful_forces(fit.estimate, missing))
     model, base, estimate = fit.model, fit.base, fit.estimate
@@ -127,7 +129,7 @@ def identify(
     findings = [*findings, *others]
     floor = noise_floor(data, model, fit.parameters, data.efforts() - fit.efforts, config)
     insufficient = not (floor is None or floor.is_noise) or any(force.is_decisive for force in missing)
-    insufficient |= any(one.state is State.WRONG for one in findings)
+    insufficient |= not fit.is_settled or any(one.state is State.WRONG for one in findings)
     identified = None if physical.infeasible else identified_machine(model, physical)
     delivered = None if identified is None else delivered_machine(model, identified)
     training = compare_forces(data, model, fit.parameters, fit.efforts, delivered)
@@ -341,7 +343,7 @@ def in_a_fitting_band(
     if config.motion.cutoff_frequency or np.mean(~data.slides) < OFTEN:
         return data, fit
     widest = WIDEST * data.recording.sample_rate
-    while data.bands.motion_cutoff < widest:
+    while data.bands.motion_cutoff < widest and not is_late():
         cutoff = float(min(WIDER * data.bands.motion_cutoff, widest))
         bands = replace(data.bands, motion_cutoff=cutoff, sign_cutoff=max(cutoff, data.bands.sign_cutoff))
         try:

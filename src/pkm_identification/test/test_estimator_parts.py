@@ -12,7 +12,7 @@ from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
 
 
-@pytest.mark.parametrize('name', ['ls', 'wls', 'gls', 'irls'])
+@pytest.mark.parametrize('name', ['ls', 'wls', 'gls'])
 def test_any_estimator_may_follow_one_that_knows_the_noise(name: str) -> None:
     """Also one that does not begin with it: the parameters are those of that estimator."""
     random = np.random.default_rng(0)

@@ -14,11 +14,12 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.machine.machine import with_joints
-from pkm_identification.columns.joint_terms import Ripple
+from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor, Ripple
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
 from pkm_identification.fitting.candidates import VISCOUS_TITLE
+from pkm_identification.fitting.extension import Fitted, leaving
 from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
@@ -200,6 +201,28 @@ def test_redundant_drives() -> None:
     assert worst(result, machine) < 4.5
 
 
+def test_what_another_force_explains_leaves_and_what_is_shown_stays(srs: Machine, signals: tuple) -> None:
+    """A spring that came in first, beside the offset that is there."""
+    run = recording(srs, with_force(signals, lambda q, v, f: 80.0 * np.array([1.0, 0.0, -1.0, 0.0, 0.0, 0.5])), 1)
+    config = IdentificationConfig()
+    model = observation_model(srs, config, run.drive_positions, run.sample_rate)
+    data = prepare(model, run, config)
+    begin = Fitted(data, fit_model(data, model, config))
+    spring, offset = (
+        lambda one, form=form: one.with_terms((*one.terms, OneFactor(form, srs.actuated_joint_names)))
+        for form in (SPRING, OFFSET)
+    )
+    both = offset(spring(model))
+    fit = fit_model(data.with_model(both), both, config, begin.fit)
+    now = Fitted(data.with_model(both), fit, {SPRING.title: spring, OFFSET.title: offset})
+    without = leaving(now, begin, config)
+    assert without is not None and list(without.entered) == [OFFSET.title]
+    assert begin.evidence < now.evidence < without.evidence
+    assert leaving(without, begin, config) is None
+    # offsets stay beside any other force
+    assert leaving(Fitted(now.data, fit, {OFFSET.title: offset, SPRING.title: spring}), begin, config) is None
+
+
 def test_rows_in_blocks_equal_those_at_once(srs: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that are computed again where they are needed, in small blocks, give what kept ones give."""
     long = recording(srs, clean_signals(srs, 'fourier', 25.0, RATE, 0), 1)
@@ -286,6 +309,16 @@ def test_a_limit_of_time_ends_with_what_there_is(srs: Machine, signals: tuple) -
     result = identify(srs, recording(srs, forces, 1), config=config)
     assert result.status == INSUFFICIENT and not result.added
     assert any('columns.time_limit = 1e-06 s were over' in text for text in result.warnings)
+
+
+@pytest.mark.usefixtures('fit_alone')
+def test_a_first_fit_that_does_not_settle_ends_with_the_time(srs: Machine, signals: tuple) -> None:
+    """Its friction follows its own forces, and its nonlinear parameters are searched for: neither begins."""
+    terms = {'columns.friction_law': 'stribeck', 'columns.terms': 'load_friction', 'columns.time_limit': 1e-6}
+    config = IdentificationConfig.from_mapping(terms | {'columns.extend': False})
+    result = identify(srs, recording(srs, signals, 1), config=config)
+    assert result.status == INSUFFICIENT
+    assert any('had not settled when columns.time_limit = 1e-06 s were over' in text for text in result.warnings)
 
 
 @pytest.mark.usefixtures('fit_alone')

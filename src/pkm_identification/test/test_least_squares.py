@@ -94,19 +94,6 @@ def test_ordinary_estimates_say_how_much_they_err_where_legs_differ() -> None:
     assert 0.9 < np.sqrt(np.mean(np.square(standardised))) < 1.12
 
 
-def test_known_noise_is_the_weight_and_is_not_replaced_by_that_of_the_residuals() -> None:
-    """As by the textbook's formula, with a stated noise that is far from that of the residuals."""
-    random = np.random.default_rng(6)
-    observation, noise = problem(random, 60), np.array([1.0, 3.0, 0.2, 1.0, 10.0, 0.5])
-    force = observation @ TRUTH + random.normal(size=(60, 6))
-    estimate = least_squares.weighted(observation, force, force_std=noise)
-    rows, target = (observation / noise[:, None]).reshape(-1, 4), (force / noise).ravel()
-    assert estimate.parameters == pytest.approx(np.linalg.lstsq(rows, target, rcond=None)[0], rel=1e-9)
-    assert estimate.solver.cost == pytest.approx(np.sum((estimate.residuals / noise) ** 2))
-    assert estimate.solver.iterations == 1
-    assert estimate.force_std == pytest.approx(np.ones(6), rel=0.3)  # of the residuals
-
-
 def test_weights_agree_with_the_residuals_after_a_few_passes() -> None:
     """The solution is the one by the noise that it states itself; passes end once that is so."""
     random = np.random.default_rng(7)

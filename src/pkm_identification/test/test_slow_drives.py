@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from known_machines import known_machine
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.fitting.extension import _is_unseen
-from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.motion_source.sticking import near_reversals
 from pkm_identification.preparation import prepare
 from pkm_identification.recording.recording import Recording
-from synthetic import clean_signals, recording
 
 RATE = 1000.0
 
@@ -45,20 +40,3 @@ def test_noise_does_not_turn_a_slow_drive() -> None:
         turning = data.turning[inner, drive]
         assert 0.0 < np.mean(turning) < 0.2
         np.testing.assert_array_equal(signs[~turning], truth[~turning])
-
-
-def test_a_stribeck_velocity_far_below_all_speeds_is_not_seen() -> None:
-    machine, config = known_machine('srs'), IdentificationConfig.from_mapping({'columns.friction_law': 'stribeck'})
-    record = recording(machine, clean_signals(machine, 'fourier', 25.0, 100.0, 0), 1)
-    model = observation_model(machine, config, record.drive_positions, record.sample_rate)
-    data = prepare(model, record, config)
-    plain = observation_model(machine, IdentificationConfig(), record.drive_positions, record.sample_rate)
-    fit = fit_model(data.with_model(plain), plain, IdentificationConfig())
-    assert not _is_unseen(data, fit)  # no Stribeck friction at all
-    place = next(at for at, term in enumerate(model.terms) if len(term.shape))
-    for velocity, unseen in ((0.05, False), (1e-6, True)):
-        term = model.terms[place]
-        names = [name.rpartition('.')[2] for name in term.shape_names]
-        shape = np.where(np.array(names) == 'stribeck_velocity', velocity, term.shape)
-        terms = (*model.terms[:place], term.with_shape(shape), *model.terms[place + 1 :])
-        assert _is_unseen(data, replace(fit, model=model.with_terms(terms))) is unseen

@@ -67,27 +67,6 @@ def test_noise_of_two_drives_that_err_together() -> None:
         assert covariance[0, 0] == pytest.approx(student(2 * samples - 1) ** 2 * expected, rel=0.01)
 
 
-@pytest.mark.parametrize('lags', [0, 4])
-def test_an_estimate_by_instruments(lags: int) -> None:
-    """``(Z'A)^-1 Z' S Z (A'Z)^-1``; with the rows as instruments it is that of least squares."""
-    samples, count = 4 * MANY_ROWS, 2
-    rows = RANDOM.normal(size=(samples, 2, count))
-    residuals, used = RANDOM.normal(size=(samples, 2)), np.ones((samples, 2), dtype=bool)
-    plain = honest_covariance(rows, residuals, used, lags)
-    assert honest_covariance(rows, residuals, used, lags, instruments=rows.copy()) == pytest.approx(plain, rel=1e-6)
-    bent = rows + 0.5 * RANDOM.normal(size=rows.shape)
-    flat, other = rows.reshape(-1, count), bent.reshape(-1, count)
-    map_ = np.linalg.inv(other.T @ flat)
-    if lags == 0:
-        noise = residuals.T @ residuals / samples
-        meat = np.einsum('nia,ij,njb->ab', bent, noise, bent)
-        found = honest_covariance(rows, residuals, used, 0, instruments=bent)
-        assert found == pytest.approx(map_ @ meat @ map_.T, rel=0.01, abs=1e-6 * np.abs(found).max())
-    # slopes of a robust estimator: the rows count for less
-    half = honest_covariance(rows, residuals, used, lags, slopes=np.full(2, 0.5))
-    assert half == pytest.approx(4.0 * plain, rel=1e-6)
-
-
 def test_noise_that_lasts_has_the_variance_of_its_taper() -> None:
     """One column of ones: the variance of the mean is the sum of the tapered autocovariances."""
     samples, lags = 3000, 3
@@ -131,13 +110,6 @@ def test_ordinary_least_squares_claim_what_they_are_on_unequal_drives() -> None:
     assert estimate.std == pytest.approx(expected, rel=1e-3)
     assert np.array_equal(estimate.covariance, least_squares.ordinary(rows, force, correlation_lags=0).covariance)
     assert estimate.autocorrelation.shape == (2, 2)
-
-
-def test_weights_are_settled_after_a_few_passes() -> None:
-    rows = RANDOM.normal(size=(300, 2, 3))
-    estimate = least_squares.weighted(rows, np.array([0.1, 3.0]) * RANDOM.normal(size=(300, 2)))
-    assert 2 < estimate.solver.iterations < 10
-    assert least_squares.weighted(rows, rows @ np.ones(3) + 1e-3, iterations=1).solver.iterations == 2
 
 
 def test_known_noise_is_used_as_weights() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -50,14 +51,6 @@ def _square(samples: JointSamples) -> Array:
     return samples.velocities * np.abs(samples.velocities)
 
 
-def _position(samples: JointSamples) -> Array:
-    return samples.positions
-
-
-def _acceleration(samples: JointSamples) -> Array:
-    return samples.accelerations
-
-
 def _along(samples: JointSamples) -> Array:
     return np.abs(samples.passed_on) * samples.signs
 
@@ -66,29 +59,22 @@ def _across(samples: JointSamples) -> Array:
     return samples.loads * samples.signs
 
 
-def _offset(joint: Joint) -> float:
-    return joint.friction.law.offset
-
-
-def _rotor_inertia(joint: Joint) -> float:
-    return joint.rotor_inertia
-
-
 #: a sensor's zero, or half the difference of Coulomb friction by direction. ``coulomb_positive`` and
 #: ``coulomb_negative`` of a law are ``coulomb + offset`` and ``coulomb - offset``: no motion tells one from the other,
 #: a measurement with the drive free of load does
 OFFSET = Form(
     'offset', 'a constant offset of the effort, or Coulomb friction that differs by direction', 'effort_offset',
-    _constant, stated=_offset,
+    _constant, stated=attrgetter('friction.law.offset'),
 )  # fmt: skip
 QUADRATIC_FRICTION = Form(
     'quadratic', 'friction that grows with the square of the speed', 'quadratic', _square, dissipates=True
 )
 #: cable, hose, gravity compensation
-SPRING = Form('spring', 'a spring, or an effort that depends on the position', 'stiffness', _position)
+SPRING = Form('spring', 'a spring, or an effort that depends on the position', 'stiffness', attrgetter('positions'))
 #: rotor, gear and screw, reflected to the driven joint (Mata et al. 2008, Eqs. 18 and 19); it turns before the screw
 DRIVE_INERTIA = Form(
-    'inertia', 'inertia of the drives', 'rotor_inertia', _acceleration, passed_on=False, stated=_rotor_inertia
+    'inertia', 'inertia of the drives', 'rotor_inertia', attrgetter('accelerations'), passed_on=False,
+    stated=attrgetter('rotor_inertia'),
 )
 #: screws, gears; a coefficient without unit. The force is what the drive passes on to the machine, as the model
 #: predicts it: measured efforts bear noise, which would explain itself. Offsets count as passed on: motions hardly tell

@@ -229,7 +229,7 @@ def outlier_findings(machine: Machine, kind: str, values: Array, found: NDArray[
             f'{kind}_outliers', State.SUSPICIOUS, (label,),
             f'{count} samples of the {kind} of {label} lie far from their neighbours, by up to {largest:.3g} {unit}',
             f'look for interference or lost frames in the {kind} signal of {label}; remove these samples before '
-            'identifying, or use a robust estimator',
+            'identifying',
             {'count': float(count), 'largest': largest},
         )  # fmt: skip
 

@@ -42,8 +42,15 @@ def white_covariance(matrix: Array) -> Array:
     return np.asarray(inverse @ inverse.T / np.outer(scale, scale))
 
 
-def ordinary(observation: Array, force: Array, row_weights: Array | None = None, correlation_lags: int = 0) -> Estimate:
-    """Least squares with the same weight for every leg; arguments as :func:`weighted`."""
+def ordinary(
+    observation: Array,
+    force: Array,
+    row_weights: Array | None = None,
+    force_std: Array | None = None,
+    correlation_lags: int = 0,
+) -> Estimate:
+    """Least squares with the same weight for every leg, whatever their noise; arguments as :func:`weighted`."""
+    del force_std
     return weighted(observation, force, row_weights, iterations=0, correlation_lags=correlation_lags)
 
 
@@ -227,14 +234,12 @@ class Estimate:
     ----------
     parameters, std : (B,)
     covariance : (B, B)
-    force_std : (L,) residual standard deviation of each leg, at the rate of the rows; robust estimators: of the rows
-        without the outliers
+    force_std : (L,) residual standard deviation of each leg, at the rate of the rows
     residuals : (N, L), zero where the weight is zero
     autocorrelation : (K+1, L) of the residuals at lags 0..K, less what the noise's own correlation explains
     condition : condition number of the weighted, column-scaled matrix
     force_condition : the same matrix' condition without column scaling (the kappa of Heimann & Abdellatif)
     solver : how it was found
-    row_weights : (N, L) factors that the estimator itself gave the rows; ``None`` where it treats all alike
     partial : (p,) partial autocorrelations of the noise; none where it is taken to be white
     """
 
@@ -246,7 +251,6 @@ class Estimate:
     condition: float
     force_condition: float
     solver: SolverRecord = UNKNOWN_SOLVER
-    row_weights: Array | None = None
     partial: Array = field(default_factory=lambda: np.zeros(0))
 
     def noise(self, least: float) -> RowNoise:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -29,27 +28,6 @@ from pkm_identification.estimator.least_squares import Estimate, SolverRecord, c
 from pkm_identification.estimator.pseudo_inertia import covariance_of_relative, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import autocorrelation, honest_covariance
 from pkm_identification.motion_source.filters import fourier_basis
-
-
-class NoisyMotion(Protocol):
-    """A measured motion with C unknown coefficients."""
-
-    @property
-    def start(self) -> Array:
-        """Coefficients (C,) that fit the measured positions."""
-        ...
-
-    def position_errors(self, coefficients: Array) -> tuple[Array, Array]:
-        """Errors of the positions in standard deviations (N, A), and their derivatives (N, A, C)."""
-        ...
-
-    def observation(self, coefficients: Array) -> tuple[Array, Array]:
-        """Observation matrix (N, A, B), and forces (N, A) that do not depend on the parameters."""
-        ...
-
-    def force_derivatives(self, coefficients: Array, parameters: Array) -> Array:
-        """Derivatives (N, A, C) of the forces by the coefficients."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -102,7 +80,7 @@ class DriveSeries:
         return np.asarray(np.linalg.lstsq(self._bases[0], self.positions, rcond=None)[0].T.ravel(), dtype=float)
 
     def position_errors(self, coefficients: Array) -> tuple[Array, Array]:
-        """See :class:`NoisyMotion`."""
+        """Errors of the positions in standard deviations (N, A), and their derivatives (N, A, C) by C coefficients."""
         basis, count = self._bases[0], self.positions.shape[1]
         errors = (basis @ coefficients.reshape(count, -1).T - self.positions) / self.position_std
         slopes = np.zeros((len(basis), count, count, basis.shape[1]))
@@ -111,12 +89,12 @@ class DriveSeries:
         return errors, slopes.reshape(len(basis), count, -1)
 
     def observation(self, coefficients: Array) -> tuple[Array, Array]:
-        """See :class:`NoisyMotion`."""
+        """Observation matrix (N, A, B), and forces (N, A) that do not depend on the parameters."""
         regressor, known = self.model.regressor(self._motion(coefficients))
         return self.base.columns(regressor), known
 
     def force_derivatives(self, coefficients: Array, parameters: Array) -> Array:
-        """See :class:`NoisyMotion`; exact, by the derivatives of the inverse dynamics."""
+        """Derivatives (N, A, C) of the forces by the coefficients, exact."""
         machine = self._machine(parameters)
         found = inverse_dynamics_derivatives(
             machine, self._motion(coefficients), friction=self.model.friction != 'none'
@@ -157,7 +135,7 @@ def maximum_likelihood(
     force: Array,
     row_weights: Array | None = None,
     force_std: Array | None = None,
-    motion: NoisyMotion | None = None,
+    motion: DriveSeries | None = None,
     correlation_lags: int = 0,
     evaluations: int = 50,
 ) -> Estimate:

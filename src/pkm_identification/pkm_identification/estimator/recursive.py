@@ -183,7 +183,6 @@ def recursive(
     force: Array,
     row_weights: Array | None = None,
     force_std: Array | None = None,
-    forgetting: float = 1.0,
     correlation_lags: int = 0,
 ) -> Estimate:
     """Recursive least squares over a recording, sample by sample; the estimate at its end, with honest covariance.
@@ -193,7 +192,6 @@ def recursive(
     observation, force, row_weights, correlation_lags : as of
         :func:`~pkm_identification.estimator.least_squares.weighted`
     force_std : (L,) known noise; ``None`` takes that of the residuals of ordinary least squares of all rows
-    forgetting : of :class:`RecursiveLeastSquares`
     """
     samples, legs, count = observation.shape
     mask = np.ones((samples, legs)) if row_weights is None else np.asarray(row_weights, dtype=float)
@@ -202,28 +200,24 @@ def recursive(
         force_std = np.maximum(ordinary(observation, force, mask).force_std, noise_floor(force))
     weight = mask / np.asarray(force_std, dtype=float)
     rows, scaled = observation * weight[..., None], force * weight
-    filter_ = RecursiveLeastSquares(count, forgetting)
+    filter_ = RecursiveLeastSquares(count)
     for matrix, target in zip(rows, scaled, strict=True):
         filter_.update(matrix, target)
     parameters = filter_.parameters
-    memory = np.sqrt(forgetting) ** np.arange(samples - 1, -1, -1)[:, None]
     residuals = (force - observation @ parameters) * mask
     estimated = np.sqrt((residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / degrees_of_freedom(used, count))
-    remembered = rows * memory[..., None]
-    instruments = remembered * memory[..., None]  # (sum of m^2 A' A) x = sum of m^2 A' f
     return Estimate(
         parameters,
-        honest_covariance(rows, residuals / force_std, used, correlation_lags, instruments=instruments),
+        honest_covariance(rows, residuals / force_std, used, correlation_lags),
         estimated,
         residuals,
         autocorrelation(residuals, used, max(correlation_lags, 1)),
-        *conditions(remembered.reshape(-1, count)),
+        *conditions(rows.reshape(-1, count)),
         SolverRecord(
-            f'rls, square-root form, forgetting {forgetting:g}', samples, True,
-            {'gradient': relative_gradient(remembered, residuals / force_std * memory, scaled * memory)}, samples,
-            'all samples taken', float(np.sum((residuals / force_std * memory) ** 2)),
+            'rls, square-root form', samples, True,
+            {'gradient': relative_gradient(rows, residuals / force_std, scaled)}, samples, 'all samples taken',
+            float(np.sum((residuals / force_std) ** 2)),
         ),
-        np.broadcast_to(memory, used.shape) * used,
     )  # fmt: skip
 
 

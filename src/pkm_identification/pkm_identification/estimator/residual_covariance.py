@@ -27,8 +27,6 @@ def honest_covariance(
     residuals: Array,
     used: NDArray[np.bool_],
     lags: int,
-    slopes: Array | None = None,
-    instruments: Array | None = None,
     compact: Array | None = None,
 ) -> Array:
     """Covariance ``P S P'`` (B, B) of an estimate, with S the stationary covariance of its residuals.
@@ -48,15 +46,13 @@ def honest_covariance(
     Parameters
     ----------
     rows : (N, L, B) observation matrix, weighted by 1 / noise
-    residuals : (N, L) in units of the noise; of a robust estimator: its scores
+    residuals : (N, L) in units of the noise
     used : (N, L)
     lags : K
-    slopes : (L,) mean slope of a robust estimator's scores; default 1, least squares
-    instruments : (N, L, B) of an estimate by ``instruments' (force - rows x) = 0``; default ``rows``
     compact : (M, B), fewer rows with the same inner products, if they are at hand
     """
     count, parameters = int(used.sum()), rows.shape[-1]
-    estimator = _LinearEstimator(rows, slopes, instruments, compact)
+    estimator = _LeastSquares(rows, rows.reshape(-1, parameters) if compact is None else compact)
     measured = _stationary_covariance(residuals, used, lags)
     covariance = estimator.covariance(measured[:1]) / degrees_of_freedom(used, parameters)
     variances = np.diag(estimator.covariance(measured)) / degrees_of_freedom(used, parameters)
@@ -76,38 +72,26 @@ def degrees_of_freedom(used: NDArray[np.bool_], parameters: int) -> float:
     return max(1.0 - parameters / max(int(used.sum()), 1), 1e-3)
 
 
-class _LinearEstimator:
-    """The matrix P of ``x = P force``, in factors; columns are scaled, so that no unit matters."""
+class _LeastSquares:
+    """The matrix P of ``x = P force``, by a triangle; columns are scaled, so that no unit matters.
 
-    def __init__(self, rows: Array, slopes: Array | None, instruments: Array | None, compact: Array | None) -> None:
-        count = rows.shape[-1]
-        self._meat_rows = rows if instruments is None else instruments
-        bread = rows if compact is None else compact
-        if slopes is not None:
-            bread = bread * np.sqrt(slopes)[:, None]
-        self._scale = np.linalg.norm(bread.reshape(-1, count), axis=0)
-        flat = (bread / self._scale).reshape(-1, count)
-        if instruments is None:
-            self._own_scale = self._scale
-            self._triangle = np.linalg.qr(flat, mode='r')
-            self._matrix = None
-        else:
-            self._own_scale = np.linalg.norm(instruments.reshape(-1, count), axis=0)
-            self._matrix = (instruments / self._own_scale).reshape(-1, count).T @ flat
+    Parameters
+    ----------
+    rows : (N, L, B)
+    compact : (M, B) with the same inner products
+    """
+
+    def __init__(self, rows: Array, compact: Array) -> None:
+        self._rows, self._scale = rows, np.linalg.norm(compact, axis=0)
+        self._triangle = np.linalg.qr(compact / self._scale, mode='r')
 
     def covariance(self, of_residuals: Array) -> Array:
         """Covariance (B, B) by the residuals' covariance (K+1, L, L)."""
-        meat = _covariance_of_scores(self._meat_rows, of_residuals)
-        meat = meat / np.outer(self._own_scale, self._own_scale)
-        if self._matrix is None:
-            half = solve_triangular(self._triangle, meat, trans='T')
-            core = solve_triangular(self._triangle, half.T, trans='T')
-            left = solve_triangular(self._triangle, core)
-            result = solve_triangular(self._triangle, left.T)
-        else:
-            left = np.linalg.solve(self._matrix, meat)
-            result = np.linalg.solve(self._matrix, left.T)
-        return np.asarray(result / np.outer(self._scale, self._scale), dtype=float)
+        sizes = np.outer(self._scale, self._scale)
+        half = solve_triangular(self._triangle, _covariance_of_scores(self._rows, of_residuals) / sizes, trans='T')
+        core = solve_triangular(self._triangle, half.T, trans='T')
+        left = solve_triangular(self._triangle, core)
+        return np.asarray(solve_triangular(self._triangle, left.T) / sizes, dtype=float)
 
 
 def _stationary_covariance(residuals: Array, used: NDArray[np.bool_], lags: int) -> Array:

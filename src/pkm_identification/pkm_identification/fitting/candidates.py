@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -21,6 +22,7 @@ from pkm_identification.columns.joint_terms import (
     SPRING,
     THRUST_FRICTION,
     EffortDelay,
+    Gain,
     OneFactor,
     Ripple,
 )
@@ -42,7 +44,7 @@ STRIBECK_TITLE, GAIN_TITLE = 'Stribeck friction', 'a wrong gain of the effort, o
 VISCOUS_TITLE = 'viscous friction that differs with the direction'
 DIRECTED, DIRECTED_TITLE = 'asymmetric_stribeck', 'Stribeck friction that differs with the direction'
 
-Extension = Callable[[ObservationModel], ObservationModel | None]
+Extension = Callable[[ObservationModel], ObservationModel]
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     fastest = np.maximum(np.abs(samples.lively).max(axis=0), 1e-300)
     if not model.has_drive_friction:
         viscous = FrictionTerm.of(model.machine).with_law('viscous_coulomb', fastest)
-        yield _per_drive('Coulomb friction', samples, [_signs], _with(viscous))
-        yield _per_drive('viscous friction', samples, [_velocities], _with(viscous))
+        yield _per_drive('Coulomb friction', samples, [attrgetter('signs')], _with(viscous))
+        yield _per_drive('viscous friction', samples, [attrgetter('velocities')], _with(viscous))
     fades = [partial(fading, part * fastest) for part in STRIBECK]
     stribeck = _per_drive(STRIBECK_TITLE, samples, fades, None)
     stribeck = replace(stribeck, alike=_alike(model.machine))
@@ -92,7 +94,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         stribeck = replace(stribeck, extend=first, others=tuple(others))
     yield stribeck
     if _have_all_drives(model, ViscousCoulomb):
-        yield _per_drive(VISCOUS_TITLE, samples, [_speeds], _with_law('asymmetric', fastest))
+        yield _per_drive(VISCOUS_TITLE, samples, [lambda own: np.abs(own.velocities)], _with_law('asymmetric', fastest))
     if _have_all_drives(model, Stribeck):
         fades = [partial(_fading_alike, part * fastest) for part in STRIBECK]
         kept = _with_law(DIRECTED, fastest)
@@ -101,10 +103,10 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
     total = replace(samples, efforts=fit.efforts, effort_rates=rates)
     if 'gain' not in kinds:
-        gain = _per_drive(GAIN_TITLE, total, [_efforts], None)
+        gain = _per_drive(GAIN_TITLE, total, [attrgetter('efforts')], _with(Gain(joints)))
         yield replace(gain, size=partial(_gains, model.machine.drive_labels))
     if 'delay' not in kinds:
-        delay = _per_drive(EffortDelay.title, total, [_effort_rates], _with(EffortDelay()))
+        delay = _per_drive(EffortDelay.title, total, [attrgetter('effort_rates')], _with(EffortDelay()))
         yield replace(delay, alike=np.ones((len(joints), 1)))
 
 
@@ -162,30 +164,10 @@ def _constant(rows: Array) -> Callable[[PreparedData], Array]:
     return lambda data: kept.toarray().reshape(shape)
 
 
-def _signs(samples: JointSamples) -> Array:
-    return samples.signs
-
-
-def _velocities(samples: JointSamples) -> Array:
-    return samples.velocities
-
-
-def _speeds(samples: JointSamples) -> Array:
-    return np.abs(samples.velocities)
-
-
-def _efforts(samples: JointSamples) -> Array:
-    return samples.efforts
-
-
 def _gains(labels: tuple[str, ...], factors: Array) -> str:
     """Gains (A,) less 1 in words, relative to the usual one."""
     gains = (1.0 + factors) / (1.0 + np.median(factors))
     return ', '.join(f'{label} {gain:.2f}' for label, gain in zip(labels, gains, strict=True))
-
-
-def _effort_rates(samples: JointSamples) -> Array:
-    return samples.effort_rates
 
 
 def _alike(machine: Machine) -> Array:
@@ -258,5 +240,5 @@ def own_legs(data: PreparedData, fit: ModelFit) -> Candidate | None:
     return Candidate(
         'legs that differ',
         lambda data: data.rows_of(lambda part: apart.structure(data.motion[part])),
-        ObservationModel.with_own_legs,
+        lambda model: model.with_own_legs() or model,
     )

@@ -1,43 +1,87 @@
-"""Extends a model by the forces that a recording shows and the model lacks, one by one."""
+"""Extends a model by the forces that a recording shows and the model lacks: each comes and goes by its evidence.
+
+Forces whose columns are alike explain the same residuals, so their order in a list must not decide. Those that explain
+nearly as much as the best are all fitted, and the one with the largest evidence enters: the likelihood that another
+recording is expected to have. Rows near reversals, which are not fitted, are predicted, and count as well. What entered
+before leaves where the evidence is larger without it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.friction_laws import AsymmetricStribeck, Stribeck
 from scipy.stats import f as f_distribution
 
-from pkm_identification.columns.friction_term import FrictionTerm, Presliding
+from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
+from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator.least_squares import noise_floor
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
-from pkm_identification.fitting.lack_of_fit import HARM, SUSPICIOUS, MissingForce, missing_forces
+from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
 from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
-from pkm_identification.fitting.presliding import with_presliding
+from pkm_identification.fitting.prediction import (
+    deflected,
+    efforts_without_friction,
+    friction_forces,
+    measured_efforts,
+    with_forces,
+)
 from pkm_identification.preparation import PreparedData
 
 #: steps inwards and the nearest distance, in periods of the force cut-off
 STEP, NEAREST = 0.1, 0.2
 #: probability below which residuals are larger than those of the far rows; standard deviations of their mean by the
 #: direction in which the drive turned
-CHANCE, SIGMAS = 1e-3, 3.0
+LARGER, SIGMAS = 1e-3, 3.0
 #: most forces that are added
 MOST = 8
-#: part of the largest explained power from which fewer factors are preferred: legs that differ explain much of all
-NEARLY = 0.8
-#: the same of an offset, which a spring or a gain resembles
-ALIKE = 0.5
-#: slow are a drive's rows up to this quantile of the speeds; part of that speed below which a Stribeck velocity is not
-#: seen: with an exponent of 0.5, the least, 4 % of the effect are left there
-SLOW, SEEN = 0.05, 0.1
-#: growth of the error over all rows from which an added force is taken back
-WORSE = 1.001
+#: part of the largest explained power from which forces may be the same one under another name, and how many are fitted
+ALIKE, RIVALS = 0.5, 4
+#: distances of pre-sliding that are tried, as parts of a drive's travel
+DISTANCES = np.geomspace(1e-6, 1e-2, 17)
+#: nearest rows that tell of it, in periods of the force cut-off
+NEAREST_OF_PRESLIDING = 0.05
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fit with some forces of the table.
+
+    Attributes
+    ----------
+    data, fit : a prepared recording, and the fit to it
+    entered : forces beyond those of the settings, by name, and how they come into a model
+    """
+
+    data: PreparedData
+    fit: ModelFit
+    entered: Mapping[str, Extension] = field(default_factory=dict)
+
+    @cached_property
+    def evidence(self) -> float:
+        """Expected logarithm of the likelihood of another recording, but for a constant (Akaike 1974).
+
+        Far and near rows of each drive have their own noise. A force that is not in the settings has prior odds of
+        :data:`~pkm_identification.fitting.lack_of_fit.CHANCE`: by chance one enters as rarely as the score test says.
+        """
+        data, fit = self.data, self.fit
+        errors = data.row_filter(data.slides * (data.efforts() - fit.efforts))
+        far, moving = data.row_weights > 0.0, data.moving_rows > 0.0
+        least = ACCURACY**2 * float(np.mean(fit.row_forces**2))
+        found = 0.0
+        for rows in (far, moving & ~far):
+            counts = rows.sum(axis=0)
+            squares = (rows * errors**2).sum(axis=0) / np.maximum(counts, 1)
+            found -= 0.5 * float(counts @ np.log(squares + least))
+        return found - fit.fitted_columns.shape[-1] + len(self.entered) * float(np.log(CHANCE))
 
 
 def extended_fit(
@@ -46,12 +90,12 @@ def extended_fit(
     config: IdentificationConfig,
     say: Callable[[str], None],
 ) -> tuple[PreparedData, ModelFit, list[MissingForce], tuple[str, ...]]:
-    """Add the clearest missing force and fit again, until none is missing.
+    """Let forces of the table in and out of a model, as long as the evidence grows.
 
     Parameters
     ----------
     data, fit : a prepared recording, and the fit of a model to it
-    config, say : settings; takes a line for each force that is added
+    config, say : settings; takes a line for each force that comes or goes
 
     Returns
     -------
@@ -60,57 +104,165 @@ def extended_fit(
     missing : forces that it still may lack
     added : names of the forces that were added
     """
-    added: list[str] = []
-    fit = tested_pooling(data, fit, config)
-    waves = list(ripples(data))
-    missing = missing_forces(data, fit, waves)
-    refused: set[str] = set()
-    kinds: dict[str, set[str]] = {}
-    rippled = [one for one in missing if one.name.startswith(Ripple.title)]
-    if rippled and 'ripple' in config.columns.terms:
-        data, fit = _fitted(data, fit, rippled[0], config)
-        missing = missing_forces(data, fit, waves)
-    while config.columns.extend:
-        while len(added) < MOST and not is_late():
-            # forces that no model has are no reason to leave out those that one has; a gain is: they would imitate it
-            possible = [one for one in missing if one.is_there and (one.candidate.extend or GAIN_TITLE in one.name)]
-            force = _most_likely([force for force in possible if force.name not in refused])
-            if force is None or force.candidate.extend is None:
-                break
-            try:
-                larger, other = _fitted(data, fit, force, config)
-            except NotConvergedError:
-                refused.add(force.name)
-                continue
-            # it fits the rows that are used and spoils those near reversals, or nothing can be said of it
-            worse = _whole_error(larger, other) > WORSE * np.sqrt(_growth(larger, fit, other)) * _whole_error(data, fit)
-            if worse or _is_undetermined(fit, other) or _is_unseen(larger, other):
-                refused.add(force.name)
-                continue
-            kinds[force.name] = other.model.kinds - fit.model.kinds - {OFFSET.kind}
-            data, fit = larger, other
-            say(f'the recording shows {force.name}: added to the model')
-            added.append(force.name)
-            refused.clear()  # beside the new one they may fit
-            missing = missing_forces(data, fit, waves)
-        if not (found := with_presliding(data, fit, config)):
+    waves, now = list(ripples(data)), Fitted(data, fit)
+    try:
+        now = Fitted(data, tested_pooling(data, fit, config))
+        offers = missing_forces(data, now.fit, waves) if 'ripple' in config.columns.terms else []
+        for rippled in [one for one in offers if one.name.startswith(Ripple.title)]:
+            now = replace(_with_force(now, rippled, config), entered={})
+    except NotConvergedError:
+        if not is_late():
+            raise
+    begin, missing = now, missing_forces(now.data, now.fit, waves)
+    while config.columns.extend and len(now.entered) < MOST and not is_late():
+        other = _entering(now, missing, config) or leaving(now, begin, config)
+        if other is None:
             break
-        data, fit = found
-        say(f'the recording shows {Presliding.title}: added to the model')
-        # what a reversal does over a distance may have looked like another force
-        for name in [name for name in reversed(added) if kinds[name]]:
+        gain = f'evidence {other.evidence - now.evidence:+.3g}'
+        for name in other.entered.keys() - now.entered.keys():
+            say(f'the recording shows {name}: added to the model ({gain})')
+        for name in now.entered.keys() - other.entered.keys():
+            say(f'with it, the recording does not show {name}: left out again ({gain})')
+        now, missing = other, missing_forces(other.data, other.fit, waves)
+    return *_with_fitting_rows(now.data, now.fit, missing, config, waves), tuple(now.entered)
+
+
+def _entering(now: Fitted, missing: Sequence[MissingForce], config: IdentificationConfig) -> Fitted | None:
+    """The fit with one more force and the largest evidence: of pre-sliding, and of those that explain most.
+
+    None where that is a wrong gain, which no model has by itself: any other force would only imitate it.
+    """
+    # others bring offsets along: beside these alone they are a second force, with its prior odds
+    odds = float(np.log(CHANCE))
+    sliding = _with_presliding(now, config)
+    better = [(sliding.evidence + odds, sliding, Presliding.title)] if sliding else []
+    offers = sorted((one for one in missing if one.is_there and one.candidate.extend), key=lambda one: -one.share)
+    while offers and not is_late():
+        rivals = [one for one in offers if one.share >= ALIKE * offers[0].share][:RIVALS]
+        offers = offers[len(rivals) :]
+        for force in rivals:
             try:
-                smaller, other = _without(data, fit, kinds[name], config)
+                other = _with_force(now, force, config)
             except NotConvergedError:
                 continue
-            if not _shows(missing_forces(smaller, other, waves), name):
-                data, fit = smaller, other
-                say(f'with it, the recording does not show {name}: left out again')
-                added.remove(name)
-        added.append(Presliding.title)
-        refused.clear()
-        missing = missing_forces(data, fit, waves)
-    return *_with_fitting_rows(data, fit, missing, config, waves), tuple(added)
+            if other.evidence > now.evidence:
+                better.append((other.evidence + (0.0 if force.name == OFFSET.title else odds), other, force.name))
+        if better:
+            break
+    if not better:
+        return None
+    _, other, name = max(better, key=lambda one: one[0])
+    return None if GAIN_TITLE in name else other
+
+
+def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) -> Fitted:
+    """Fit of the model with one more force; of several begins the one that ends with the largest evidence."""
+    assert force.candidate.extend is not None
+    found = []
+    for extend in (force.candidate.extend, *force.candidate.others):
+        try:
+            model = _completed(extend(now.fit.model), config)
+            found.append(_fit(now, model, {**now.entered, force.name: extend}, config))
+        except NotConvergedError as error:
+            failed = error
+    if not found:
+        raise failed
+    return max(found, key=lambda one: one.evidence)
+
+
+def _completed(model: ObservationModel, config: IdentificationConfig) -> ObservationModel:
+    """A model to which a force was added, with offsets, and with laws that drives of a kind share.
+
+    A drive that is not as its file says may have an offset, too, which other forces can hide; Coulomb friction by
+    direction has it.
+    """
+    if OFFSET.kind not in model.kinds and not any(name.endswith('.coulomb_negative') for name in model.names):
+        model = model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
+    return with_pooled_laws(model) if config.columns.pooled_laws else model
+
+
+def _fit(
+    now: Fitted, model: ObservationModel, entered: Mapping[str, Extension], config: IdentificationConfig
+) -> Fitted:
+    """Fit of another model, begun at the fit so far."""
+    data = now.data.with_model(model)
+    fit = tested_pooling(data, fit_model(data, model, config, now.fit), config)
+    return Fitted(now.data.with_model(fit.model), fit, entered)
+
+
+def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted | None:
+    """The fit without one of the forces that have entered, if its evidence is larger.
+
+    Parameters
+    ----------
+    now, begin : with all of them, the last one is new, and with none
+    """
+    found = []
+    for name in [name for name in list(now.entered)[:-1] if name != OFFSET.title]:  # they stay beside any other
+        rest = {other: extend for other, extend in now.entered.items() if other != name}
+        model = begin.fit.model
+        for extend in rest.values():
+            model = extend(model)
+        known = dict(zip(now.fit.shape.names, now.fit.shape.values.tolist(), strict=True))
+        model = _completed(model, config)
+        shapes = [zip(term.shape_names, term.shape.tolist(), strict=True) for term in model.terms]
+        terms = [
+            term.with_shape(np.array([known.get(one, value) for one, value in shape]))
+            for term, shape in zip(model.terms, shapes, strict=True)
+        ]
+        try:
+            found.append(_fit(now, model.with_terms(terms), rest, config))
+        except NotConvergedError:
+            continue
+    best = max(found, key=lambda one: one.evidence, default=None)
+    return best if best and best.evidence > now.evidence else None
+
+
+# Pre-sliding shows in the rows near reversals alone. Forces that were fitted to rows far from them predict those
+# nearer; the distance that predicts best begins the fit to the rows near and far.
+def _with_presliding(now: Fitted, config: IdentificationConfig) -> Fitted | None:
+    """The fit with contacts of the drives that slide after a distance, if the evidence is larger with it."""
+    fit, data = now.fit, now.data
+    if not fit.model.has_drive_friction or presliding_of(fit.model.terms) is not None:
+        return None
+    near = data.with_reach(min(NEAREST_OF_PRESLIDING, data.bands.reversal_reach))
+    model = _nearest_presliding(near, fit)
+    if model is None:
+        return None
+    try:
+        found = tested_pooling(near.with_model(model), fit_model(near.with_model(model), model, config, fit), config)
+        term = presliding_of(found.model.terms)
+        assert term is not None
+        entered = {**now.entered, Presliding.title: lambda one: one.with_terms((*one.terms, term))}
+        far = data.with_model(found.model)
+        other = Fitted(far, fit_model(far, found.model, config, found), entered)
+    except NotConvergedError:
+        return None
+    return other if other.evidence > now.evidence else None
+
+
+def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel | None:
+    """The model with the distance that predicts the rows near and far best; ``None``: friction turns at once.
+
+    Models differ in the deflections of contacts only: neither forces without friction nor loads are computed again.
+    """
+    samples = with_forces(fit.model, near, fit.parameters)
+    samples = at_levels(samples, fit.model.with_parameters(fit.parameters))
+    assert samples.levels is not None
+    still = efforts_without_friction(fit.model, near, samples, fit.parameters)
+    travel, levels = np.ptp(near.samples.positions, axis=0), samples.levels.mean(axis=0)
+
+    begins = [Presliding.of(fit.model.machine, part * travel, levels) for part in DISTANCES]
+    models = [fit.model, *(fit.model.with_terms((*fit.model.terms, begin)) for begin in begins)]
+
+    def error(model: ObservationModel) -> float:
+        friction = friction_forces(model, near, deflected(model, near, samples), fit.parameters)
+        efforts = measured_efforts(model, near, still + friction)
+        residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
+        return float(np.mean(residuals[near.row_weights > 0.0] ** 2))
+
+    best = int(np.argmin([error(model) for model in models]))
+    return models[best] if best > 1 else None
 
 
 def _with_fitting_rows(
@@ -133,104 +285,6 @@ def _with_fitting_rows(
     if any(force.is_decisive for force in missing) or not decisive or any(one.name in elsewhere for one in decisive):
         return other, refit, still_missing
     return data, fit, missing
-
-
-def _most_likely(offers: Sequence[MissingForce]) -> MissingForce | None:
-    """The force that explains most; of those that explain nearly as much the one with the fewest factors.
-
-    An offset, which is added with every other force, comes before a force of as many factors that looks like one.
-    """
-    most = max((force.share for force in offers), default=0.0)
-    near = [force for force in offers if force.share >= NEARLY * most]
-    best = min(near, key=lambda force: (force.freedom, -force.share), default=None)
-    for force in offers:
-        if best and force.name == OFFSET.title and force.share >= ALIKE * best.share:
-            return force if abs(force.freedom - best.freedom) <= 1 else best
-    return best
-
-
-def _is_undetermined(fit: ModelFit, other: ModelFit) -> bool:
-    """Whether an extended model has new nonlinear parameters, none of which the recording determines."""
-    new = [name not in fit.shape.names for name in other.shape.names]
-    return any(new) and not np.isfinite(other.shape.std[new]).any()
-
-
-def _is_unseen(data: PreparedData, fit: ModelFit) -> bool:
-    """Whether most Stribeck velocities are far below the speeds of the rows, which show another force, then."""
-    rows = data.row_filter
-    speeds, used = np.abs(data.samples.lively[:: rows.step][rows.kept]), data.row_weights > 0.0
-    slow = [np.quantile(own[of], SLOW) if of.any() else 0.0 for own, of in zip(speeds.T, used.T, strict=True)]
-    unseen = [
-        law.stribeck_velocity < SEEN * slow[place]
-        for term in fit.model.terms
-        if isinstance(term, FrictionTerm)
-        for law, place in zip(term.laws, term.places, strict=True)
-        if place < len(slow) and isinstance(law, Stribeck | AsymmetricStribeck)
-    ]
-    return bool(unseen) and float(np.mean(unseen)) > 0.5
-
-
-def _whole_error(data: PreparedData, fit: ModelFit) -> float:
-    """Root mean square of the predictions' error over all rows, those near reversals too."""
-    return float(np.sqrt(np.mean(data.row_filter(data.efforts() - fit.efforts) ** 2)))
-
-
-def _growth(data: PreparedData, fit: ModelFit, other: ModelFit) -> float:
-    """Power by which chance makes predictions worse with more parameters (final prediction error, Akaike 1970)."""
-    rows = int(np.count_nonzero(data.row_weights))
-    few, many = (min(one.fitted_columns.shape[-1], rows - 1) for one in (fit, other))
-    return (rows + many) * (rows - few) / ((rows - many) * (rows + few))
-
-
-def _fitted(
-    data: PreparedData, fit: ModelFit, force: MissingForce, config: IdentificationConfig
-) -> tuple[PreparedData, ModelFit]:
-    """Fit of the model with one more force; of several begins the one that ends nearest to the data."""
-    assert force.candidate.extend is not None
-    found = []
-    for extend in (force.candidate.extend, *force.candidate.others):
-        try:
-            found.append(_fitted_from(data, fit, extend, config))
-        except NotConvergedError as error:
-            failed = error
-    if not found:
-        raise failed
-    return min(found, key=lambda pair: _badness(*pair))
-
-
-def _badness(data: PreparedData, fit: ModelFit) -> float:
-    """Negative logarithm of the likelihood of the residuals, but for a constant."""
-    counts = (data.row_weights > 0.0).sum(axis=0)
-    return float(counts @ np.log(np.maximum(fit.estimate.force_std, 1e-300)))
-
-
-def _fitted_from(
-    data: PreparedData, fit: ModelFit, extend: Extension, config: IdentificationConfig
-) -> tuple[PreparedData, ModelFit]:
-    model = extend(fit.model)
-    assert model is not None
-    # a drive that is not as its file says may have an offset, too, which other forces can hide; Coulomb friction by
-    # direction has it
-    if OFFSET.kind not in model.kinds and not any(name.endswith('.coulomb_negative') for name in model.names):
-        model = model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
-    if config.columns.pooled_laws:
-        model = with_pooled_laws(model)
-    larger = data.with_model(model)
-    return larger, tested_pooling(larger, fit_model(larger, model, config, fit), config)
-
-
-def _shows(missing: Sequence[MissingForce], name: str) -> bool:
-    """Whether a force is among those that are there; of ripples the period may be another one."""
-    return any(force.is_there and force.name.split(',')[0] == name.split(',')[0] for force in missing)
-
-
-def _without(
-    data: PreparedData, fit: ModelFit, kinds: set[str], config: IdentificationConfig
-) -> tuple[PreparedData, ModelFit]:
-    """Fit of the model without the forces of some kinds."""
-    model = fit.model.with_terms([term for term in fit.model.terms if term.kind not in kinds])
-    smaller = data.with_model(model)
-    return smaller, fit_model(smaller, model, config, fit)
 
 
 # How near to a reversal rows are used: as near as their residuals are no larger than elsewhere.
@@ -281,4 +335,4 @@ class _PredictiveTest:
         larger = float(f_distribution.sf(np.mean(errors**2 / variance), len(errors), self._freedom))
         mean_column = signs @ columns
         spread = float(np.sqrt(signs @ signs + mean_column @ self._covariance @ mean_column))
-        return larger > CHANCE and abs(float(signs @ errors)) <= SIGMAS * spread
+        return larger > LARGER and abs(float(signs @ errors)) <= SIGMAS * spread

@@ -63,6 +63,7 @@ class MissingForce:
     candidate : what was offered
     by_size : (B,) the same changes of values by weights that are the size of the noise alone, which do not take a force
         that is missing for noise; none where the noise of the fit is white
+    evidence : what the logarithm of the likelihood gains with it, less one for each of its factors
     """
 
     name: str
@@ -72,6 +73,7 @@ class MissingForce:
     shifts: Array
     candidate: Candidate
     by_size: Array = field(default_factory=lambda: np.zeros(0))
+    evidence: float = 0.0
 
     @property
     def probability(self) -> float:
@@ -114,7 +116,9 @@ def missing_forces(data: PreparedData, fit: ModelFit, waves: Sequence[Candidate]
         rippled = [result for candidate in waves if (result := test(candidate))]
         if rippled:
             clearest = min(rippled, key=_order)
-            found.append(replace(clearest, log_probability=min(0.0, clearest.log_probability + np.log(len(rippled)))))
+            tried = np.log(len(rippled))
+            chance = min(0.0, clearest.log_probability + tried)
+            found.append(replace(clearest, log_probability=chance, evidence=clearest.evidence - tried))
     # many columns: only where something is there
     if found and min(force.probability for force in found) < SUSPICIOUS and (legs := own_legs(data, fit)):
         found += [result] if (result := test(legs)) else []
@@ -140,7 +144,7 @@ def with_doubtful_forces(estimate: Estimate, missing: Sequence[MissingForce]) ->
 
 
 def _order(found: MissingForce) -> tuple[float, float]:
-    return found.log_probability, -found.shift
+    return -found.evidence, -found.shift
 
 
 class ScoreTest:
@@ -218,12 +222,14 @@ class ScoreTest:
         count = len(self._std)
         shifts = np.zeros(count) if of_fit is None else self._fit.changes(own, of_fit)[:count] / self._std
         size = f' ({candidate.size(found.factors)})' if candidate.size else ''
+        share = found.power / max(self._power, 1e-300)
         return MissingForce(
             candidate.title + size,
             log_probability(found, self._white.freedom, with_it),
-            found.power / max(self._power, 1e-300),
+            share,
             len(found.along),
             shifts,
             candidate,
             np.zeros(0) if self._fit is self._white else self._white.changes(white, found)[:count] / self._std,
+            -0.5 * self._white.freedom * float(np.log(max(1.0 - share, 1e-12))) - len(found.along),
         )

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -54,7 +54,10 @@ UNDETERMINED = 1.0
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Refuse to begin or to go on with fits that begin at another fit, after these seconds; 0: never."""
+    """End fits after these seconds; 0: never.
+
+    One that begins at another fit is refused, then, and the first one ends with what it has.
+    """
     before = _DEADLINE.set(time.monotonic() + seconds if seconds else np.inf)
     try:
         yield
@@ -99,6 +102,7 @@ class ModelFit:
     efforts : (N, A) of all samples as the model predicts them
     believed : the machine whose joints have the loads that friction grows with
     repetitions : of the linear fit
+    is_settled : whether nothing would have changed any more, when the :func:`time_limit` was over
     """
 
     model: ObservationModel
@@ -114,6 +118,7 @@ class ModelFit:
     efforts: Array
     believed: Machine
     repetitions: int
+    is_settled: bool = True
 
     @property
     def noise(self) -> RowNoise:
@@ -140,7 +145,7 @@ def fit_model(
     NotExcitedError
         The recording determines nothing.
     NotConvergedError
-        The repetitions do not settle, or the :func:`time_limit` is over.
+        The repetitions do not settle, or the :func:`time_limit` is over for a fit that begins at another one.
     """
     return _Fitting(data, model, config, begin).run()
 
@@ -159,6 +164,8 @@ class _Fitting:
         # of the rows; none: not known yet
         self._noise: RowNoise | None = None
         self._is_shaped = not len(self._start_shape)
+        # whether the search of nonlinear parameters ended with the time
+        self._is_cut = False
         self._believed = begin.believed if begin else model.machine
         self._start = _carried_over(begin, model, self._nominal) if begin else self._nominal
         self._covariance = np.zeros((0, 0))
@@ -187,8 +194,10 @@ class _Fitting:
             values, residual = self._solved(rows, forces)
             parameters = self._all_parameters(trial, values)
             predicted = rows @ values
-            if not follows or (before is not None and self._is_settled(predicted - before, residual)):
-                return self._finished(trial, samples, rows, forces, parameters, repetition)
+            settled = not follows or (before is not None and self._is_settled(predicted - before, residual))
+            if settled or is_late():
+                found = self._finished(trial, samples, rows, forces, parameters, repetition)
+                return found if settled and not self._is_cut else replace(found, is_settled=False)
             before = predicted
         raise NotConvergedError(
             f'{self._data.recording.source}: the fit of {", ".join(term.title for term in model.terms)} does not '
@@ -211,13 +220,14 @@ class _Fitting:
         self._known = None  # it belongs to other forces
         known = self._determined(*self._reduced(shape, samples)[1:])
         while len(known):
-            found = minimised(lambda trial: self._reduced(trial, samples)[:2], shape, known, self._limits)
+            found = minimised(lambda trial: self._reduced(trial, samples)[:2], shape, known, self._limits, is_late)
             if found is None:
                 raise NotConvergedError(
                     f'{self._data.recording.source}: the nonlinear parameters of '
                     f'{", ".join(term.title for term in self._model.terms if term.shape_names)} do not settle; record '
                     'a livelier motion or leave out a term'
                 )
+            self._is_cut |= is_late()
             still = np.intersect1d(known, self._determined(*self._reduced(found, samples)[1:]))
             if len(still) == len(known):
                 return found

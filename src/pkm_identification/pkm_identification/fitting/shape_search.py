@@ -28,8 +28,9 @@ EVALUATIONS = 200
 
 
 def minimised(
-    reduced: Callable[[Array], tuple[Array, Array]], start: Array, known: Indices, limits: Array
-) -> Array | None:
+    reduced: Callable[[Array], tuple[Array, Array]], start: Array, known: Indices, limits: Array,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Array | None:  # fmt: skip
     """Nonlinear parameters of the least squares, linear ones solved for at each (Kaufman 1975).
 
     Parameters
@@ -39,6 +40,7 @@ def minimised(
     start : (Q,)
     known : places of those that are searched for
     limits : (Q, 2)
+    is_late : whether the time is over: then the search ends where it is
 
     Returns
     -------
@@ -57,8 +59,13 @@ def minimised(
     def coordinates(values: Array) -> Array:
         return np.asarray(np.where(logs, np.log(np.where(logs, values, 1.0)), values / scale))
 
+    last: list[Array] = []
+
     def residual(unknown: Array) -> Array:
-        return reduced(shaped(unknown))[0]
+        # what stays the same is no progress, so that the search ends where it is
+        if not (last and is_late()):
+            last[:] = [reduced(shaped(unknown))[0]]
+        return last[0]
 
     def jacobian(unknown: Array) -> Array:
         full = shaped(unknown)

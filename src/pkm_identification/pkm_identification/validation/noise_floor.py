@@ -20,13 +20,14 @@ from scipy.signal import welch
 
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.estimator.interface import MAD_TO_STD
 from pkm_identification.fitting.lack_of_fit import ACCURACY
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.motion_source.filters import low_pass
 from pkm_identification.preparation import PreparedData, prepare
 from pkm_identification.recording.recording import Recording
 
+#: of normal noise: standard deviation over median absolute deviation
+MAD_TO_STD = 1.4826
 #: residual over noise floor up to which the residual counts as noise
 NOISE = 1.5
 #: runs with made noise, and their seed
