@@ -50,8 +50,8 @@ class LegControllerNode(Node):
     """Answers each joint state with leg forces; holds the first measured pose until a reference starts.
 
     Time is that of the joint states' stamps. Whether joint states still come is judged by the node's clock: with
-    ``use_sim_time`` a simulation that pauses is no reason to stop. It is armed by the first reference, or after a second
-    of joint states without a gap: until then a short gap is not a trip, and the pose after it is held.
+    ``use_sim_time`` a simulation that pauses is no reason to stop. It is armed by the first reference, or after a
+    second of joint states without a gap: until then a short gap is not a trip, and the pose after it is held.
     """
 
     def __init__(self) -> None:
