@@ -41,7 +41,7 @@ _FORCE = 1.0
 #: that tell drives, and without
 _GAP, _NAMELESS_GAP = 0.95, 1.5
 #: score above which a row explains nothing
-_NOTHING = 0.5
+_NOTHING = 0.3
 #: part of the power that may stay unexplained where a cause is called certain, and where any is named
 _SURE, _ANY = 0.05, 0.5
 #: part of a stroke below which values say nothing about their unit
@@ -172,8 +172,9 @@ def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
         known = {*names, *wiring.machine.joint_names}
         if others := [name for name in wiring.joints.names if name not in known]:
             entries['ignore'] = others
-    entries |= {f'position.{key}': value for key, value in row.unit.keys.items()}
-    if not row.unit.keys and (row.scale != 1.0).any():
+    if (row.scale == row.unit.factor).all():
+        entries |= {f'position.{key}': value for key, value in row.unit.keys.items()}
+    else:
         entries['position.scale'] = patch.by_leg(row.scale)
     if (row.sign < 0.0).any():
         entries['position.sign'] = patch.by_leg(row.sign)
@@ -237,7 +238,7 @@ def _drive_findings(
             **figures,
         )
     if best.unit.keys or (best.scale != 1.0).any():
-        words = best.unit.words if best.unit.keys else 'in other units, drive by drive'
+        words = best.unit.words if 'position.scale' not in entries else 'in units that differ from drive to drive'
         yield wrong(
             'position_length' if 'quantity' in best.unit.keys else 'position_unit',
             f'positions do not fit the strokes or the motion as they are, but {words}',

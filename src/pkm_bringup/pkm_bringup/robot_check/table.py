@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import ForwardKinematicsResult, forward_kinematics, measured_tolerance
+from pkm_description.kinematics import (
+    ForwardKinematicsResult,
+    drive_positions,
+    forward_kinematics,
+    measured_tolerance,
+)
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import motion_of_configurations, twist_per_drive
 from pkm_description.kinematics.joint_motion import joint_motion
@@ -31,8 +36,13 @@ from pkm_bringup.robot_check.units import Unit, inside, strokes, units_of
 _MOST, _FINALISTS, _INSTANTS = 60_000, 80, 60
 #: at most so many drives are permuted in all ways
 _MOST_DRIVES = 8
+#: part of its stroke that a drive may be away from home on the mean
+_NEAR = 0.35
 #: score by which another row may be worse, as a factor and in parts of the power, to explain the same
 _FACTOR, _SAME = 1.5, 0.01
+#: mistakes that an IMU counts for: gravity down, turned; that one is as in the file by chance is unlikely, so that a
+#: turned one counts for more than names that are exchanged (1), and both are told where nothing else is amiss
+_DOWN, _TURNED = 0.8, 1.8
 #: rad/s per unit of a driver file
 RATE_UNITS = {'rad/s': 1.0, 'deg/s': np.pi / 180.0, 'mrad/s': 1e-3}
 
@@ -263,7 +273,7 @@ def _cross(measured: Array, expected: Array) -> tuple[Array, tuple[float, float]
 def _axes(of_rate: Array, of_force: Array, as_file: bool) -> Iterator[tuple[Array, Array, float]]:
     """Axes of gyroscope and accelerometer, and what they cost: one frame for both, turned, mirrored, gravity down."""
     for sign in (1.0, -1.0):
-        down = 1.0 if sign < 0.0 else 0.0
+        down = _DOWN if sign < 0.0 else 0.0
         if as_file:
             yield np.eye(3), sign * np.eye(3), down
             continue
@@ -273,7 +283,7 @@ def _axes(of_rate: Array, of_force: Array, as_file: bool) -> Iterator[tuple[Arra
         # of the specific force alone a mirrored frame looks like one turned, with gravity down
         for mirrored in (1.0, -1.0) if of_rate.any() else (1.0,):
             axes = left @ np.diag([1.0, 1.0, mirrored * hand]) @ right
-            yield axes, sign * axes, 1.5 + down + (mirrored < 0.0)
+            yield axes, sign * axes, _TURNED + down + (mirrored < 0.0)
     if not as_file and of_rate.any() and of_force.any():
         own = []
         for part in (of_rate, of_force):
@@ -347,6 +357,8 @@ def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Itera
         # nothing tells a drive that counts backwards, unless it would lie outside
         for place, (plus, _, _) in enumerate(fits):
             valid[place, 0] &= (back == ~plus[usual, usual]).all(axis=1)
+    if (mixed := _mixed(machine, published)) is not None:
+        yield mixed
     some = np.argwhere(valid.any(axis=0))
     if evidence.tells_order and len(some) > _FINALISTS:
         chosen = _linear(machine, evidence, orders, signs, some)
@@ -362,6 +374,20 @@ def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Itera
                 tuple(own.tolist()), sign, np.full(count, unit.factor), np.where(about_end, turn, offset), unit,
                 unit.cost + _sign_cost(sign) + evidence.named * bool((own != usual).any()),
             )  # fmt: skip
+
+
+def _mixed(machine: Machine, published: Array) -> Row | None:
+    """Each drive in the unit that brings it nearest to home; None where all have one, or one comes nowhere near."""
+    lower, upper = strokes(machine)
+    home = np.ravel(drive_positions(machine, machine.home.position, machine.home.rotation_base_platform))
+    units = [unit for unit in units_of(machine) if 'quantity' not in unit.keys]
+    factors = np.array([unit.factor for unit in units])
+    away = np.abs(published.mean(axis=0) * factors[:, None] - home) / (upper - lower)
+    nearest = away.argmin(axis=0)
+    if away.min(axis=0).max() > _NEAR or (nearest == nearest[0]).all():
+        return None
+    usual = units[int(np.bincount(nearest).argmax())]
+    return replace(plain_row(machine), scale=factors[nearest], unit=usual, drive_cost=2.0)
 
 
 def _sign_cost(sign: Array) -> float:
