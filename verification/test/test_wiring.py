@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_bringup.robot_check import check_robot
+from pkm_bringup.robot_check import arrangement, check_robot
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.skeleton import skeleton_text
 
+from verification.wiring import foreign
 from verification.wiring.campaign import run
 from verification.wiring.faults import FAULTS, Fault
 from verification.wiring.scenarios import Scenario
@@ -47,6 +48,31 @@ def test_a_seeded_fault_is_named_and_nothing_else(machines, number, fault):
 
 
 @pytest.mark.parametrize(
+    ('name', 'seed', 'kind'),
+    [('srs', 1, 'file'), ('octopod_8ups', 3, 'set'), ('delta', 1, 'set'), ('four_rrr', 0, 'file')],
+)
+def test_a_robot_wired_by_others_gets_the_right_file_or_all_that_explain_the_same(name, seed, kind):
+    """Names, order, unit, quantity, signs, mounting, gravity, units of the IMU, delay and efforts unknown at once."""
+    machine = load_machine(name)
+    found = foreign.verdict(machine, seed)
+    assert found.kind == kind, f'{found.truth.about}\n{found.report.text()}'
+    assert (found.report.driver_file == '') == (kind == 'set')
+    assert not [one for one in found.report.findings if one.code == 'driver_file']
+
+
+def test_a_file_that_leaves_faults_is_not_proposed(machines, monkeypatch):
+    """What is found is tried on the recording first."""
+    monkeypatch.setattr(arrangement, 'row_entries', lambda wiring, row: {'position.unit': 'cm'})
+    report = run(Scenario(machines['srs'], 'drives', SEED, DURATION), [named('positions in mm')]).report
+    assert report.driver_file == ''
+    assert 'is not proposed: with it position' in {one.code: one for one in report.findings}['driver_file'].sentence
+
+
+def named(name: str) -> Fault:
+    return next(fault for fault in FAULTS if fault.name == name)
+
+
+@pytest.mark.parametrize(
     ('name', 'motion', 'rates', 'noise'),
     [
         ('srs', 'rest', (100.0, 200.0), 1.0),
@@ -75,8 +101,7 @@ def test_a_good_system_is_well(machines, name, motion, rates, noise):
     ids=' and '.join,
 )
 def test_two_faults_at_once_are_both_named(machines, names):
-    faults = [fault for name in names for fault in FAULTS if fault.name == name]
-    outcome = run(Scenario(machines['srs'], 'drives', SEED, DURATION), faults)
+    outcome = run(Scenario(machines['srs'], 'drives', SEED, DURATION), [named(name) for name in names])
     assert outcome.missed == (), outcome.report.text()
     assert outcome.alarms == (), outcome.report.text()
 
@@ -135,7 +160,7 @@ def test_one_axis_of_the_gyroscope_that_is_dead_is_named_and_no_order_of_the_leg
 
 def test_the_mounting_that_is_proposed_is_the_right_one(machines):
     """The lines for the machine file, put into it, make all well."""
-    fault = next(fault for fault in FAULTS if fault.name == 'IMU upside down')
+    fault = named('IMU upside down')
     machine = machines['palida']
     outcome = run(Scenario(machine, 'drives', SEED, DURATION), [fault])
     (finding,) = outcome.report.faults

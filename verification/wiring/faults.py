@@ -114,6 +114,12 @@ def _turned(fields: str) -> Spoil:
     return spoil
 
 
+def _one_in_mm(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    leg = _leg(random, streams)
+    for field in _MOTION.split():
+        getattr(streams, field)[:, leg] *= 1e3
+
+
 def _absolute(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     streams.positions = streams.positions + machine.lengths_at_zero
 
@@ -274,6 +280,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault('two legs swapped', ('leg_order',), _swapped, 'turns', driver_mends=True, also=('pose', 'imu_left_handed')),
     Fault('legs in reversed order', ('leg_order', 'imu_left_handed'), _reversed, 'turns', also=('pose',)),
     Fault('positions in mm', ('position_unit',), _scaled(_MOTION, 1e3), kind='prismatic', driver_mends=True),
+    Fault('positions of one leg in mm', ('position_unit',), _one_in_mm, kind='strut', driver_mends=True),
     Fault('positions in degrees', ('position_unit',), _scaled(_MOTION, 180.0 / np.pi), 'turns', 'revolute', True),
     Fault('absolute lengths', ('position_length',), _absolute, kind='strut', driver_mends=True),
     Fault('absolute lengths in mm', ('position_length',), _absolute_mm, kind='strut', driver_mends=True),

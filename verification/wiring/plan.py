@@ -15,6 +15,7 @@ from pkm_description.skeleton import KINDS, skeleton_text
 
 from verification.check import Check, equal
 from verification.suite import Part, Plan, Request, Workers
+from verification.wiring import foreign
 from verification.wiring.campaign import Outcome, run
 from verification.wiring.faults import FAULTS, Fault
 from verification.wiring.scenarios import MOTIONS, Scenario
@@ -41,12 +42,14 @@ class Extent:
     pairs : of two faults at once, of each machine
     duration : s, of each run
     motions : of :data:`verification.wiring.scenarios.MOTIONS`
+    foreign : recordings of each machine of :data:`verification.wiring.foreign.MACHINES` with everything unknown
     """
 
     seeds: int = 3
     pairs: int = 20
     duration: float = 12.0
     motions: tuple[str, ...] = MOTIONS
+    foreign: int = 6
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.motions if name not in MOTIONS]
@@ -57,7 +60,7 @@ class Extent:
 
 
 FULL = Extent()
-QUICK = Extent(seeds=1, pairs=4, motions=('rest', 'drives'))
+QUICK = Extent(seeds=1, pairs=4, motions=('rest', 'drives'), foreign=1)
 
 
 def plan(request: Request, workers: Workers) -> Plan:
@@ -71,6 +74,9 @@ def plan(request: Request, workers: Workers) -> Plan:
             parts.append(Part(f'{name}, {motion}, faults', partial(fault_checks, machine, motion, extent)))
         if extent.pairs:
             parts.append(Part(f'{name}, two faults at once', partial(pair_checks, machine, extent)))
+    for machine in request.machines or foreign.MACHINES:
+        if extent.foreign and machine in foreign.MACHINES:
+            parts.append(Part(f'{machine}, wired by others', partial(foreign_checks, machine, extent)))
     return Plan(tuple(parts))
 
 
@@ -114,6 +120,17 @@ def pair_checks(source: str, extent: Extent) -> Iterator[Check]:
             faults = _in_order([able[first], able[second]])
             outcomes.append(run(Scenario(machine, 'drives', seed % 3, extent.duration), faults, file))
     yield from _judged(f'{Path(source).stem}-pairs', f'of two faults at once, {len(outcomes)} runs', outcomes)
+
+
+def foreign_checks(name: str, extent: Extent) -> Iterator[Check]:
+    """Everything about the driver unknown at once: the right file or all that explain the same, never a wrong one."""
+    machine = load_machine(name)
+    kinds = [foreign.verdict(machine, seed).kind for seed in range(extent.foreign)]
+    yield equal(
+        f'{name}-foreign-right', f'right files ({kinds.count("file")}) or symmetric sets ({kinds.count("set")})',
+        extent.foreign, kinds.count('file') + kinds.count('set'),
+    )  # fmt: skip
+    yield equal(f'{name}-foreign-wrong', 'wrong files proposed', 0, kinds.count('wrong'))
 
 
 def _in_order(faults: Sequence[Fault]) -> list[Fault]:

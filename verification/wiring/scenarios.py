@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from pkm_bringup.robot_check import Endpoint, ImuLog, JointLog, Observation
-from pkm_bringup.robot_check.position_checks import strokes
+from pkm_bringup.robot_check.units import strokes
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import drive_jacobian, drive_positions, forward_kinematics

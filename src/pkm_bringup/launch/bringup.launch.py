@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
 from pkm_bringup.hardware import (
     ControlFiles,
     chosen_controllers,
@@ -22,7 +20,14 @@ from pkm_bringup.hardware import (
     needed_packages,
     write_control_files,
 )
-from pkm_bringup.launching import included, listener_arguments, servo_arguments, servo_parameters
+from pkm_bringup.launching import (
+    died,
+    included,
+    leg_controller,
+    listener_arguments,
+    servo_arguments,
+    servo_parameters,
+)
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.ros2_control import EFFORTS, HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
@@ -88,7 +93,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         check_robot(),
         viewer(sensor_parameters()),  # before the launch file below is told to start no second one
         *listeners,
-        *([suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), *servo])] if controlled else []),
+        *([leg_controller([sensor_parameters(), *servo])] if controlled else []),
     ]
 
 
@@ -105,8 +110,9 @@ def control_node(files: ControlFiles) -> list[Any]:
         # a name would be given to all of its nodes
         name=None,
         remappings=[('~/robot_description', 'robot_description')],
+        on_exit=died('ros2_control_node has ended: nothing drives the machine', even_well=True),
     )
-    return [ended_by(node, 'ros2_control_node has ended: nothing drives the machine', even_well=True), node]
+    return [node]
 
 
 def spawner(controllers: list[str], files: ControlFiles, *options: str) -> list[Any]:
@@ -114,18 +120,8 @@ def spawner(controllers: list[str], files: ControlFiles, *options: str) -> list[
     if not controllers:
         return []
     words = [*controllers, '--param-file', str(files.path), '--controller-manager-timeout', '60', *options]
-    node = suite_node('controller_manager', 'spawner', [], name=None, arguments=words)
-    return [ended_by(node, f'controllers did not start: {", ".join(controllers)}; see what their spawner says'), node]
-
-
-def ended_by(node: Node, reason: str, even_well: bool = False) -> RegisterEventHandler:
-    """End everything, with an error, when a process fails (or ends at all)."""
-
-    def react(event: Any, context: LaunchContext) -> None:
-        if not context.is_shutdown and (even_well or event.returncode != 0):
-            raise ConfigurationError(reason)
-
-    return RegisterEventHandler(OnProcessExit(target_action=node, on_exit=react))
+    ended = died(f'controllers did not start: {", ".join(controllers)}; see what their spawner says')
+    return [suite_node('controller_manager', 'spawner', [], name=None, arguments=words, on_exit=ended)]
 
 
 def arguments() -> list[DeclareLaunchArgument]:

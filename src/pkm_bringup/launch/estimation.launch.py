@@ -6,6 +6,7 @@ from launch import LaunchDescription
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
+from pkm_bringup.launching import died
 from pkm_description.launching import (
     declared,
     driver_arguments,
@@ -50,6 +51,7 @@ def generate_launch_description() -> LaunchDescription:
                     sensor_parameters(),
                     {'reliability': text('reliability')},
                 ],
+                on_exit=died('the estimator has died: no estimate is published any more', ends=False),
             ),
             state_publisher('platform/joint_states', condition=IfCondition(LaunchConfiguration('state_publisher'))),
             suite_node(

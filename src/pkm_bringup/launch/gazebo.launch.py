@@ -32,7 +32,7 @@ from pkm_bringup.gazebo import (
     sdf_options,
 )
 from pkm_bringup.hardware import write_control_files
-from pkm_bringup.launching import included, listener_arguments, servo_arguments, servo_parameters
+from pkm_bringup.launching import included, leg_controller, listener_arguments, servo_arguments, servo_parameters
 from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.ros2_control import EFFORTS, JOINT_STATES, ControlOptions
 from pkm_description.export.sdf_systems import VERSIONS, SdfOptions
@@ -133,7 +133,7 @@ def _drives(value: dict[str, str], servo: list[dict[str, Any]], world_control: A
         # the machine would fall until its controller has started
         run = [world_control('pause: false')]
         drives.append(suite_node('pkm_bringup', 'wait_for_commands', [], on_exit=run))
-        drives.append(suite_node('pkm_bringup', 'leg_controller', [machine_parameters(), *servo]))
+        drives.append(leg_controller([machine_parameters(), *servo]))
     return drives
 
 

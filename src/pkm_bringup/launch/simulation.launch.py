@@ -7,7 +7,7 @@ from launch.actions import OpaqueFunction
 from launch.conditions import UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
-from pkm_bringup.launching import servo_arguments, servo_parameters
+from pkm_bringup.launching import died, leg_controller, servo_arguments, servo_parameters
 from pkm_description.launching import (
     declared,
     driver_arguments,
@@ -39,9 +39,10 @@ def controlled_machine(context: LaunchContext) -> list[Node]:
         'publish_clock': truth('publish_clock'),
     }
     # the simulator plays the machine's driver
-    nodes = [suite_node('pkm_bringup', 'simulator', [sensor_parameters(), own, *servo])]
+    ended = died('the simulator has died: there is no machine any more')
+    nodes = [suite_node('pkm_bringup', 'simulator', [sensor_parameters(), own, *servo], on_exit=ended)]
     if LaunchConfiguration('controller').perform(context) == 'effort':
-        nodes.append(suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), *servo]))
+        nodes.append(leg_controller([sensor_parameters(), *servo]))
     return nodes
 
 

@@ -1,18 +1,20 @@
-"""Launch arguments that launch files of this package share; imported by launch files only."""
+"""Arguments and nodes that launch files of this package share; imported by launch files only."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, LogInfo
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
 from pkm_description.errors import ConfigurationError
-from pkm_description.launching import declared, handed_on
+from pkm_description.launching import declared, handed_on, suite_node
 from pkm_description.settings import default_of
 
 from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
@@ -44,6 +46,32 @@ def included(name: str, *names: str, **arguments: Any) -> GroupAction:
     path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', f'{name}.launch.py'))
     source, given = PythonLaunchDescriptionSource(path), {**handed_on(*names), **arguments}
     return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
+
+
+def died(consequence: str, ends: bool = True, even_well: bool = False) -> Callable[[Any, LaunchContext], list[LogInfo]]:
+    """What a launch does (``on_exit`` of a node) when a node has died: it ends with an error, or says so loudly.
+
+    Parameters
+    ----------
+    consequence : which node it is, and what is so without it
+    ends : whether everything ends; a machine that moves on needs its other nodes
+    even_well : also if the node has ended without an error
+    """
+
+    def react(event: Any, context: LaunchContext) -> list[LogInfo]:
+        if context.is_shutdown or (event.returncode == 0 and not even_well):
+            return []
+        if ends:
+            raise ConfigurationError(consequence)
+        return [LogInfo(msg=f'ERROR: {consequence}')]
+
+    return react
+
+
+def leg_controller(parameters: list[Any]) -> Node:
+    """The node ``leg_controller``; if it dies, the launch says so."""
+    words = 'leg_controller has died: the drives keep their last command; stop the machine, then launch again'
+    return suite_node('pkm_bringup', 'leg_controller', parameters, on_exit=died(words, ends=False))
 
 
 def servo_arguments() -> list[DeclareLaunchArgument]:

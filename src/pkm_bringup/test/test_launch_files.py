@@ -137,6 +137,18 @@ def test_an_output_that_exists_is_refused(tmp_path: Path) -> None:
         assert not system.survivors()
 
 
+def test_a_launch_says_so_when_the_estimator_has_died_and_ends_when_the_simulator_has(tmp_path: Path) -> None:
+    settings = tmp_path / 'estimator.yaml'
+    settings.write_text('/**: {ros__parameters: {imu_delay: 1000.0}}\n', encoding='utf-8')
+    told = 'machine:=srs', f'estimator_settings:={settings}'
+    with LaunchedSystem(tmp_path / 'estimation.log', 'estimation.launch.py', *told) as system:
+        system.wait_for_output('ERROR: the estimator has died: no estimate is published any more')
+        assert system.process.poll() is None
+    with LaunchedSystem(tmp_path / 'simulation.log', 'simulation.launch.py', 'machine:=srs', 'seed:=-1') as system:
+        assert system.wait() != 0
+        assert 'the simulator has died: there is no machine any more' in system.output
+
+
 def simulated_bag(path: Path) -> Path:
     """Record a short simulated motion without any node, of a robot that is one of several."""
     machine = load_machine('srs')

@@ -291,6 +291,37 @@ def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:
     )
 
 
+def test_leg_controller_is_armed_by_a_second_of_joint_states_without_a_gap(listener: Listener) -> None:
+    """While a controller manager starts its controllers joint states pause: no trip. Later the same gap is one."""
+    listener.hear(Bool, 'leg_controller/tripped', qos=LATCHED_QOS)
+    listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
+    tripped, commands = listener.heard['leg_controller/tripped'], listener.heard['leg_effort_controller/commands']
+    joints = listener.create_publisher(JointState, 'joint_states', 10)
+    home, now = JointState(name=NAMES, position=_home_positions().tolist()), 10**9
+
+    def fed(count: int, gap: int) -> None:
+        """So many joint states 100 ms apart, the first after a gap [ns], each answered by a command."""
+        nonlocal now
+        now += gap
+        for _ in range(count):
+            now += 10**8
+            home.header.stamp = stamp(now)
+            commands.clear()
+            listener.publish_until(joints, home, lambda: len(commands) > 0, 'a command')
+
+    # the node's clock stands still: only gaps in the stamps count
+    with _start('leg_controller', rate_source='positions', measurement_timeout=0.8, use_sim_time=True) as controller:
+        wait_for_node(listener, 'leg_controller', joints)
+        fed(4, 0)
+        fed(2, 800 * 10**6)
+        listener.wait(lambda: len(tripped) > 0, 'the latched state of the trip')
+        assert not tripped[-1].data, controller.output
+        fed(12, 0)
+        fed(1, 800 * 10**6)
+        listener.wait(lambda: tripped[-1].data, 'the trip signal')
+        assert 'no usable joint states for 0.9' in controller.output
+
+
 def test_leg_controller_stops_on_request_and_without_joint_states(listener: Listener) -> None:
     """R4-08 live: trip signal, diagnosis, refused references, reset; then the joint states stop coming."""
     listener.hear(Bool, 'leg_controller/tripped', qos=LATCHED_QOS)

@@ -28,6 +28,9 @@ from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
 
 #: looks for missing joint states in one measurement timeout
 _LOOKS = 5
+#: ns of joint states without a gap after which one stops the machine; before, as long a gap is waited for: while a
+#: controller manager activates its controllers, joint states pause for some tenths of a second
+_ARMING_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class LegControllerNode(Node):
     """Answers each joint state with leg forces; holds the first measured pose until a reference starts.
 
     Time is that of the joint states' stamps. Whether joint states still come is judged by the node's clock: with
-    ``use_sim_time`` a simulation that pauses is no reason to stop.
+    ``use_sim_time`` a simulation that pauses is no reason to stop. It is armed by the first reference, or after a
+    second of joint states without a gap: until then a short gap is not a trip, and the pose after it is held.
     """
 
     def __init__(self) -> None:
@@ -67,6 +71,7 @@ class LegControllerNode(Node):
         self._timeout_ns = round(settings.measurement_timeout * 1e9)
         self._now_ns: int | None = None
         self._heard_ns = 0
+        self._armed_from_ns = 0
         self._forces: Array = np.empty(0)
         self._waiting: list[MultiDOFJointTrajectory] = []
         self._rejections = Rejections(self)
@@ -89,17 +94,19 @@ class LegControllerNode(Node):
             order = self._reader.order(message.name)
             positions = order.complete(message.position)
             velocities = self._velocities(order, message)
-            if self._now_ns is None or now_ns < self._now_ns - self._timeout_ns:
-                # first measurement, or time went back: whatever was planned belongs to another run
+            gap = None if self._now_ns is None else now_ns - self._now_ns
+            if gap is None or gap < -self._timeout_ns or self._timeout_ns < gap <= self._patience_ns:
+                # first measurement, a gap while not armed, or time went back: what was planned belongs to another run
                 self._servo.hold(positions)
-            elif now_ns == self._now_ns:
+                self._armed_from_ns = now_ns + _ARMING_NS
+            elif gap == 0:
                 # a driver that repeats itself measures nothing; but who began to listen late, as a paused simulation
                 # that waits for its first command does, has to hear it
                 self._command(self._forces)
                 return
-            elif now_ns < self._now_ns:
-                raise PkmError(f'stamp is {(self._now_ns - now_ns) * 1e-9:.4g} s before the one of the last message')
-            elif now_ns > self._now_ns + self._timeout_ns:
+            elif gap < 0:
+                raise PkmError(f'stamp is {-gap * 1e-9:.4g} s before the one of the last message')
+            elif gap > self._timeout_ns:
                 # set-points have gone on unseen: stop from where the machine is, do not catch up
                 self._servo.forces_without_measurement(now_ns)
         except PkmError as error:
@@ -114,9 +121,15 @@ class LegControllerNode(Node):
     def _velocities(self, order: JointOrder, message: JointState) -> Array | None:
         return order.complete(message.velocity, 'velocity', at=message.position) if self._with_velocities else None
 
+    @property
+    def _patience_ns(self) -> int:
+        """Longest gap that does not stop the machine."""
+        armed = self._now_ns is not None and self._now_ns >= self._armed_from_ns
+        return self._timeout_ns if armed else max(self._timeout_ns, _ARMING_NS)
+
     def _look_for_joint_states(self) -> None:
         silence = self.get_clock().now().nanoseconds - self._heard_ns
-        if self._now_ns is not None and silence > self._timeout_ns:
+        if self._now_ns is not None and silence > self._patience_ns:
             self._command(self._servo.forces_without_measurement(self._now_ns + silence))
 
     def _servo_time(self) -> int:
@@ -145,6 +158,7 @@ class LegControllerNode(Node):
         except PkmError as error:
             self._rejections.add('platform/reference', error)
             return
+        self._armed_from_ns = now_ns
         self.get_logger().info(f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s')
 
     def _diagnose(self) -> None:

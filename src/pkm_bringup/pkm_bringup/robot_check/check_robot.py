@@ -6,42 +6,38 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.errors import Finding, JointStateError, PkmError
+from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
-from pkm_bringup.robot_check.drive_checks import effort_checks, velocity_checks
-from pkm_bringup.robot_check.imu_checks import imu_checks
-from pkm_bringup.robot_check.motion_checks import motion_checks
-from pkm_bringup.robot_check.position_checks import pose_checks, position_checks
+from pkm_bringup.robot_check.arrangement import arrangement_checks
+from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Observation
+from pkm_bringup.robot_check.report import DriverPatch, Report, Wiring, cannot_tell, suspicious, with_driver
 from pkm_bringup.robot_check.signals import time_axes
-from pkm_bringup.robot_check.stamp_checks import clock_checks, delay_checks, rate_checks, stamp_checks
-from pkm_bringup.robot_check.stream_checks import name_checks, topic_checks, value_checks
-from pkm_bringup.robot_check.wiring import DriverPatch, Report, Wiring, cannot_tell
+from pkm_bringup.robot_check.stamps import rate_checks, stamp_checks
+from pkm_bringup.robot_check.streams import imu_checks, name_checks, topic_checks, value_checks
 
 Check = Callable[[Wiring], Iterator[Finding]]
 
 #: in this order
 CHECKS: tuple[Check, ...] = (
-    topic_checks,
-    stamp_checks,
-    rate_checks,
-    name_checks,
-    value_checks,
-    imu_checks,
-    position_checks,
-    clock_checks,
-    motion_checks,
-    delay_checks,
-    pose_checks,
-    velocity_checks,
-    effort_checks,
-)
+    topic_checks, stamp_checks, rate_checks, name_checks, value_checks, imu_checks, arrangement_checks,
+    velocity_checks, effort_checks,
+)  # fmt: skip
+#: findings that a driver file mends
+_MENDED = (
+    'joint_names', 'leg_order', 'leg_imu_disagree', 'position_unit', 'position_length', 'position_sign', 'pose',
+    'gyroscope_unit', 'accelerometer_unit', 'imu_gravity_sign', 'velocity_unit', 'velocity_sign', 'effort_sign',
+    'effort_unit', 'effort_gain', 'imu_axes', 'imu_tilt',
+)  # fmt: skip
 
 
 def check_robot(machine: Machine, seen: Observation) -> Report:
     """Say what is wrong with the wiring of a robot, and the remedy for each.
+
+    The driver file that is proposed is proved first: with it (and the mounting of the IMU that was found), what was
+    heard is checked once more.
 
     Parameters
     ----------
@@ -54,6 +50,36 @@ def check_robot(machine: Machine, seen: Observation) -> Report:
         One finding at least of every check that had something to look at. What there is not enough data or motion for
         is ``cannot tell``, with the motion that would tell.
     """
+    wiring = _checked(machine, seen)
+    text, findings = '' if wiring.alternatives else wiring.patch.text(), list(wiring.findings)
+    if text and (left := _left(wiring, text)):
+        text = ''
+        findings.append(
+            suspicious(
+                'driver_file',
+                f'a driver file for these findings was tried on what was heard, and is not proposed: with it {left}',
+                'see the other findings; a recording with more motion tells more',
+            )
+        )
+    listened = seen.joints is not None or seen.imu is not None
+    return Report(machine.name, seen.source, tuple(findings), listened, text, wiring.alternatives)
+
+
+def _left(wiring: Wiring, text: str) -> str:
+    """What is still wrong, or new, with a driver file; empty if nothing that such a file could mend."""
+    try:
+        machine = with_driver(wiring.machine, text)
+    except MachineFileError as error:
+        return str(error)
+    if wiring.best is not None and np.allclose(abs(np.linalg.det(wiring.best.gyroscope)), 1.0) and machine.has_imu:
+        turned = machine.imu.rotation_platform_imu @ wiring.best.gyroscope.T
+        machine = replace(machine, imu=replace(machine.imu, rotation_platform_imu=turned))
+    before = {one.code for one in wiring.findings if one.is_fault}
+    again = [one for one in _checked(machine, wiring.seen).findings if one.is_fault]
+    return '; '.join(f'{one.code}: {one.sentence}' for one in again if one.code in _MENDED or one.code not in before)
+
+
+def _checked(machine: Machine, seen: Observation) -> Wiring:
     wiring = Wiring(machine, seen, DriverPatch(machine))
     wiring.joints, wiring.imu = _in_convention(machine, seen.joints), _imu_in_convention(machine, seen.imu)
     wiring.times = time_axes(
@@ -71,8 +97,7 @@ def check_robot(machine: Machine, seen: Observation) -> Report:
             wiring.findings.append(
                 cannot_tell(name, f'the check of {name} had to stop: {error}', 'the findings above first')
             )
-    listened = seen.joints is not None or seen.imu is not None
-    return Report(machine.name, seen.source, tuple(wiring.findings), listened, wiring.patch.text())
+    return wiring
 
 
 def _in_convention(machine: Machine, log: JointLog | None) -> JointLog | None:

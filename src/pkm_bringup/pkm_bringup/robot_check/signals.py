@@ -1,4 +1,4 @@
-"""Streams on one time axis, whatever their stamps; smoothed on a grid; and the delay between their clocks."""
+"""Streams on one time axis, whatever their stamps, and smoothed on a grid."""
 
 from __future__ import annotations
 
@@ -19,10 +19,6 @@ _HOLE = 0.12
 _ORDERLY = 0.8
 #: part of the shorter stream that must lie within the longer one for both to be on one clock
 _SHARED = 0.5
-#: s, largest shift of the clocks that is looked for, and the least time that must be left
-_FARTHEST, _LEAST = 5.0, 3.0
-#: s of a stream that is long enough to tell a drift of the clocks
-_DRIFTS = 8.0
 
 
 @dataclass(frozen=True)
@@ -193,89 +189,9 @@ class ClockShift:
     ----------
     delay : s; positive: the IMU's stamps are late
     explained : part of the angular rate's power that the drives' rates explain at that delay
-    drift, drift_std : s/s, by which the delay grows; NaN where the recording is too short to tell
     unique : False where another delay explains as much (periodic motion)
     """
 
     delay: float
     explained: float
-    drift: float
-    drift_std: float
     unique: bool
-
-
-def clock_shift(drives: tuple[Array, Array], gyroscope: tuple[Array, Array]) -> ClockShift | None:
-    """Find the delay at which any linear map of the drives' rates explains most of the angular rate.
-
-    The map is free: wrong orders, signs, units and axes do not matter.
-
-    Parameters
-    ----------
-    drives : times (K,) s, positions (K, A)
-    gyroscope : times (M,) s, angular rates (M, 3)
-
-    Returns
-    -------
-    None if the streams have less than three seconds in common
-    """
-    begin, end = (pick(drives[0][at], gyroscope[0][at]) for pick, at in ((min, 0), (max, -1)))
-    grid = begin + INTERVAL * np.arange(int((end - begin) / INTERVAL))
-    if len(grid) * INTERVAL < _LEAST or min(len(drives[0]), len(gyroscope[0])) < 20:
-        return None
-    legs, body = (smoothed(times, values, grid) for times, values in (drives, gyroscope))
-    most = int(min(_FARTHEST, 0.4 * (end - begin)) / INTERVAL)
-    shifts = np.arange(-most, most + 1)
-    explained = np.array([_LinearMap(legs, body, shift).explained for shift in shifts.tolist()])
-    if not np.isfinite(explained).any():
-        return None
-    # the nearest of all that are as good as the best
-    best = int(np.nanargmax(np.where(explained >= np.nanmax(explained) - 0.01, -np.abs(shifts), -np.inf)))
-    while 0 < best < len(shifts) - 1 and max(explained[best - 1], explained[best + 1]) > explained[best]:
-        best += 1 if explained[best + 1] > explained[best - 1] else -1
-    far = np.abs(shifts - shifts[best]) > 0.5 / INTERVAL
-    unique = not bool(np.any(explained[far] > explained[best] - 0.05))
-    delay = INTERVAL * (shifts[best] + _peak(explained, best))
-    return ClockShift(delay, float(explained[best]), *_LinearMap(legs, body, int(shifts[best])).drift(), unique)
-
-
-class _LinearMap:
-    """Angular rates of the IMU by the drives' rates ``shift`` instants earlier, both about their means."""
-
-    def __init__(self, legs: Signal, body: Signal, shift: int) -> None:
-        rows = np.flatnonzero(body.good)
-        rows = rows[(rows - shift >= 0) & (rows - shift < len(legs.good))]
-        self._legs, self._rows = legs, rows[legs.good[rows - shift]]
-        self._earlier, self._time = self._rows - shift, body.time[self._rows]
-        if len(self._rows) < _LEAST / INTERVAL:
-            self.explained = float('nan')
-            return
-        rates, angular = legs.rate[self._earlier], body.value[self._rows]
-        rates, angular = rates - rates.mean(axis=0), angular - angular.mean(axis=0)
-        self._gains = np.linalg.lstsq(rates, angular, rcond=1e-6)[0]
-        self._left = angular - rates @ self._gains
-        power = float(np.sum(angular**2))
-        self.explained = 1.0 - float(np.sum(self._left**2)) / power if power > 0.0 else 0.0
-
-    def drift(self) -> tuple[float, float]:
-        """Slope of the delay, by its first-order effect ``d(rate) = -(delay0 + drift t) d/dt rate``, and deviation."""
-        if len(self._rows) < _DRIFTS / INTERVAL:
-            return float('nan'), float('nan')
-        slope, time = -self._legs.acceleration[self._earlier] @ self._gains, self._time - self._time.mean()
-        columns = np.column_stack([slope.ravel(), (slope * time[:, None]).ravel()])
-        normal, left = columns.T @ columns, self._left.ravel()
-        if np.linalg.cond(normal) > 1e12:
-            return float('nan'), float('nan')
-        answer = np.linalg.solve(normal, columns.T @ left)
-        error = left - columns @ answer
-        # errors of poses that change slowly are alike over about a second
-        alike = 1.0 / INTERVAL
-        return float(answer[1]), float(np.sqrt(error @ error / len(error) * alike * np.linalg.inv(normal)[1, 1]))
-
-
-def _peak(values: Array, best: int) -> float:
-    """Fraction of an instant by which the peak lies beside its highest value (parabola)."""
-    if not 0 < best < len(values) - 1:
-        return 0.0
-    before, peak, after = values[best - 1 : best + 2]
-    bend = before - 2.0 * peak + after
-    return float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0

@@ -6,8 +6,10 @@ import time
 
 from rclpy.node import Node
 
-#: s of wall time for which a rejection shows as a warning
+#: s of wall time for which a rejection shows as a warning; after so much quiet the next one is logged at once
 _RECENT = 10.0
+#: s between the first two warnings of a topic, and at most
+_FIRST, _LONGEST = 1.0, 300.0
 
 
 class Rejections:
@@ -23,18 +25,23 @@ class Rejections:
     def __init__(self, node: Node) -> None:
         self._logger = node.get_logger()
         self._last_time = -_RECENT
-        self._last_logged: dict[str, float] = {}
+        self._latest: dict[str, float] = {}
+        self._due: dict[str, tuple[float, float]] = {}
         self.count = 0
         self.last = ''
 
     def add(self, topic: str, error: Exception) -> None:
-        """Note a rejection; logs at most one a second for each topic."""
+        """Note a rejection; what goes on and on is logged at intervals that double, for each topic by itself."""
         now = time.monotonic()
         self.count += 1
         self.last, self._last_time = f'{topic}: {error}', now
-        if now - self._last_logged.get(topic, -1.0) >= 1.0:
-            self._last_logged[topic] = now
-            self._logger.warning(f'rejected {self.last}')
+        due, interval = self._due.get(topic, (now, _FIRST))
+        if now - self._latest.get(topic, now) > _RECENT:
+            due, interval = now, _FIRST
+        self._latest[topic] = now
+        if now >= due:
+            self._due[topic] = now + interval, min(2.0 * interval, _LONGEST)
+            self._logger.warning(f'rejected {self.last} (the next one in {interval:.0f} s, if it goes on)')
 
     def recent(self) -> bool:
         """Whether there was one in the last ten seconds."""

@@ -25,7 +25,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.robot_check import Endpoint, Observation, check_robot
 from pkm_bringup.robot_check.recorded import ImuCollection, JointCollection
-from pkm_bringup.robot_check.wiring import DURATION, tell
+from pkm_bringup.robot_check.report import DURATION, tell
 
 #: s between two looks at the graph, and of silence after which nothing more is expected
 _LOOK, _SILENCE = 0.5, 3.0

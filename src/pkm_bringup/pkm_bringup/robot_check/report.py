@@ -1,25 +1,26 @@
-"""What the checks know so far of a robot, their findings (docs/reference/check_robot.md) and the report of a run."""
+"""Findings (docs/reference/check_robot.md), the report of a run, the proposed driver file, and the state of a run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any, Protocol
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
+from pkm_description.loading.read_driver import read_driver
+from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
 
-from pkm_bringup.robot_check.hypotheses import Judged, LegAssignment
 from pkm_bringup.robot_check.recorded import Flags, ImuLog, JointLog, Observation
 from pkm_bringup.robot_check.signals import ClockShift, Signal, TimeAxes
+from pkm_bringup.robot_check.table import Prediction, Row
 
 #: s of message time that are listened to
 DURATION = 10.0
@@ -54,7 +55,9 @@ class Report:
     source : where the streams came from
     findings : in the order of the checks
     listened : False if there was nothing to look at
-    driver_file : settings file of a driver that mends what such a file can mend; empty if there is nothing of that kind
+    driver_file : settings file of a driver that mends what such a file can mend, proved on what was heard; empty if
+        there is nothing of that kind, or it is not proved
+    alternatives : such files of which this motion, names and mounting do not tell the right one
     """
 
     machine: str
@@ -62,6 +65,7 @@ class Report:
     findings: tuple[Finding, ...]
     listened: bool = True
     driver_file: str = ''
+    alternatives: tuple[str, ...] = ()
 
     @property
     def faults(self) -> tuple[Finding, ...]:
@@ -98,6 +102,9 @@ class Report:
                 lines += _lines(finding)
         if self.driver_file and self.faults:
             lines += ['', 'driver file that mends what such a file can (--write-driver FILE):', self.driver_file]
+        if self.alternatives:
+            lines += ['', f'no driver file is proposed: these {len(self.alternatives)} explain the same', '']
+            lines += ['\n\n'.join(text or '(none: names, units and signs as they are)' for text in self.alternatives)]
         return '\n'.join([*lines, '', self.verdict])
 
     def as_json(self) -> str:
@@ -108,6 +115,7 @@ class Report:
             'verdict': self.verdict,
             'exit_code': self.exit_code,
             'driver_file': self.driver_file,
+            'alternatives': list(self.alternatives),
             'findings': [
                 {name: getattr(one, name) for name in ('code', 'state', 'sentence', 'evidence', 'remedy')}
                 for one in self.findings
@@ -146,7 +154,7 @@ def tell(report: Report, json_file: Path | None, driver_file: Path | None) -> in
 
 @dataclass
 class Wiring:
-    """State of a run of the checks; each check fills in what later ones need.
+    """State of a run.
 
     Attributes
     ----------
@@ -154,17 +162,17 @@ class Wiring:
     patch : driver file that grows with the findings
     joints, imu : streams as the suite reads them (through the machine's driver, if it has one)
     times : time axes of both
-    columns : (A) entry of the joint states that belongs to each drive; None while unknown
-    names_guessed : True if the entries are a guess, as the names are not the machine's
-    positions : (K, A) at ``times.joints``, in the suite's convention as far as it was found
+    columns : (A) entry of the joint states that belongs to each drive by the names; None while unknown
+    named : whether the names tell the drives; False: the entries are a guess by numbers, or in order
+    numbered : whether the guess stands on numbers in the names
+    specific_force, angular_rate : (K, 3) at ``times.imu``, in m/s^2 and the driver's unit; None where they say nothing
+    gravity_felt : False where gravity is not in the specific force
     poses_trusted : False where positions are known to be wrong, and not how
-    position_scale, position_offset : (A,) which made them of the published ones
-    specific_force, angular_rate : (K, 3) at ``times.imu``, in SI units
-    imu_usable, gravity_felt : False where the IMU says nothing, or nothing of gravity
     delay : s by which the IMU's times are late and are shifted
     shift : how both clocks differ, as far as motion tells
-    motion : drives on a grid
-    best : the arrangement that explains the IMU best
+    entries : published positions on a grid, by entry
+    best, motion, prediction : the row that explains most, the drives under it, and its poses
+    alternatives : driver files of rows that explain the same and are as likely
     findings : so far
     """
 
@@ -175,19 +183,19 @@ class Wiring:
     imu: ImuLog | None = None
     times: TimeAxes = field(default_factory=lambda: TimeAxes(None, None))
     columns: list[int] | None = None
-    names_guessed: bool = False
-    positions: Array | None = None
-    poses_trusted: bool = True
-    position_scale: Array | None = None
-    position_offset: Array | None = None
+    named: bool = True
+    numbered: bool = False
     specific_force: Array | None = None
     angular_rate: Array | None = None
-    imu_usable: bool = False
     gravity_felt: bool = True
+    poses_trusted: bool = True
     delay: float = 0.0
     shift: ClockShift | None = None
+    entries: Signal | None = None
+    best: Row | None = None
     motion: Signal | None = None
-    best: Judged | None = None
+    prediction: Prediction | None = None
+    alternatives: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -197,26 +205,33 @@ class Wiring:
         return self.times.joints.seconds
 
     @property
-    def leg_rows(self) -> NDArray[np.intp]:
-        """Messages (K,) of usable joint states."""
-        assert self.times.joints is not None
-        return self.times.joints.rows
-
-    @property
     def imu_time(self) -> Array:
         """Times (K,) s of usable IMU messages, less the delay found."""
         assert self.times.imu is not None
         return self.times.imu.seconds - self.delay
 
-    @property
-    def arrangement(self) -> LegAssignment:
-        """Order and signs of the drives, as far as they are known."""
-        return LegAssignment.plain(self.machine.actuated_count) if self.best is None else self.best.arrangement
+    def published(self, quantity: str) -> Array:
+        """Usable samples (K, A) of ``positions``, ``velocities`` or ``efforts``, by entry in the order of the names."""
+        assert self.joints is not None
+        assert self.times.joints is not None
+        values: Array = getattr(self.joints, quantity)[self.times.joints.rows]
+        return values[:, self.columns]
+
+    def by_drive(self, quantity: str) -> Array:
+        """The same in the order of the drives, as the best row has it."""
+        assert self.best is not None
+        return self.published(quantity)[:, list(self.best.order)]
 
     @property
     def drive_names(self) -> tuple[str, ...]:
         """Names of the drives."""
         return self.machine.actuated_joint_names
+
+    def names_of(self, order: Sequence[int]) -> list[str]:
+        """Names in the joint states, in the order of the drives."""
+        assert self.joints is not None
+        assert self.columns is not None
+        return [self.joints.names[self.columns[entry]] for entry in order]
 
     def driver_lines(self, entries: dict[str, Any]) -> str:
         """Remedy by keys ``quantity.key`` of a driver file; on top of what the machine's own file does with it."""
@@ -235,9 +250,23 @@ class Wiring:
         turned = 'sign' in content.get('position', {}) and 'sign' not in content.get('effort', {})
         return turned and self.machine.driver.effort is None
 
-    def named(self, chosen: Flags) -> str:
+    def named_drives(self, chosen: Flags) -> str:
         """Names of the chosen drives (A,), for a sentence."""
         return ', '.join(name for name, yes in zip(self.drive_names, chosen, strict=True) if yes)
+
+
+def with_driver(machine: Machine, text: str) -> Machine:
+    """The machine with a driver file that is given as text; without text with its own.
+
+    Raises
+    ------
+    MachineFileError
+        The text is no such file.
+    """
+    if not text:
+        return machine
+    section = Section(Path('driver file'), '', yaml.safe_load(text)).section('driver')
+    return replace(machine, driver=read_driver(machine, section))
 
 
 @dataclass

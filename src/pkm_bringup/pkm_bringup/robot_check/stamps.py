@@ -1,4 +1,4 @@
-"""Stamps, rates and clocks: zero, repeated, in the future; jitter, losses, bursts; delay between IMU and drives."""
+"""Stamps and rates: zero, repeated, in the future; of two clocks; jitter, losses, bursts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import Finding, PkmError
-from pkm_estimation.tuning.delay import estimate_delay
-from pkm_estimation.tuning.streams import SensorStreams, usual_interval
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
-from pkm_bringup.robot_check.signals import ClockShift, clock_shift
-from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
 
 #: part of the machine file's rate below which it is reported
 _SLOW = 0.75
@@ -30,18 +27,6 @@ _AGES = 0.1
 _EPOCH = 10**18
 #: part of the interval below which stamps count as regular, and part of the jitter that reception may differ by
 _REGULAR, _SAME = 0.1, 0.15
-#: part of the gyroscope's power that the drives must explain for the clocks to be compared
-_ENOUGH = 0.6
-#: s: less is usual for an IMU with filters in it; more is wrong in any case
-_USUAL, _WRONG = 0.012, 0.03
-#: s, deviation of a delay by a free linear map
-_ROUGH = 0.006
-#: s/s, clocks of computers differ by less than a tenth of that
-_DRIFT = 1e-3
-_MOTION = (
-    'a motion in which the platform turns to and fro, not periodically, for 10 s or more (motion_player'
-    ' profile:=fourier)'
-)
 _CLOCK_REMEDY = (
     'put both computers on one clock (chrony or PTP: chronyc tracking), or let one computer stamp both topics; in '
     'simulation start all nodes with use_sim_time:=true'
@@ -266,98 +251,3 @@ def _rate(which: str, topic: str, time: Array, source: str, nominal: float, key:
         faster = nominal and rate > nominal / _SLOW
         note = f'; the machine file says {nominal:g} Hz, which does no harm (sensors.{key}.rate)' if faster else ''
         yield ok(f'{which}_rate', f'{topic}: {rate:.4g} Hz{by}, steps within {100 * jitter:.0f} %{note}')
-
-
-def clock_checks(wiring: Wiring) -> Iterator[Finding]:
-    """Findings about delay and drift; sets ``delay``, by which later checks shift the IMU."""
-    if wiring.positions is None or not wiring.imu_usable or wiring.angular_rate is None:
-        return
-    if wiring.times.aligned_by == 'start' or 'counted' in (wiring.times.joints.source, wiring.times.imu.source):  # type: ignore[union-attr]
-        yield cannot_tell('imu_delay', 'no usable stamps to compare the two clocks by', 'good stamps on both topics')
-    shift = clock_shift((wiring.leg_time, wiring.positions), (wiring.imu_time, wiring.angular_rate))
-    if shift is None or shift.explained < _ENOUGH:
-        if shift is not None and _both_move(wiring):
-            yield suspicious(
-                'imu_motion',
-                f'the drives\' motion explains only {max(0.0, shift.explained):.0%} of the angular rate, at any '
-                'delay up to 5 s',
-                'see whether IMU and drives are of the same machine, and whether something else moves or '
-                'shakes the IMU',
-                explained=shift.explained,
-            )
-        else:
-            yield cannot_tell(
-                'imu_delay', 'the platform turns too little to compare the clocks of IMU and drives', _MOTION
-            )
-        return
-    # a free linear map follows large turns only roughly: small delays are left to the finer look
-    wiring.shift = shift
-    wiring.delay = shift.delay if abs(shift.delay) > _WRONG or wiring.times.aligned_by != 'stamps' else 0.0
-
-
-def delay_checks(wiring: Wiring) -> Iterator[Finding]:
-    """Judge delay and drift, once order of the legs and axes of the IMU are known."""
-    shift = wiring.shift
-    if shift is None or wiring.times.aligned_by != 'stamps' or not wiring.poses_trusted:
-        return  # said already: too little motion, other clocks, or wrong positions
-    fine = _fine_delay(wiring)
-    if fine is None:
-        resolution = 2.0 * max(usual_interval(wiring.leg_time), usual_interval(wiring.imu_time))
-        fine = shift.delay, _ROUGH + 0.3 * resolution
-    yield _judged(shift, *fine)
-    if np.isfinite(shift.drift) and abs(shift.drift) > max(_DRIFT, 6.0 * shift.drift_std):
-        yield suspicious(
-            'clock_drift',
-            f'the delay of the IMU grows by {1e3 * shift.drift:.2g} ms per second: two clocks of different pace',
-            'stamp both by one clock: chrony or PTP on both computers, or stamp the IMU by the computer that reads it',
-            drift_ms_per_s=1e3 * shift.drift,
-            std=1e3 * shift.drift_std,
-        )
-
-
-def _judged(shift: ClockShift, delay: float, std: float) -> Finding:
-    size = 1e3 * abs(delay)
-    if abs(delay) <= _USUAL + 3.0 * std:
-        return ok('imu_delay', f'IMU and drives are on one clock, within {max(size, 1e3 * std):.0f} ms')
-    doubt = '' if shift.unique else ' (or a period of the motion more or less: it repeats)'
-    say = wrong if abs(delay) > _WRONG else suspicious
-    return say(
-        'imu_delay',
-        f'stamps of the IMU are {size:.0f} ms {"late" if delay > 0 else "early"}{doubt}',
-        f'if it is constant: imu_delay: {delay:.3f} in the estimator\'s settings (tune BAG --motion measures it); else'
-        ' put both computers on one clock (chrony or PTP)',
-        delay_ms=1e3 * delay,
-        explained=shift.explained,
-    )
-
-
-def _fine_delay(wiring: Wiring) -> tuple[float, float] | None:
-    """Delay and deviation [s] by the estimator's calibration; None where it cannot be told."""
-    best, force, rate = wiring.best, wiring.specific_force, wiring.angular_rate
-    if best is None or wiring.positions is None or force is None or rate is None:
-        return None
-    if any(best.arrangement.flipped) or not wiring.gravity_felt:
-        return None
-    finite = np.isfinite(wiring.positions).all(axis=1)
-    streams = SensorStreams(
-        wiring.leg_time[finite],
-        wiring.positions[finite][:, list(best.arrangement.order)],
-        wiring.imu_time,
-        np.hstack([force @ best.accelerometer, rate @ best.gyroscope]),
-    )
-    try:
-        found = estimate_delay(wiring.machine, streams)
-    except PkmError:
-        return None
-    return wiring.delay + found.delay, found.std
-
-
-def _both_move(wiring: Wiring) -> bool:
-    """Whether drives and gyroscope show much more than noise."""
-    assert wiring.positions is not None
-    assert wiring.angular_rate is not None
-    moves = []
-    for values in (wiring.positions, wiring.angular_rate):
-        noise = np.median(np.abs(np.diff(values, axis=0)), axis=0) + 1e-12
-        moves.append(bool((values.std(axis=0) > 10.0 * noise).any()))
-    return all(moves)

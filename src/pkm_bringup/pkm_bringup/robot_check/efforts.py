@@ -11,10 +11,9 @@ from pkm_description.driver.driver import VELOCITY
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import Finding, KinematicsError
 
-from pkm_bringup.robot_check.hypotheses import Prediction, predict
 from pkm_bringup.robot_check.recorded import Flags
-from pkm_bringup.robot_check.signals import INTERVAL, Signal, smoothed
-from pkm_bringup.robot_check.wiring import Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.signals import INTERVAL, smoothed
 
 #: part by which velocity and slope of the position may differ
 _SLACK = 0.25
@@ -28,8 +27,6 @@ _LOW, _HIGH = 0.7, 1.43
 _WRONG_LOW, _WRONG_HIGH = 0.4, 2.5
 #: part by which axes may differ from each other, and a known unit from its size
 _ALIKE, _UNIT_SLACK = 0.3, 0.15
-#: instants at which forces are worked out
-_INSTANTS = 600
 #: s, delays of the efforts that are looked for
 _DELAYS = 0.3
 _MOTION = 'a motion with all drives (motion_player profile:=drives, or fourier)'
@@ -55,23 +52,22 @@ class _Multiple:
 def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     """Findings about the velocities."""
     log, motion = wiring.joints, wiring.motion
-    if log is None or motion is None or wiring.columns is None or wiring.position_scale is None:
+    if log is None or motion is None or wiring.best is None:
         return
-    order, sign = list(wiring.arrangement.order), wiring.arrangement.sign
-    published = log.velocities[wiring.leg_rows][:, [wiring.columns[entry] for entry in order]]
+    published = wiring.by_drive('velocities')
     absent: Flags = np.asarray(~np.isfinite(published).any(axis=0))
     if absent.any():
         yield suspicious(
             'velocity_missing',
-            f'no velocity of {"any drive" if absent.all() else wiring.named(absent)}',
+            f'no velocity of {"any drive" if absent.all() else wiring.named_drives(absent)}',
             'joint_state_broadcaster: interfaces: [position, velocity, effort]; estimator and identification do'
             ' without, the leg controller takes it',
         )
         return
     measured = smoothed(wiring.leg_time, published, motion.time)
     good = motion.good & measured.good
-    value, slope = measured.value[good], motion.rate[good][:, order] * sign
-    moving = np.sqrt(np.mean(slope**2, axis=0)) > _MOVES * (motion.rate_noise[order] + 1e-9)
+    value, slope = measured.value[good], motion.rate[good]
+    moving = np.sqrt(np.mean(slope**2, axis=0)) > _MOVES * (motion.rate_noise + 1e-9)
     zero = moving & (np.abs(published).max(axis=0) == 0.0)
     if not moving.any():
         yield cannot_tell('velocity', 'the drives do not move', 'any motion')
@@ -79,7 +75,7 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     if zero.any():
         yield wrong(
             'velocity_zero',
-            f'velocities of {wiring.named(zero)} are zero while the positions change',
+            f'velocities of {wiring.named_drives(zero)} are zero while the positions change',
             'let the driver fill in velocity, or leave the field empty; zeros pass for a drive at rest',
         )
         return
@@ -92,15 +88,15 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
         explained = fit.explained[apart]
         yield suspicious(
             'velocity_noise',
-            f'velocities of {wiring.named(apart)} do not follow the slopes of the positions ({explained.min():.0%}'
-            f' explained){", those of other drives do" if told.any() else ""}',
+            f'velocities of {wiring.named_drives(apart)} do not follow the slopes of the positions'
+            f' ({explained.min():.0%} explained){", those of other drives do" if told.any() else ""}',
             'see what the driver publishes as velocity (a set-point? noise?), and whether position and velocity of this'
             ' drive are read anew in every cycle (a value that stays where it was for a while?)',
             explained=float(explained.min()),
         )
     if not told.any():
         return
-    usual = sign / wiring.position_scale[order]  # the unit of the positions, and their direction
+    usual = wiring.best.sign / wiring.best.scale  # the unit of the positions, and their direction
     off = told & (np.abs(fit.gain / usual - 1.0) > _SLACK)
     if off.any():
         yield _velocity_factor(wiring, fit.gain, usual, told, off)
@@ -128,26 +124,23 @@ def _velocity_factor(wiring: Wiring, gain: Array, usual: Array, told: Flags, off
             keys['velocity.scale'], words = wiring.patch.by_leg(1.0 / np.abs(gain)), 'another scale'
     return wrong(
         'velocity_sign' if signs_only else 'velocity_unit',
-        f'velocities of {wiring.named(off)} are {_list(ratio[off])} times the slopes of the positions: {words}',
+        f'velocities of {wiring.named_drives(off)} are {_list(ratio[off])} times the slopes of the positions: {words}',
         wiring.driver_lines(keys),
         factor=float(np.median(ratio[off])),
     )
 
 
 def effort_checks(wiring: Wiring) -> Iterator[Finding]:
-    """Findings about the efforts."""
-    log = wiring.joints
-    if log is None or wiring.columns is None:
+    """Findings about the efforts: one gain per drive against what the machine file expects along the motion."""
+    if wiring.joints is None or wiring.columns is None:
         return
-    efforts = log.efforts[wiring.leg_rows][:, [wiring.columns[entry] for entry in wiring.arrangement.order]]
+    efforts = wiring.by_drive('efforts') if wiring.best is not None else wiring.published('efforts')
     lacking = _lacking(wiring, efforts)
     if lacking is not None:
         yield lacking
         return
-    known = wiring.motion is not None and wiring.best is not None and wiring.poses_trusted
-    model = _Efforts(wiring, wiring.motion, efforts) if wiring.motion is not None and known else None
-    fit = None if model is None else model.fit()
-    if model is None or fit is None:
+    fit = _fit(wiring, efforts) if wiring.poses_trusted else None
+    if fit is None:
         yield cannot_tell(
             'effort',
             'without poses that can be trusted no weight can be compared with the efforts',
@@ -156,9 +149,9 @@ def effort_checks(wiring: Wiring) -> Iterator[Finding]:
     elif fit.told.any():
         yield from _gain_findings(wiring, fit)
         if fit.moves:
-            yield from model.delay(fit.told)
+            yield from _delay(fit)
     else:
-        yield model.by_power(fit.moves)
+        yield _by_power(wiring, fit)
 
 
 def _lacking(wiring: Wiring, efforts: Array) -> Finding | None:
@@ -169,20 +162,21 @@ def _lacking(wiring: Wiring, efforts: Array) -> Finding | None:
         ' in the hardware; identification needs it, the estimator does without'
     )
     finite = np.isfinite(efforts)
-    if not finite.any():
-        how = 'the field effort is empty' if wiring.joints.absent.get('effort', 0) else 'all are NaN'
-        return wrong('effort_missing', f'no drive has an effort: {how}', remedy)
     if not finite.all():
         bad = np.asarray(~finite.all(axis=0))
-        return wrong('effort_missing', f'efforts of {wiring.named(bad)} are not there or not finite', remedy)
+        how = f'efforts of {wiring.named_drives(bad)} are not there or not finite'
+        if not finite.any():
+            empty = wiring.joints.absent.get('effort', 0)
+            how = f'no drive has an effort: {"the field effort is empty" if empty else "all are NaN"}'
+        return wrong('effort_missing', how, remedy)
     same: Flags = np.asarray(np.ptp(efforts, axis=0) == 0.0)
     zero = same & (efforts[0] == 0.0)
     if zero.any():
-        what = 'all efforts are' if zero.all() else f'efforts of {wiring.named(zero)} are'
+        what = 'all efforts are' if zero.all() else f'efforts of {wiring.named_drives(zero)} are'
         sentence = f'{what} exactly zero all the time: the field is filled in, but not measured'
         return wrong('effort_zero', sentence, remedy)
     if same.any() and len(efforts) > 20:
-        return wrong('effort_frozen', f'efforts of {wiring.named(same)} always read the same number', remedy)
+        return wrong('effort_frozen', f'efforts of {wiring.named_drives(same)} always read the same number', remedy)
     return None
 
 
@@ -192,6 +186,8 @@ class _EffortFit:
 
     Attributes
     ----------
+    measured, expected, rates : (N, A) on the grid
+    good : (N,) instants at which all are known
     gain : (A,) measured by expected
     explained : (A,) part of the measured effort's power (about zero) that gain times expected explains
     slack : (A,) part by which dry friction at rest may change the gain
@@ -199,6 +195,10 @@ class _EffortFit:
     moves : whether the machine moves, so that the gains come from a motion
     """
 
+    measured: Array
+    expected: Array
+    rates: Array
+    good: Flags
     gain: Array
     explained: Array
     slack: Array
@@ -206,106 +206,90 @@ class _EffortFit:
     moves: bool
 
 
-class _Efforts:
-    """Efforts (K, A) of the drives beside their motion and what the machine file expects along it."""
+def _fit(wiring: Wiring, efforts: Array) -> _EffortFit | None:
+    """Compare with inverse dynamics along the motion; None where that cannot be worked out."""
+    machine, drives, prediction = wiring.machine, wiring.motion, wiring.prediction
+    if drives is None or prediction is None:
+        return None
+    measured = smoothed(wiring.leg_time, efforts, drives.time)
+    found, motion = prediction.found, prediction.motion
+    rates, rate_noise = drives.rate[found], drives.rate_noise + 1e-9
+    # velocity below which the sign of the friction is not known
+    smoothing = max(1e-6, 3.0 * float(np.max(rate_noise)), 0.02 * float(np.abs(rates).max()))
+    try:
+        full = inverse_dynamics(machine, motion, sign_smoothing=smoothing)
+        friction = np.abs(full - inverse_dynamics(machine, motion, friction=False)).max(axis=0, initial=0.0)
+        weight = gravity_forces(machine, motion.position, motion.rotation_base_platform)
+    except KinematicsError:
+        return None
+    moving = np.abs(rates).max(axis=0) > 10.0 * rate_noise
+    # at rest dry friction takes any part of the weight between its limits
+    most = np.maximum(friction, machine.coulomb[machine.drive_columns])
+    size = np.sqrt(np.mean(full**2, axis=0))
+    slack = np.where(moving, 0.3 * most, most) / np.maximum(size, 1e-12)
+    noise = machine.leg_sensors.effort_noise if machine.has_leg_sensors else 0.0
+    carries = np.sqrt(np.mean(weight**2, axis=0)) > 0.02 * size
+    told = (slack < 0.6) & (size > _ABOVE_NOISE * noise) & (moving | carries)
+    good = found & drives.good & measured.good
+    expected = np.zeros_like(measured.value)
+    expected[found] = full
+    fit = _Multiple.of(measured.value[good], expected[good])
+    moves = bool(moving.any())
+    return _EffortFit(
+        measured.value, expected, drives.rate, good, fit.gain, fit.explained, slack, told, moves
+    )
 
-    def __init__(self, wiring: Wiring, motion: Signal, efforts: Array) -> None:
-        self._wiring, self._machine = wiring, wiring.machine
-        self._measured = smoothed(wiring.leg_time, efforts, motion.time)
-        self._drives = wiring.arrangement.arranged(self._machine, motion)
-        self._rate_noise = motion.rate_noise[list(wiring.arrangement.order)] + 1e-9
 
-    def fit(self) -> _EffortFit | None:
-        """Compare with inverse dynamics along the motion; None where that cannot be worked out."""
-        machine = self._machine
-        rows = self._drives.some(_INSTANTS)
-        few = self._drives.rows(rows)
-        prediction, full = self._expected(few)
-        if prediction is None or full is None:
-            return None
-        own, found = prediction.motion, prediction.found
-        friction = np.abs(full - inverse_dynamics(machine, own, friction=False)).max(axis=0, initial=0.0)
-        weight = gravity_forces(machine, own.position, own.rotation_base_platform)
-        moving = np.abs(few.rate[found]).max(axis=0) > 10.0 * self._rate_noise
-        # at rest dry friction takes any part of the weight between its limits
-        most = np.maximum(friction, machine.coulomb[machine.drive_columns])
-        size = np.sqrt(np.mean(full**2, axis=0))
-        slack = np.where(moving, 0.3 * most, most) / np.maximum(size, 1e-12)
-        noise = machine.leg_sensors.effort_noise if machine.has_leg_sensors else 0.0
-        carries = np.sqrt(np.mean(weight**2, axis=0)) > 0.02 * size
-        told = (slack < 0.6) & (size > _ABOVE_NOISE * noise) & (moving | carries)
-        multiple = _Multiple.of(self._measured.value[rows][found], full)
-        return _EffortFit(multiple.gain, multiple.explained, slack, told, bool(moving.any()))
-
-    def _expected(self, drives: Signal) -> tuple[Prediction | None, Array | None]:
-        """Poses along a motion, and efforts (N, A) at those found; None where they cannot be worked out."""
-        prediction = predict(self._machine, drives)
-        if prediction is None:
-            return None, None
-        # velocity below which the sign of the friction is not known
-        smoothing = max(1e-6, 3.0 * float(np.max(self._rate_noise)), 0.02 * float(np.abs(drives.rate).max()))
-        try:
-            return prediction, inverse_dynamics(self._machine, prediction.motion, sign_smoothing=smoothing)
-        except KinematicsError:
-            return prediction, None
-
-    def by_power(self, moves: bool) -> Finding:
-        """Sign by power, where the model expects too little to compare with."""
-        if not moves:
-            return cannot_tell(
-                'effort',
-                'at rest the drives carry no weight that friction could not take: neither sign nor scale can be told',
-                _MOTION,
-            )
-        good = self._drives.good & self._measured.good
-        efforts, rates = self._measured.value[good], self._drives.rate[good]
-        size = np.sqrt(np.sum(efforts**2, axis=0) * np.sum(rates**2, axis=0))
-        part = np.sum(efforts * rates, axis=0) / np.maximum(size, 1e-300)
-        negative = part < -0.3
-        if not negative.any():
-            return cannot_tell('effort', 'the motion asks for too little effort to tell its scale', _MOTION)
-        patch = self._wiring.patch
-        return suspicious(
-            'effort_sign',
-            f'{self._wiring.named(negative)} take power from the motion all along, which only friction can',
-            'the opposite sign of the efforts, in the driver file\n'
-            + patch.add({'effort.sign': patch.by_leg(np.where(negative, -1.0, 1.0))}),
-            power_factor=float(part.min()),
+def _by_power(wiring: Wiring, fit: _EffortFit) -> Finding:
+    """Sign by power, where the model expects too little to compare with."""
+    if not fit.moves:
+        return cannot_tell(
+            'effort',
+            'at rest the drives carry no weight that friction could not take: neither sign nor scale can be told',
+            _MOTION,
         )
+    efforts, rates = fit.measured[fit.good], fit.rates[fit.good]
+    size = np.sqrt(np.sum(efforts**2, axis=0) * np.sum(rates**2, axis=0))
+    part = np.sum(efforts * rates, axis=0) / np.maximum(size, 1e-300)
+    negative = part < -0.3
+    if not negative.any():
+        return cannot_tell('effort', 'the motion asks for too little effort to tell its scale', _MOTION)
+    return suspicious(
+        'effort_sign',
+        f'{wiring.named_drives(negative)} take power from the motion all along, which only friction can',
+        'the opposite sign of the efforts, in the driver file\n'
+        + wiring.patch.add({'effort.sign': wiring.patch.by_leg(np.where(negative, -1.0, 1.0))}),
+        power_factor=float(part.min()),
+    )
 
-    def delay(self, told: Flags) -> Iterator[Finding]:
-        """Delay of the efforts behind the positions of the same message."""
-        good = np.flatnonzero(self._drives.good)
-        if len(good) < 150 or len(good) > 4000:
-            return
-        prediction, expected = self._expected(self._drives)
-        if prediction is None or expected is None or not prediction.found[good].all():
-            return
-        full = np.zeros_like(self._measured.value)
-        full[prediction.found] = expected
-        full, value = (part - part[good].mean(axis=0) for part in (full, self._measured.value))
-        steps = int(_DELAYS / INTERVAL)
-        inner = good[(good >= steps) & (good < len(full) - steps)]
-        felt, shifts = value[inner], np.arange(-steps, steps + 1)
 
-        def likeness(shift: int) -> float:
-            pushed = full[inner - shift]
-            power = np.sum(pushed**2, axis=0) * np.sum(felt**2, axis=0)
-            return float(np.mean((np.abs(np.sum(pushed * felt, axis=0)) / np.sqrt(np.maximum(power, 1e-300)))[told]))
+def _delay(fit: _EffortFit) -> Iterator[Finding]:
+    """Delay of the efforts behind the positions of the same message."""
+    good, steps = np.flatnonzero(fit.good), int(_DELAYS / INTERVAL)
+    if len(good) < 150 or len(good) < good[-1] - good[0] + 1:
+        return
+    expected, felt = (values - values[good].mean(axis=0) for values in (fit.expected, fit.measured))
+    inner = good[steps:-steps]
 
-        alike = np.array([likeness(int(shift)) for shift in shifts])
-        best = int(np.argmax(alike))
-        delay = INTERVAL * float(best - steps)
-        if abs(delay) >= 2.0 * INTERVAL - 1e-9 and alike[best] > 0.8 and alike[best] - alike[steps] > 0.02:
-            yield suspicious(
-                'effort_delay',
-                f'efforts come {1e3 * abs(delay):.0f} ms {"late" if delay > 0 else "early"} against the positions of '
-                'the same messages',
-                'read position and effort of one sample in one cycle of the driver; take the filter of the '
-                'measured current into account',
-                delay_ms=1e3 * delay,
-                correlation=float(alike[best]),
-            )
+    def likeness(shift: int) -> float:
+        pushed = expected[inner - shift]
+        power = np.sum(pushed**2, axis=0) * np.sum(felt[inner] ** 2, axis=0)
+        alike = np.abs(np.sum(pushed * felt[inner], axis=0)) / np.sqrt(np.maximum(power, 1e-300))
+        return float(np.mean(alike[fit.told]))
+
+    alike = np.array([likeness(shift) for shift in range(-steps, steps + 1)])
+    best = int(np.argmax(alike))
+    if abs(best - steps) >= 2 and alike[best] > 0.8 and alike[best] - alike[steps] > 0.02:
+        delay = INTERVAL * (best - steps)
+        yield suspicious(
+            'effort_delay',
+            f'efforts come {1e3 * abs(delay):.0f} ms {"late" if delay > 0 else "early"} against the positions of the'
+            ' same messages',
+            'read position and effort of one sample in one cycle of the driver; take the filter of the measured current'
+            ' into account',
+            delay_ms=1e3 * delay,
+            correlation=float(alike[best]),
+        )
 
 
 def _gain_findings(wiring: Wiring, fit: _EffortFit) -> Iterator[Finding]:
@@ -329,7 +313,7 @@ def _gain_findings(wiring: Wiring, fit: _EffortFit) -> Iterator[Finding]:
     alike = np.abs(size / usual - 1.0) < _ALIKE + slack
     if negative.any():
         every = bool(negative[sound].all())
-        who = 'all drives' if every else wiring.named(negative)
+        who = 'all drives' if every else wiring.named_drives(negative)
         whose = f' of {how}' if moves else ': they do not hold the weight, but push it down'
         yield wrong(
             'effort_sign',
@@ -338,54 +322,45 @@ def _gain_findings(wiring: Wiring, fit: _EffortFit) -> Iterator[Finding]:
             **figures,
         )
     common = _LOW - 0.5 * float(slack[sound].min()) < usual < _HIGH + 0.5 * float(slack[sound].min())
-    if not common:
-        yield _scale(wiring, size, usual, sound, alike, figures, how)
     odd = sound & ~alike
-    if odd.any() and common:
-        scale = wiring.patch.by_leg(np.where(odd, usual / size, 1.0))
+    if not common:
+        yield _scale(wiring, size, usual, sound, bool(odd.any()), figures, how)
+    elif odd.any():
         yield suspicious(
             'effort_gain',
-            f'efforts of {wiring.named(odd)} are {_list(size[odd] / usual)} times those of the other drives, '
+            f'efforts of {wiring.named_drives(odd)} are {_list(size[odd] / usual)} times those of the other drives, '
             f'compared with {how}',
             'the gain of this axis (or its friction, or a payload off the centre):\n'
-            + wiring.driver_lines({'effort.scale': scale}),
+            + wiring.driver_lines({'effort.scale': wiring.patch.by_leg(np.where(odd, usual / size, 1.0))}),
             **figures,
         )
-    if common and not negative.any() and not odd.any():
+    elif not negative.any():
         if wiring.turns_efforts:
             wiring.patch.add({'effort.sign': 1})
         yield ok('effort', f'efforts agree with {how} (gains {_list(gain[sound])})')
 
 
 def _scale(
-    wiring: Wiring, size: Array, usual: float, sound: Flags, alike: Flags, figures: dict[str, float], how: str
+    wiring: Wiring, size: Array, usual: float, sound: Flags, uneven: bool, figures: dict[str, float], how: str
 ) -> Finding:
-    """Finding about a scale that all axes have more or less."""
+    """Finding about a scale that all axes have more or less: another unit, currents, or a factor."""
     turning = wiring.machine.actuated_joints[0].kind == 'revolute'
     newton = 'N m' if turning else 'N'
     units = {'kN m': 1e-3, 'N mm': 1e3} if turning else {'kN': 1e-3}
-    even = not (sound & ~alike).any()
+    remedy = ''
+    entries: dict[str, object] = {}
     for unit, gain in units.items():
-        if even and abs(np.log10(usual / gain)) < np.log10(1.0 + _UNIT_SLACK):
-            return wrong(
-                'effort_unit',
-                f'efforts are {usual:.3g} times what {how} asks for: they are in {unit}',
-                wiring.driver_lines({'effort.unit': unit}),
-                **figures,
-            )
-    if not _WRONG_LOW < usual < _WRONG_HIGH or not even:
+        if not uneven and abs(np.log10(usual / gain)) < np.log10(1.0 + _UNIT_SLACK):
+            words, entries = f'they are in {unit}', {'effort.unit': unit}
+    if not entries and (uneven or not _WRONG_LOW < usual < _WRONG_HIGH):
         unit, factor = ('A', 1.0) if usual < 1.0 else ('mA', 1e3)
-        per_unit = factor / np.where(sound, size, usual)
-        return wrong(
-            'effort_unit',
-            f'efforts are {_list(size[sound])} times what {how} asks for, drive by drive: no force in {newton}, but '
-            'e.g. a current',
-            f'take the gains from the data sheet; by this comparison they are about ({newton} per {unit})\n'
-            + wiring.driver_lines(
-                {'effort.quantity': 'current', 'effort.unit': unit, 'effort.gain': wiring.patch.by_leg(per_unit)},
-            ),
-            **figures,
-        )
+        gains = wiring.patch.by_leg(factor / np.where(sound, size, usual))
+        words = f'{_list(size[sound])}, drive by drive: no force in {newton}, but e.g. a current'
+        remedy = f'take the gains from the data sheet; by this comparison they are about ({newton} per {unit})\n'
+        entries = {'effort.quantity': 'current', 'effort.unit': unit, 'effort.gain': gains}
+    if entries:
+        sentence = f'efforts are {usual:.3g} times what {how} asks for: {words}'
+        return wrong('effort_unit', sentence, remedy + wiring.driver_lines(entries), **figures)
     return suspicious(
         'effort_scale',
         f'efforts are {usual:.3g} times what {how} asks for',

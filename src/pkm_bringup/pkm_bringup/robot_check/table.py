@@ -1,0 +1,491 @@
+"""The table of hypotheses about a robot's wiring: all rows explain the same samples, the likeliest rows are returned.
+
+A row says which entry is which drive, in which unit, counted in which direction and from where, and how the IMU is
+turned, in which unit its rates are, and which sign its gravity has. Rows are compared three times, by fewer and fewer
+of them: by the strokes; by covariances, linearised at home, with the rotation that suits each row best (Wahba's
+problem, solved by singular values, Markley 1988); by forward kinematics along the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import (
+    ForwardKinematicsResult,
+    drive_positions,
+    forward_kinematics,
+    measured_tolerance,
+)
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import motion_of_configurations, twist_per_drive
+from pkm_description.kinematics.joint_motion import joint_motion
+from pkm_description.kinematics.rotation import skew
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_estimation.sensors.conditions import imu_truth
+
+from pkm_bringup.robot_check.signals import Signal
+from pkm_bringup.robot_check.units import Unit, inside, strokes, units_of
+
+#: rows of the linear table, rows and instants of forward kinematics
+_MOST, _FINALISTS, _INSTANTS = 60_000, 80, 60
+#: at most so many drives are permuted in all ways
+_MOST_DRIVES = 8
+#: part of its stroke that a drive may be away from home on the mean
+_NEAR = 0.35
+#: score by which another row may be worse, as a factor and in parts of the power, to explain the same
+_FACTOR, _SAME = 1.5, 0.01
+#: mistakes that an IMU counts for: gravity down, turned; that one is as in the file by chance is unlikely, so that a
+#: turned one counts for more than names that are exchanged (1), and both are told where nothing else is amiss
+_DOWN, _TURNED = 0.8, 1.8
+#: rad/s per unit of a driver file
+RATE_UNITS = {'rad/s': 1.0, 'deg/s': np.pi / 180.0, 'mrad/s': 1e-3}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is heard on the grid.
+
+    Attributes
+    ----------
+    drives : published positions, by entry (A, in the order of the names)
+    imu : specific force [m/s^2] and angular rate [unit of the driver]; None without an IMU
+    turns, shakes : whether angular rate, and changes of the specific force, show more than noise
+    feels : whether gravity is in the specific force
+    force_allowed : m/s^2 by which the mean specific force may be off by bias
+    named : what it costs that the order is not that of the names; 0 where these say nothing
+    """
+
+    drives: Signal
+    imu: Signal | None = None
+    turns: bool = False
+    shakes: bool = False
+    feels: bool = True
+    force_allowed: float = 1.0
+    named: float = 1.0
+
+    @property
+    def tells_order(self) -> bool:
+        """Whether the motion tells drives apart."""
+        return self.turns or self.shakes
+
+
+@dataclass(frozen=True)
+class Row:
+    """A hypothesis, and how well it explains the samples.
+
+    Attributes
+    ----------
+    order : (A) entry that belongs to each drive
+    sign, scale, offset : (A,) ``position = sign * scale * entry + offset``, by drive
+    unit : the unit
+    drive_cost, imu_cost : how many mistakes about the drives and about the IMU it takes
+    gyroscope, accelerometer : (3, 3), measured axes = matrix @ those of the machine file; orthogonal, perhaps mirrored
+    rate_unit : of the gyroscope, of :data:`RATE_UNITS`
+    rate_gain : factor that is left between measured and expected rate
+    rate_misfit, force_misfit : parts of the power about the mean that are not explained; NaN where nothing is compared
+    force_error : m/s^2, of the mean specific force; NaN without gravity
+    found : part of the samples that have a pose
+    score : lower is better; without the price of mistakes
+    """
+
+    order: tuple[int, ...]
+    sign: Array
+    scale: Array
+    offset: Array
+    unit: Unit
+    drive_cost: float = 0.0
+    imu_cost: float = 0.0
+    gyroscope: Array = field(default_factory=lambda: np.eye(3))
+    accelerometer: Array = field(default_factory=lambda: np.eye(3))
+    rate_unit: str = 'rad/s'
+    rate_gain: float = 1.0
+    rate_misfit: float = float('nan')
+    force_misfit: float = float('nan')
+    force_error: float = float('nan')
+    found: float = 0.0
+    score: float = float('inf')
+
+    @property
+    def moved(self) -> bool:
+        """Whether the order is not that of the names."""
+        return self.order != tuple(range(len(self.order)))
+
+    @property
+    def cost(self) -> float:
+        """How many mistakes it takes."""
+        return self.drive_cost + self.imu_cost
+
+    @property
+    def price(self) -> float:
+        """Score with what mistakes cost."""
+        return self.score + 0.03 * self.cost
+
+    def drives(self, entries: Signal) -> Signal:
+        """Motion of the drives."""
+        order, scale = list(self.order), self.sign * self.scale
+        value, rate, acceleration, noise = (
+            getattr(entries, part)[..., order] * scale for part in ('value', 'rate', 'acceleration', 'rate_noise')
+        )
+        value = value + self.offset
+        return replace(entries, value=value, rate=rate, acceleration=acceleration, rate_noise=np.abs(noise))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Platform and IMU by forward kinematics.
+
+    Attributes
+    ----------
+    found : (N,) samples whose pose can be trusted
+    motion : of those K samples
+    specific_force, angular_rate : (K, 3) in the axes that the machine file gives to the IMU; of machines without an
+        IMU in those of the platform, at its origin
+    fits : part of the power of the drives' rates that the closures admit; 1 of drives that are not redundant
+    """
+
+    found: NDArray[np.bool_]
+    motion: PlatformMotion
+    specific_force: Array
+    angular_rate: Array
+    fits: float
+
+
+def predict(machine: Machine, drives: Signal) -> Prediction | None:
+    """Predict from drives [m, rad] and their derivatives; None if no sample has a pose."""
+    result = forward_kinematics(machine, drives.value, tolerance=measured_tolerance(machine))
+    found = result.trusted
+    if not found.any():
+        return None
+    closed, time, rate, acceleration = (
+        result.rows(np.flatnonzero(found)), drives.time[found], drives.rate[found], drives.acceleration[found]
+    )  # fmt: skip
+    try:
+        if machine.is_redundant:
+            motion, fits = _nearest_motion(machine, time, closed, rate, acceleration)
+        else:
+            motion, fits = motion_of_configurations(machine, time, closed, rate, acceleration), 1.0
+    except KinematicsError:
+        return None
+    return Prediction(found, motion, *imu_truth(motion, machine.gravity, *_mounting(machine)), fits)
+
+
+def _nearest_motion(
+    machine: Machine, time: Array, closed: ForwardKinematicsResult, rate: Array, acceleration: Array
+) -> tuple[PlatformMotion, float]:
+    """Motion nearest to rates and accelerations (N, A) of redundant drives, and the part of the rates that fits it."""
+    pose = closed.position, closed.rotation_base_platform
+    legs, none = close_legs(machine, *pose), np.zeros((len(time), 3))
+    per_drive = twist_per_drive(legs)
+    twist = (per_drive @ rate[..., None])[..., 0]
+    left = rate - (legs.drive_map @ twist[..., None])[..., 0]
+    steady = PlatformMotion(time, *pose, twist[:, :3], twist[:, 3:], none, none)
+    beside = acceleration - joint_motion(machine, steady).accelerations[:, machine.drive_columns]
+    twist_rate = (per_drive @ beside[..., None])[..., 0]
+    motion = replace(steady, linear_acceleration=twist_rate[:, :3], angular_acceleration=twist_rate[:, 3:])
+    return motion, 1.0 - float(np.sum(left**2) / max(np.sum(rate**2), 1e-300))
+
+
+def _mounting(machine: Machine) -> tuple[Array, Array]:
+    return (machine.imu.position, machine.imu.rotation_platform_imu) if machine.has_imu else (np.zeros(3), np.eye(3))
+
+
+def judge(machine: Machine, evidence: Evidence, row: Row, instants: int = _INSTANTS) -> Row:
+    """The row with the axes and the unit of the IMU that explain most, and its figures."""
+    rows = evidence.drives.some(instants)
+    drives = row.drives(evidence.drives.rows(rows))
+    lower, upper = strokes(machine)
+    # half of a stroke from its middle is its end: values in too large a unit lie there
+    middle = np.abs(drives.value.mean(axis=0) - 0.5 * (lower + upper)) / (upper - lower)
+    far = max(0.0, 4.0 * (float(middle.mean()) - 0.4))
+    prediction = predict(machine, drives)
+    if prediction is None:
+        return replace(row, score=3.0 + far)
+    found = float(prediction.found.mean())
+    row = replace(row, found=found, score=1.0 - found + far + 2.0 * (1.0 - prediction.fits) * evidence.tells_order)
+    if evidence.imu is None or not (evidence.feels or evidence.turns):
+        return row
+    own = evidence.imu.good[rows] & prediction.found
+    measured, seen = evidence.imu.value[rows][own], own[prediction.found]
+    if len(measured) < 10:
+        return replace(row, score=row.score + 3.0)
+    return min(
+        (
+            _compared(evidence, row, measured, prediction.specific_force[seen], prediction.angular_rate[seen], mounted)
+            for mounted in (True, False)
+        ),
+        key=lambda one: one.price,
+    )
+
+
+def _compared(evidence: Evidence, row: Row, measured: Array, force: Array, rate: Array, as_file: bool) -> Row:
+    """The row beside the IMU, mounted as in the file, or as suits best."""
+    felt, turned = measured[:, :3], measured[:, 3:]
+    rate_cross, rate_about = _cross(turned, rate)
+    shake_cross, shake_about = _cross(felt, force)
+    mean, expected = felt.mean(axis=0), force.mean(axis=0)
+    weight = 0.3 if evidence.turns else 1.0
+    parts = np.zeros((3, 3)), np.zeros((3, 3))
+    if evidence.turns:
+        parts = rate_cross, parts[1]
+    if evidence.feels:
+        level = np.outer(mean, expected) / max(float(np.linalg.norm(mean) * np.linalg.norm(expected)), 1e-12)
+        parts = parts[0], weight * (evidence.shakes * shake_cross + level)
+    best = row
+    for axes, accelerometer, cost in _axes(*parts, as_file):
+        score, one = row.score, replace(row, gyroscope=axes, accelerometer=accelerometer)
+        if evidence.turns:
+            like = float(np.sum(axes * rate_cross))
+            gain = like * rate_about[0] / max(rate_about[1], 1e-12)
+            unit = min(RATE_UNITS, key=lambda name: abs(np.log(max(gain, 1e-12) * RATE_UNITS[name])))
+            gain *= RATE_UNITS[unit]
+            misfit = 1.0 - max(like, 0.0) ** 2
+            score += misfit + min(1.0, max(0.0, abs(np.log(max(gain, 1e-6))) - 0.2))
+            cost += {'rad/s': 0.0, 'deg/s': 1.0, 'mrad/s': 1.5}[unit]
+            one = replace(one, rate_unit=unit, rate_gain=gain, rate_misfit=misfit)
+        if evidence.feels:
+            error = float(np.linalg.norm(mean - accelerometer @ expected))
+            score += 0.005 * error + max(0.0, error / evidence.force_allowed - 1.0)
+            one = replace(one, force_error=error)
+            if evidence.shakes:
+                like = float(np.sum(accelerometer * shake_cross)) * shake_about[0] * shake_about[1]
+                squares = shake_about[0] ** 2 - 2.0 * like + shake_about[1] ** 2
+                one = replace(one, force_misfit=squares / max(shake_about[0], 1e-12) ** 2)
+                score += weight * min(2.0, one.force_misfit)
+        one = replace(one, imu_cost=cost, score=score)
+        if best is row or one.price < best.price:
+            best = one
+    return best
+
+
+def _cross(measured: Array, expected: Array) -> tuple[Array, tuple[float, float]]:
+    """Correlation (3, 3) of changes about the mean, of largest norm 1, and the root powers of both."""
+    measured, expected = measured - measured.mean(axis=0), expected - expected.mean(axis=0)
+    powers = float(np.linalg.norm(measured)), float(np.linalg.norm(expected))
+    return measured.T @ expected / max(powers[0] * powers[1], 1e-12), powers
+
+
+def _axes(of_rate: Array, of_force: Array, as_file: bool) -> Iterator[tuple[Array, Array, float]]:
+    """Axes of gyroscope and accelerometer, and what they cost: one frame for both, turned, mirrored, gravity down."""
+    for sign in (1.0, -1.0):
+        down = _DOWN if sign < 0.0 else 0.0
+        if as_file:
+            yield np.eye(3), sign * np.eye(3), down
+            continue
+        # where a turn is free, the one nearest to the file
+        left, _, right = np.linalg.svd(of_rate + sign * of_force + 1e-4 * np.eye(3))
+        hand = float(np.sign(np.linalg.det(left @ right)))
+        # of the specific force alone a mirrored frame looks like one turned, with gravity down
+        for mirrored in (1.0, -1.0) if of_rate.any() else (1.0,):
+            axes = left @ np.diag([1.0, 1.0, mirrored * hand]) @ right
+            yield axes, sign * axes, _TURNED + down + (mirrored < 0.0)
+    if not as_file and of_rate.any() and of_force.any():
+        own = []
+        for part in (of_rate, of_force):
+            left, _, right = np.linalg.svd(part + 1e-4 * np.eye(3))
+            own.append(left @ right)
+        yield own[0], own[1], 4.0
+
+
+def search(machine: Machine, evidence: Evidence, published: Array) -> list[Row]:
+    """Rows that explain the samples best, the likeliest first.
+
+    Parameters
+    ----------
+    published : (K, A) some of the entries' samples, as they came
+    """
+    rows = list(_candidates(machine, evidence, published))
+    judged = sorted((judge(machine, evidence, row) for row in rows), key=lambda row: row.price)
+    again = [judge(machine, evidence, row, 6 * _INSTANTS) for row in judged[:16]]
+    return sorted(again, key=lambda row: row.price)
+
+
+def plain_row(machine: Machine) -> Row:
+    """As the names and the suite's convention say."""
+    count = machine.actuated_count
+    return Row(tuple(range(count)), np.ones(count), np.ones(count), np.zeros(count), units_of(machine)[0])
+
+
+def swapped(row: Row) -> Iterator[tuple[int, int, Row]]:
+    """Pairs of drives, and the row with both exchanged."""
+    for first, second in combinations(range(len(row.order)), 2):
+        order = list(row.order)
+        order[first], order[second] = order[second], order[first]
+        yield first, second, replace(row, order=tuple(order))
+
+
+def alike_limit(score: float) -> float:
+    """Score up to which another row explains the samples as well as one of this score."""
+    return _FACTOR * score + _SAME
+
+
+def alike(rows: Sequence[Row]) -> list[Row]:
+    """Rows that explain the samples as well as the best, those that take least mistakes first."""
+    if not rows:
+        return []
+    limit = alike_limit(min(row.score for row in rows))
+    own = [row for row in rows if row.score <= limit]
+    return sorted(own, key=lambda row: (round(row.cost, 6), row.score))
+
+
+def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Iterator[Row]:
+    """Rows to be judged by forward kinematics."""
+    count, units = machine.actuated_count, units_of(machine)
+    lower, upper = strokes(machine)
+    usual, turn = np.arange(count), lower + upper
+    orders = _orders(count) if evidence.tells_order else usual[None]
+    signs = np.array(list(_signs(count)))
+    # which entry lies within the stroke of which drive: as it is, backwards, backwards from the other end
+    fits = []
+    for unit in units:
+        own = published * unit.factor
+        offset = unit.offset(machine)
+        plus, minus = inside(machine, own[:, :, None] + offset), inside(machine, offset - own[:, :, None])
+        other = inside(machine, turn - own[:, :, None]) & ('quantity' not in unit.keys)
+        fits.append((plus, minus, other))
+    back = signs < 0.0
+    valid = np.zeros((len(units), len(orders), len(signs)), dtype=bool)
+    for place, (plus, minus, other) in enumerate(fits):
+        bad = [(~table[orders, usual]).astype(float) for table in (plus, minus | other)]
+        valid[place] = bad[0] @ (~back).T.astype(float) + bad[1] @ back.T.astype(float) == 0.0
+    if not evidence.tells_order:
+        # nothing tells a drive that counts backwards, unless it would lie outside
+        for place, (plus, _, _) in enumerate(fits):
+            valid[place, 0] &= (back == ~plus[usual, usual]).all(axis=1)
+    if (mixed := _mixed(machine, published)) is not None:
+        yield mixed
+    some = np.argwhere(valid.any(axis=0))
+    if evidence.tells_order and len(some) > _FINALISTS:
+        chosen = _linear(machine, evidence, orders, signs, some)
+        plain = np.flatnonzero((some[:, 0] == 0) & (np.count_nonzero(back[some[:, 1]], axis=1) == 0))
+        some = some[np.union1d(chosen, plain)]
+    for order, pattern in some.tolist():
+        for place in np.flatnonzero(valid[:, order, pattern]).tolist():
+            unit, (_, minus, other) = units[place], fits[place]
+            own, sign = orders[order], signs[pattern]
+            offset = unit.offset(machine)
+            about_end = (sign < 0.0) & ~minus[own, usual] & other[own, usual]
+            yield Row(
+                tuple(own.tolist()), sign, np.full(count, unit.factor), np.where(about_end, turn, offset), unit,
+                unit.cost + _sign_cost(sign) + evidence.named * bool((own != usual).any()),
+            )  # fmt: skip
+
+
+def _mixed(machine: Machine, published: Array) -> Row | None:
+    """Each drive in the unit that brings it nearest to home; None where all have one, or one comes nowhere near."""
+    lower, upper = strokes(machine)
+    home = np.ravel(drive_positions(machine, machine.home.position, machine.home.rotation_base_platform))
+    units = [unit for unit in units_of(machine) if 'quantity' not in unit.keys]
+    factors = np.array([unit.factor for unit in units])
+    away = np.abs(published.mean(axis=0) * factors[:, None] - home) / (upper - lower)
+    nearest = away.argmin(axis=0)
+    if away.min(axis=0).max() > _NEAR or (nearest == nearest[0]).all():
+        return None
+    usual = units[int(np.bincount(nearest).argmax())]
+    return replace(plain_row(machine), scale=factors[nearest], unit=usual, drive_cost=2.0)
+
+
+def _sign_cost(sign: Array) -> float:
+    backwards = np.count_nonzero(sign < 0.0)
+    return 1.0 if backwards == len(sign) else float(backwards)
+
+
+def _orders(count: int) -> NDArray[np.intp]:
+    """All orders (P, A) of the drives, the plain one first; of very many drives swaps only."""
+    if count <= _MOST_DRIVES:
+        return np.array(list(permutations(range(count))))
+    orders = [np.arange(count)]
+    for pair in combinations(range(count), 2):
+        orders.append(orders[0].copy())
+        orders[-1][list(pair)] = pair[::-1]
+    return np.array(orders)
+
+
+def _signs(count: int) -> Iterator[Array]:
+    """Patterns (A,) of signs: none backwards, all, or few."""
+    for backwards in range(count + 1):
+        if count <= 6 or backwards <= 2 or backwards == count:
+            for chosen in combinations(range(count), backwards):
+                sign = np.ones(count)
+                sign[list(chosen)] = -1.0
+                yield sign
+
+
+def _linear(
+    machine: Machine, evidence: Evidence, orders: NDArray[np.intp], signs: Array, some: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Best rows (F,) of ``some`` (H, 2; order and signs) with the kinematics linearised at home.
+
+    Of more drives than freedoms, first by what the closures forbid: ``N^T M C M^T N = 0``.
+    """
+    home, count = machine.home, machine.actuated_count
+    legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+    twist = twist_per_drive(legs)[0]
+    good = evidence.drives.good if evidence.imu is None else evidence.drives.good & evidence.imu.good
+    value, rate, acceleration = (
+        (lambda values: values - values.mean(axis=0))(getattr(evidence.drives, part)[good])
+        for part in ('value', 'rate', 'acceleration')
+    )
+    left, sizes, _ = np.linalg.svd(legs.drive_map[0], full_matrices=True)
+    forbidden = left[:, np.count_nonzero(sizes > 1e-9 * sizes[0]) :]
+    if forbidden.shape[1]:
+        square = forbidden @ forbidden.T
+        moving = (value.T @ value)[orders[:, :, None], orders[:, None, :]] * square
+        left_over = moving.reshape(len(orders), -1) @ (signs[:, :, None] * signs[:, None, :]).reshape(len(signs), -1).T
+        part = left_over / np.trace(value.T @ value)
+        kept = np.argsort(part[some[:, 0], some[:, 1]])[: _MOST // 10]
+    else:
+        kept = np.argsort(np.count_nonzero(signs[some[:, 1]] < 0.0, axis=1), kind='stable')[:_MOST]
+    assert evidence.imu is not None
+    force, turned = evidence.imu.value[good, :3], evidence.imu.value[good, 3:]
+    lever, mounted = _mounting(machine)
+    axes = (home.rotation_base_platform @ mounted).T
+    pulled = twist[:3] - skew(home.rotation_base_platform @ lever) @ twist[3:]
+    # turning the platform turns gravity in the IMU's axes
+    maps = axes @ twist[3:], np.hstack([axes @ pulled, axes @ skew(-machine.gravity) @ twist[3:]])
+    total, weights = np.zeros((2, len(kept), 3, 3)), 0.0
+    order, sign = orders[some[kept, 0]], signs[some[kept, 1]]
+    pairs = [(evidence.turns, maps[0], rate, turned, 1.0)]
+    weight = 0.3 if evidence.turns else 1.0
+    pairs.append((evidence.shakes and evidence.feels, maps[1], np.hstack([acceleration, value]), force, weight))
+    for place, (used, of_drives, moved, felt, own) in enumerate(pairs):
+        if not used:
+            continue
+        felt = felt - felt.mean(axis=0)
+        parts = of_drives.reshape(3, -1, count)
+        of_entries = np.zeros((len(kept), 3, *parts.shape[1:]))
+        np.put_along_axis(
+            of_entries, np.broadcast_to(order[:, None, None], of_entries.shape), parts * sign[:, None, None], axis=3
+        )
+        of_entries = of_entries.reshape(len(kept), 3, -1)
+        squares, mixed = moved.T @ moved, felt.T @ moved
+        power = np.einsum('hij,hij->h', of_entries @ squares, of_entries)
+        like = np.einsum('ij,hkj->hik', mixed, of_entries)
+        total[place] = own * like / (np.sqrt(np.maximum(power, 1e-12))[:, None, None] * np.linalg.norm(felt))
+        weights += own
+    mean, rest = force.mean(axis=0), axes @ -machine.gravity
+    if evidence.feels:
+        total[1] += 0.2 * np.outer(mean, rest) / max(float(np.linalg.norm(mean) * np.linalg.norm(rest)), 1e-12)
+    explained = np.full(len(kept), -np.inf)
+    for down in (1.0, -1.0):
+        explained = np.maximum(explained, np.linalg.svd(total[0] + down * total[1], compute_uv=False).sum(axis=1))
+    return kept[np.argsort(-explained)[:_FINALISTS]]
+
+
+def is_solvable(machine: Machine) -> str:
+    """Why the drives do not tell the pose at home, or nothing."""
+    if not machine.has_platform:
+        return 'it is an open chain'
+    freedoms = int(machine.model.degrees_of_freedom[0])
+    if machine.actuated_count < freedoms:
+        return f'it has {machine.actuated_count} drives for {freedoms} degrees of freedom'
+    try:
+        close_legs(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
+    except KinematicsError as error:
+        return str(error)
+    return ''
