@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from graph_machines import NAMES, agile_eye, from_content
 from pkm_description.arrays import Array
+from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import (
     drive_positions,
@@ -171,3 +172,16 @@ def test_accelerations_by_drives_are_those_of_the_velocities(name: str) -> None:
         found = (velocity[2] - velocity[0]) / (2.0 * step)
         assert acceleration[1] == pytest.approx(found, abs=1e-5 * max(1.0, np.abs(found).max()))
     assert np.abs(motion.linear_acceleration[1]).max() > 0.1
+
+
+@pytest.mark.parametrize('size', [1e-8, 1e-6, 1e-4])
+def test_constraints_that_repeat_each_other_nearly_leave_three_freedoms(size: float) -> None:
+    """Orthoglide: legs forbid the same turns three times over, next to home by rows that are nearly parallel."""
+    machine = load_machine(Path(__file__).parent / 'machines' / 'orthoglide.yaml')
+    random = np.random.default_rng(0).normal(size=(100, 3))
+    drives = size * random / np.linalg.norm(random, axis=1, keepdims=True)
+    home = machine.home_positions[machine.drive_columns]
+    closed = forward_kinematics(machine, home + drives)
+    forces = gravity_forces(machine, closed.position, closed.rotation_base_platform)
+    at_home = gravity_forces(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
+    np.testing.assert_allclose(forces, np.broadcast_to(at_home, forces.shape), atol=1e3 * size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hand_built_machines import polar
@@ -10,9 +12,10 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, potential_energy
 from pkm_description.errors import AssemblyModeError, KinematicsError
 from pkm_description.kernels.model import OTHER_BRANCH
-from pkm_description.kinematics import forward_kinematics, joint_positions
+from pkm_description.kinematics import drive_positions, forward_kinematics, joint_positions
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, Pose
 
 
@@ -87,6 +90,29 @@ def test_a_leg_that_is_not_brought_back_is_named() -> None:
     detail = np.array([7.0, 1.0, 0.0, 0.0])
     with pytest.raises(AssemblyModeError, match='sample 7: leg2 reaches .* only on another branch'):
         require_ok(short_struts(0.05), OTHER_BRANCH, detail)
+
+
+def test_legs_with_two_solutions_of_one_sign_are_right_or_refused() -> None:
+    """A leg may get from one solution to the other without a singular position: the sign of its volume tells nothing.
+
+    Of such legs forward kinematics, which follows the drives from home, knows where they are.
+    """
+    machine = load_machine(Path(__file__).parent / 'machines' / 'cuspidal_leg.yaml')
+    home = machine.home_positions[machine.drive_columns]
+    drives = home + np.random.default_rng(1).uniform(-0.06, 0.06, (60, 6))
+    right = refused = 0
+    for wanted in drives:
+        closed = forward_kinematics(machine, wanted[None])
+        if not closed.trusted[0]:
+            continue
+        try:
+            found = drive_positions(machine, closed.position, closed.rotation_base_platform)[0]
+        except AssemblyModeError:
+            refused += 1
+            continue
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+        right += 1
+    assert right > refused > 0
 
 
 def test_tips_that_move_on_a_cylinder_have_no_branch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -153,3 +154,14 @@ def test_random_states_of_machines_that_hardly_move() -> None:
     joint_motion(six_pus(), states)
     with pytest.raises(KinematicsError, match='open chain'):
         random_states(cart_with_pendulum(), 3)
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_states_that_nearly_stretched_arms_do_not_reach_are_drawn_again(seed: int) -> None:
+    """Planar 3-RRR, elbows 5 degrees from straight at home; gravity does no work.
+
+    Mass and inertia of a lower arm count with upper arm and platform: 4 of the platform are left, 1 + 2 of the arms.
+    """
+    base = base_parameters(load_machine(Path(__file__).parent / 'machines' / 'rrr_straight5.yaml'), seed=seed)
+    assert len(base) == 7
+    assert base.gap > 1e6

@@ -8,7 +8,7 @@ the closure's own body has the platform's radius as length, so that the gaps of 
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.drive_map import add_row
+from pkm_description.kernels.drive_map import span_constraints
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.linalg import (
     Vector,
@@ -240,13 +240,8 @@ def factor_constraints(model: ModelData, scratch: ScratchData) -> int:
     count, radius = len(scratch.constraints), model.radius[0]
     if count == 0:
         return 0
-    basis, factor, row_of = scratch.constraint_basis, scratch.constraint_factor, scratch.vector
-    found = 0
-    for row in range(count):
-        for k in range(6):
-            row_of[k] = scratch.constraints[row, k] / (1.0 if k < 3 else radius)
-        if found < 6 and add_row(basis, found, row_of):
-            found += 1
+    basis, factor = scratch.constraint_basis, scratch.constraint_factor
+    found = span_constraints(model, scratch, basis)
     for row in range(count):
         for i in range(found):
             total = 0.0

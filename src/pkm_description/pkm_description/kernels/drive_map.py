@@ -25,7 +25,7 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
     """Orthonormal basis of the twists with ``constraints @ twist = 0`` into the columns of ``scratch.admitted``.
 
     Lengths are measured in platform radii, so that turns and shifts count alike. Gram-Schmidt's orthogonalisation,
-    twice, of the constraints and then of the unit twists.
+    twice, of the constraints and then of the unit twists, each time of the longest that is left.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
     """
     count = len(scratch.constraints)
     radius = model.radius[0]
-    admitted, constraints, vector = scratch.admitted, scratch.constraints, scratch.vector
+    admitted, vector = scratch.admitted, scratch.vector
     basis = scratch.square  # rows: constraints first, then admitted twists, in units of the radius
     if count == 0:
         for k in range(6):
@@ -41,13 +41,8 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
                 admitted[i, k] = 0.0
             admitted[k, k] = 1.0 if k < 3 else 1.0 / radius
         return 6
-    found = 0
-    for row in range(count):
-        for k in range(6):
-            vector[k] = constraints[row, k] / (1.0 if k < 3 else radius)
-        if add_row(basis, found, vector):
-            found += 1
-    held = found
+    held = span_constraints(model, scratch, basis)
+    found = held
     # of the unit twists, the one that is longest outside of what is there already: no small differences
     while found < 6:
         best, longest = 0, -1.0
@@ -65,6 +60,45 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
             admitted[k, found - held] = basis[found, k] / (1.0 if k < 3 else radius)
         found += 1
     return 6 - held
+
+
+@kernel
+def span_constraints(model: ModelData, scratch: ScratchData, basis: Array) -> int:
+    """Orthonormal basis of the twists that the constraints forbid, in units of the radius, into the rows of ``basis``.
+
+    Each time the row of which most is left is added: taken in their order, two that are nearly parallel would give a
+    direction of rounding, beside which a third one seems independent. Overwrites ``scratch.square_2``.
+
+    Returns
+    -------
+    Number of rows, 0 .. 6.
+    """
+    count, radius = len(scratch.constraints), model.radius[0]
+    left, vector = scratch.square_2, scratch.vector
+    for row in range(count):
+        for k in range(6):
+            left[row, k] = scratch.constraints[row, k] / (1.0 if k < 3 else radius)
+    found = 0
+    while found < 6:
+        best, longest = 0, -1.0
+        for row in range(count):
+            size = 0.0
+            for k in range(6):
+                size += left[row, k] * left[row, k]
+            if size > longest * (1.0 + 1e-6):  # of equal ones the first, whatever their rounding
+                best, longest = row, size
+        for k in range(6):
+            vector[k] = scratch.constraints[best, k] / (1.0 if k < 3 else radius)
+        if not add_row(basis, found, vector):
+            return found
+        for row in range(count):
+            along = 0.0
+            for k in range(6):
+                along += basis[found, k] * left[row, k]
+            for k in range(6):
+                left[row, k] -= along * basis[found, k]
+        found += 1
+    return found
 
 
 @kernel

@@ -27,7 +27,6 @@ from pkm_description.kernels.linalg import (
 )
 from pkm_description.kernels.model import (
     LEG_SINGULAR,
-    NOT_CONVERGED,
     OK,
     REVOLUTE,
     UNIVERSAL_SINGULAR,
@@ -96,14 +95,18 @@ def wrapped(angle: float, middle: float) -> float:
 
 
 @kernel
-def close_leg(model: ModelData, scratch: ScratchData, leg: int, most: int) -> int:
+def close_leg(model: ModelData, scratch: ScratchData, leg: int, most: int) -> float:
     """Newton's iterations on the joints of one leg, from where ``scratch.joints`` has them; the platform is placed.
 
     Steps are limited. Leaves the QR of the leg in ``scratch.rows``. Whether the leg closes is for the caller to look at
     (:func:`closure_gaps`): legs that hold the platform do so on admissible poses only.
+
+    Returns
+    -------
+    Size of the second step relative to the first; infinite where the first was limited, or the iterations do not end.
     """
     begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
-    last = math.inf
+    last, contraction = math.inf, 0.0
     for iteration in range(most):
         leg_poses(model, scratch, leg)
         closure_gaps(model, scratch, leg)
@@ -121,14 +124,18 @@ def close_leg(model: ModelData, scratch: ScratchData, leg: int, most: int) -> in
             if not size <= largest:
                 largest = size
         if largest <= CONVERGED or (largest <= ROUNDING and largest >= last):
-            return iteration
+            return contraction
         if not largest < math.inf:
-            return NOT_CONVERGED
+            return math.inf
+        if iteration == 0 and largest > 1.0:
+            contraction = math.inf
+        elif iteration == 1:
+            contraction = max(contraction, largest / max(last, ROUNDING))
         last = largest
         scale = 1.0 / max(largest, 1.0)
         for i in range(columns):
             scratch.joints[model.column_joint[begin + i]] += scale * scratch.vector[i]
-    return NOT_CONVERGED
+    return math.inf
 
 
 @kernel

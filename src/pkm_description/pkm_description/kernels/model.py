@@ -42,6 +42,8 @@ FRICTION_NOT_SETTLED = -12
 MASS_SINGULAR = -13
 #: rates or accelerations of redundant drives do not fit together: ``detail`` has the drive and how far it is off
 DRIVES_DISAGREE = -14
+#: a leg closes in several ways, and no regular path from home tells which
+UNDECIDED_BRANCH = -15
 Integers = NDArray[np.int64]
 
 REVOLUTE, PRISMATIC = 0, 1

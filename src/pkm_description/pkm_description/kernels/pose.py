@@ -23,6 +23,7 @@ from pkm_description.kernels.model import (
     OTHER_BRANCH,
     OUT_OF_PLANE,
     REVOLUTE,
+    UNDECIDED_BRANCH,
     ModelData,
     ScratchData,
 )
@@ -34,8 +35,15 @@ CLOSING_TOLERANCE = 1e-6
 #: most iterations of a leg
 MOST = 50
 
-#: steps of the platform from home to where a leg is wanted
-FOLLOWING_STEPS = 20
+#: a closing counts only if Newton's second step is this much shorter than the first: well inside of the neighbourhood
+#: that holds one solution (Newton and Kantorovich: less than 1/2)
+CONTRACTION = 0.2
+
+#: shortest step of the platform from home to where a leg is wanted, as a part of the way
+SHORTEST_STEP = 2.0**-10
+
+#: rad and m, distance from which on two closings of a leg are two
+APART = 1e-6
 
 #: most damped iterations, and their first damping relative to the diagonal of the normal equations
 MOST_DAMPED = 100
@@ -108,23 +116,41 @@ def finite_pose(position: Array, rotation: Array, sample: int) -> bool:
 
 @kernel
 def place_leg(model: ModelData, scratch: ScratchData, leg: int) -> int:
-    """Close a leg by iterations, on the branch of home."""
-    close_leg(model, scratch, leg, MOST)
-    if _is_placed(model, scratch, leg):
+    """Close a leg by iterations: to where it follows the platform from home, or from a start that is as good as there.
+
+    Only a closing that contracts tells that. Where the platform's straight path from home meets a singular position of
+    the leg, turned joints are tried; then the leg must close in one way alone on the branch of home.
+    """
+    if close_leg(model, scratch, leg, MOST) <= CONTRACTION and _is_placed(model, scratch, leg):
         return OK
     _remember_target(model, scratch)
-    _follow_from_home(model, scratch, leg)
-    if _is_placed(model, scratch, leg):
+    if _follow_from_home(model, scratch, leg) and _is_placed(model, scratch, leg):
         return OK
-    for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
-        for turn in TURNS:
-            if model.kind[joint] == REVOLUTE:
-                _leg_at_home(model, scratch, leg)
-                scratch.joints[joint] += turn
-                close_leg(model, scratch, leg, MOST)
-                if _is_placed(model, scratch, leg):
-                    return OK
     scratch.detail[1] = leg
+    found, kept, first = 0, scratch.states, model.joint_start[leg]
+    for place in range(len(TURNS) * (model.joint_start[leg + 1] - first) + 1):
+        joint, turn = first + max(place - 1, 0) // len(TURNS), 0.0 if place == 0 else TURNS[(place - 1) % len(TURNS)]
+        if model.kind[joint] != REVOLUTE and place > 0:
+            continue
+        _leg_at_home(model, scratch, leg)
+        scratch.joints[joint] += turn
+        close_leg(model, scratch, leg, MOST)
+        if not _is_placed(model, scratch, leg):
+            continue
+        apart = 0.0
+        for other in range(first, model.joint_start[leg + 1]):
+            if found == 0:
+                kept[1, 12 + other] = scratch.joints[other]
+            apart = max(apart, abs(scratch.joints[other] - kept[1, 12 + other]))
+        if apart > APART:
+            scratch.detail[2] = apart
+            return UNDECIDED_BRANCH
+        found += 1
+    if found:
+        for joint in range(first, model.joint_start[leg + 1]):
+            scratch.joints[joint] = kept[1, 12 + joint]
+        leg_poses(model, scratch, leg)
+        return OK
     _leg_at_home(model, scratch, leg)
     scratch.detail[2] = stretch_leg(model, scratch, leg)
     return OTHER_BRANCH if scratch.detail[2] <= CLOSING_TOLERANCE else NOT_REACHED
@@ -168,22 +194,36 @@ def _remember_target(model: ModelData, scratch: ScratchData) -> None:
 
 
 @kernel
-def _follow_from_home(model: ModelData, scratch: ScratchData, leg: int) -> None:
-    """Move the platform from home to its target in steps, straight and about one axis, and let the leg follow."""
-    platform = len(model.kind)
+def _follow_from_home(model: ModelData, scratch: ScratchData, leg: int) -> bool:
+    """Move the platform from home to its target, straight and about one axis, and let the leg follow.
+
+    A step is repeated at half its length unless the leg's closing contracts. Ends at the target; False where the leg's
+    next closing on the way is singular, or out of reach.
+    """
+    platform, last = len(model.kind), scratch.states
     _leg_at_home(model, scratch, leg)
     axis, angle = turn_between(model.home_rotation, scratch.target_rotation)
-    for step in range(1, FOLLOWING_STEPS):
-        share = step / FOLLOWING_STEPS
+    done, step = 0.0, 0.5
+    while done < 1.0 and step >= SHORTEST_STEP:
+        share = min(done + step, 1.0)
+        for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
+            last[1, 12 + joint] = scratch.joints[joint]
         for i in range(3):
             home = model.home_position[i]
             scratch.origin[platform, i] = home + share * (scratch.target_position[0, i] - home)
             for k in range(3):
                 scratch.rotation[platform, i, k] = model.home_rotation[i, k]
         turn_about(scratch.rotation, platform, axis, share * angle)
-        close_leg(model, scratch, leg, MOST)
+        if share == 1.0:
+            set_platform(model, scratch, scratch.target_position, scratch.target_rotation, 0)
+        if close_leg(model, scratch, leg, MOST) <= CONTRACTION:
+            done, step = share, 2.0 * step
+            continue
+        step *= 0.5
+        for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
+            scratch.joints[joint] = last[1, 12 + joint]
     set_platform(model, scratch, scratch.target_position, scratch.target_rotation, 0)
-    close_leg(model, scratch, leg, MOST)
+    return done >= 1.0
 
 
 @kernel

@@ -197,6 +197,12 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
             f'{sample}: {leg} reaches its platform joint only on another branch than at home (elbow or strut turned '
             'over): it would have to pass its own singular position'
         )
+    if result == model.UNDECIDED_BRANCH:
+        raise AssemblyModeError(
+            f'{sample}: {leg} closes in several ways that differ by {value:.3g} rad or m and more, and on the straight '
+            'path from home it passes its own singular position, so home does not tell which; begin a sequence nearer '
+            'to home, or take another pose'
+        )
     if result == model.NOT_REACHED:
         reason = (
             'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'

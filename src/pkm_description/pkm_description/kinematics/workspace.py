@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +19,12 @@ from pkm_description.kinematics.joint_motion import drive_positions, joint_posit
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, PlatformMotion
 
+#: random numbers of N states, (N, ...) each
+Draws = tuple[Array, ...]
+
 #: configurations of one scan; finer scans inside narrow the limit down
 _REACH_SCAN = 51
-#: how often the range is halved until the legs reach every state
+#: how often the range is halved until the legs reach most states
 _HALVINGS = 8
 #: poses of one scan along an axis; finer scans inside narrow the limit down
 _SCAN = 101
@@ -134,8 +138,8 @@ def random_states(
     """Unrelated random states around home that the machine admits.
 
     Free and planar platforms: random poses, velocities and accelerations of the platform. Platforms that their legs
-    hold (3-RPS): random positions, velocities and accelerations of the drives. Where a leg does not reach all of them,
-    the range of positions is halved until it does.
+    hold (3-RPS): random positions, velocities and accelerations of the drives. States that a leg does not reach are
+    drawn again; where these are most of them, the range of positions is halved.
 
     Parameters
     ----------
@@ -148,20 +152,35 @@ def random_states(
         For open chains (see :func:`random_joint_states`), or if even tiny ranges fail.
     """
     require_legs(machine)
+    held = holds_platform(machine)
+    draw, states = (_draw_drives, _states_of_drives) if held else (_draw_platform, _states_of_platform)
     for halving in range(_HALVINGS):
-        shrink = 0.5**halving
+        random, shrink = np.random.default_rng(seed), 0.5**halving
+        drawn = draw(machine, count, random, shrink * turn, shrink * move)
         try:
-            if holds_platform(machine):
-                return _states_of_drives(machine, count, seed, shrink * turn, shrink * move)
-            states = _states_of_platform(machine, count, seed, shrink * turn, shrink * move)
-            if not machine.model.closed_form.all():
-                close_legs(machine, states.position, states.rotation_base_platform)
+            return states(machine, *drawn)
+        except KinematicsError as error:
+            refused = error
+        reached = _reached(machine, drawn, states)
+        if 2 * len(reached[0]) < count:
+            continue
+        while len(reached[0]) < count:
+            more = _reached(machine, draw(machine, count, random, shrink * turn, shrink * move), states)
+            reached = tuple(np.concatenate(pair) for pair in zip(reached, more, strict=True))
+        return states(machine, *(values[:count] for values in reached))
+    raise refused
+
+
+def _reached(machine: Machine, drawn: Draws, states: Callable[..., PlatformMotion]) -> Draws:
+    """Rows of random numbers whose states the legs reach."""
+    good = np.zeros(len(drawn[0]), dtype=bool)
+    for row in range(len(good)):
+        try:
+            states(machine, *(values[row : row + 1] for values in drawn))
         except KinematicsError:
-            if halving == _HALVINGS - 1:
-                raise
-        else:
-            return states
-    raise AssertionError('unreachable')
+            continue
+        good[row] = True
+    return tuple(values[good] for values in drawn)
 
 
 def random_joint_states(
@@ -174,39 +193,46 @@ def random_joint_states(
     return positions, random.uniform(-1.0, 1.0, shape), random.uniform(-5.0, 5.0, shape)
 
 
-def _states_of_platform(machine: Machine, count: int, seed: int, turn: float, move: float) -> PlatformMotion:
-    home, reach = machine.home, move * mean_leg_length(machine)
-    random = np.random.default_rng(seed)
+def _draw_platform(machine: Machine, count: int, random: np.random.Generator, turn: float, move: float) -> Draws:
+    """Move from home, turn from home, velocities and accelerations, (N, 3) each."""
     # of planar machines only x, y and the turn about z
-    linear, angular = ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0]) if machine.planar else (np.ones(3), np.ones(3))
+    linear, angular = ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0]) if machine.planar else ([1.0] * 3, [1.0] * 3)
+    reach = move * mean_leg_length(machine)
+    sizes = ((reach, linear), (turn, angular), (1.0, linear), (1.0, angular), (5.0, linear), (5.0, angular))
+    return tuple(random.uniform(-size, size, (count, 3)) * components for size, components in sizes)
 
-    def uniform(size: float, components: Array | list[float]) -> Array:
-        return random.uniform(-size, size, (count, 3)) * components
 
-    return PlatformMotion(
-        time=np.arange(count, dtype=float),
-        position=home.position + uniform(reach, linear),
-        rotation_base_platform=rotation_exp(uniform(turn, angular)) @ home.rotation_base_platform,
-        linear_velocity=uniform(1.0, linear),
-        angular_velocity=uniform(1.0, angular),
-        linear_acceleration=uniform(5.0, linear),
-        angular_acceleration=uniform(5.0, angular),
+def _states_of_platform(
+    machine: Machine, move: Array, turn: Array, linear_velocity: Array, angular_velocity: Array,
+    linear_acceleration: Array, angular_acceleration: Array,
+) -> PlatformMotion:  # fmt: skip
+    home = machine.home
+    states = PlatformMotion(
+        time=np.arange(len(move), dtype=float),
+        position=home.position + move,
+        rotation_base_platform=rotation_exp(turn) @ home.rotation_base_platform,
+        linear_velocity=linear_velocity,
+        angular_velocity=angular_velocity,
+        linear_acceleration=linear_acceleration,
+        angular_acceleration=angular_acceleration,
     )
+    if not machine.model.closed_form.all():
+        close_legs(machine, states.position, states.rotation_base_platform)
+    return states
 
 
-def _states_of_drives(machine: Machine, count: int, seed: int, turn: float, move: float) -> PlatformMotion:
-    home, random = machine.home, np.random.default_rng(seed)
-    at_home = drive_positions(machine, home.position, home.rotation_base_platform)
+def _draw_drives(machine: Machine, count: int, random: np.random.Generator, turn: float, move: float) -> Draws:
+    """Move of the drives from home, velocities and accelerations, (N, A) each."""
     slide = move * mean_leg_length(machine)
     size = np.array([slide if joint.kind == 'prismatic' else turn for joint in machine.actuated_joints])
     shape = (count, machine.actuated_count)
-    return motion_from_drives(
-        machine,
-        np.arange(count, dtype=float),
-        at_home + random.uniform(-size, size, shape),
-        random.uniform(-1.0, 1.0, shape),
-        random.uniform(-5.0, 5.0, shape),
-    )
+    return tuple(random.uniform(-most, most, shape) for most in (size, 1.0, 5.0))
+
+
+def _states_of_drives(machine: Machine, move: Array, velocity: Array, acceleration: Array) -> PlatformMotion:
+    home = machine.home
+    at_home = drive_positions(machine, home.position, home.rotation_base_platform)
+    return motion_from_drives(machine, np.arange(len(move), dtype=float), at_home + move, velocity, acceleration)
 
 
 @dataclass(frozen=True)

@@ -224,10 +224,15 @@ def _known_at_home(machine: JointArrays, model: ModelData) -> ModelData:
     normals = np.zeros((machine.leg_count, 3))
     for index in range(machine.leg_count):
         before = memory.joints.copy()
-        close = close_strut(struct, scratch, index) if model.closed_form[index] else close_leg(
-            struct, scratch, index, _ITERATIONS
-        )
-        if close < 0 or not np.isfinite(memory.joints).all():
+        if model.closed_form[index]:
+            closed = close_strut(struct, scratch, index) >= 0
+        else:
+            close_leg(struct, scratch, index, _ITERATIONS)
+            there = memory.joints.copy()
+            # from where a leg is closed there is nothing left to do, unless the iterations wander
+            closed = close_leg(struct, scratch, index, _ITERATIONS) < np.inf
+            memory.joints[:] = there
+        if not closed or not np.isfinite(memory.joints).all():
             memory.joints[:] = before  # the checks at home say what is wrong
         leg_poses(struct, scratch, index)
         regular = eliminate(struct, scratch, index)
