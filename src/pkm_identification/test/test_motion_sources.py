@@ -17,8 +17,7 @@ from pkm_identification.errors import RecordingError
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.motion_source.bands import choose_bands
 from pkm_identification.motion_source.by_name import LocalRegression, LowPass, SavitzkyGolay, motion_source
-from pkm_identification.motion_source.period_search import find_period, refined_period
-from pkm_identification.motion_source.periods import PeriodMean
+from pkm_identification.motion_source.periods import PeriodMean, find_period, refined_period
 from pkm_identification.recording.recording import PlatformPoses, Recording
 
 from pkm_identification import IdentificationConfig, compare_with_truth, identify
@@ -76,10 +75,7 @@ def settings_of(source: str, base: float = BASE) -> MotionSettings:
 
 @pytest.mark.parametrize(
     'name',
-    [
-        pytest.param(name, marks=() if name == 'srs' else pytest.mark.campaign)
-        for name in MACHINES
-    ],
+    [pytest.param(name, marks=() if name == 'srs' else pytest.mark.campaign) for name in MACHINES],
 )
 def test_sources_follow_a_known_motion(name: str) -> None:
     """Without noise the error is the method's own; with noise every source beats central differences far."""
