@@ -16,13 +16,12 @@ from pkm_estimation.calibration.constants import Constants
 from pkm_estimation.calibration.data import write_static_poses
 from pkm_estimation.calibration.instruments import Inclination
 from pkm_estimation.calibration.motion import Motion, of_motion
-from pkm_estimation.calibration.plan import designed_poses
-from pkm_estimation.calibration.pose_error import PoseErrors
+from pkm_estimation.calibration.plan import PoseErrors, designed_poses
 from pkm_estimation.calibration.problem import solve
 from pkm_estimation.calibration.simulate import built_machine, drives_in_reach, measured_targets, targets_around
 from pkm_estimation.calibration.static_poses import LegRows, StaticPoses
 from pkm_estimation.nodes.calibrate import EXIT_CODES, main
-from pkm_estimation.offline.estimate import _recorded
+from pkm_estimation.offline.estimate import recorded
 
 from pkm_description import load_machine, profile
 from pkm_estimation import EstimatorConfig, measure
@@ -129,7 +128,7 @@ def test_an_imu_in_motion_calibrates_the_geometry() -> None:
     true = random.normal(size=len(alone))
     built = alone.machine_at(true)
     motion = profile('drives', built, duration=20.0, rate=200.0)
-    data = _recorded(machine, measure(built, motion, seed=2))
+    data = recorded(machine, measure(built, motion, seed=2))
     constants, config = of_motion(machine, data, EstimatorConfig())
     measurement = Motion(constants, data, config)
     before = measurement.score(np.zeros(len(constants))).squares
@@ -175,7 +174,7 @@ def test_the_overlay_is_the_machine_that_was_found(name: str, tmp_path: Path) ->
     assert main([str(tmp_path / 'points.csv'), *options, '-o', str(tmp_path / 'out')]) == 0
     found, true = (load_machine(name, tmp_path / file) for file in ('out/calibration.yaml', 'truth.yaml'))
     assert 0.0 < float(np.max(found.tolerances.joint_centres)) < 0.5 * _TOLERANCE
-    assert 'calibrate' in found.provenance['platform.home.xyz']
+    assert any('calibrate' in told for told in found.provenance.values())
     result = json.loads((tmp_path / 'out/result.json').read_text())
     assert len(result['values']) == len(result['std']) == len(result['constants'])
     # legs of both machines, at the poses of one: nearer than those of the file

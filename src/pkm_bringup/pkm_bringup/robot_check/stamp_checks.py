@@ -346,10 +346,10 @@ def _fine_delay(wiring: Wiring) -> tuple[float, float] | None:
         np.hstack([force @ best.accelerometer, rate @ best.gyroscope]),
     )
     try:
-        found = estimate_delay(wiring.machine, streams)
+        delay, std = estimate_delay(wiring.machine, streams)
     except PkmError:
         return None
-    return wiring.delay + found.delay, found.std
+    return wiring.delay + delay, std
 
 
 def _both_move(wiring: Wiring) -> bool:
