@@ -18,9 +18,9 @@ from pkm_estimation.nodes.tune import main
 from pkm_estimation.offline.estimate import estimate_recording, recorded
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.delay import estimate_delay, motion_of_legs
 from pkm_estimation.tuning.noise import noise_figures
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, motion_of_legs
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
 MECHANISM = SRS
@@ -44,7 +44,7 @@ def streams_of(data):
 def test_motion_of_legs_is_the_motion():
     """Velocities against those of the profile: the polynomials neither lag nor flatten much."""
     data = record(MP1, SensorConditions(noise=False))
-    found = motion_of_legs(MECHANISM, streams_of(data))
+    found = motion_of_legs(MECHANISM, streams_of(data), 0.15)
     truth = MP1.evaluate(8.0 + found.time)
     np.testing.assert_allclose(found.angular_velocity, truth.angular_velocity, atol=2e-4)
     np.testing.assert_allclose(found.linear_velocity, truth.linear_velocity, atol=1e-4)

@@ -20,8 +20,9 @@ from pkm_estimation.tuning.allan import (
     overlapping_allan_deviation,
     walk_settings,
 )
+from pkm_estimation.tuning.delay import motion_of_legs
 from pkm_estimation.tuning.static_calibration import calibrate_static, channel_noise
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, motion_of_legs
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
 
