@@ -6,6 +6,7 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from pkm_estimation.calibration.plan import PoseErrors, designed_poses
 from pkm_estimation.calibration.problem import solve
 from pkm_estimation.calibration.simulate import built_machine, drives_in_reach, measured_targets, targets_around
 from pkm_estimation.calibration.static_poses import LegRows, StaticPoses
+from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.nodes.calibrate import EXIT_CODES, main
 from pkm_estimation.offline.estimate import recorded
 
@@ -143,6 +145,32 @@ def test_an_imu_in_motion_calibrates_the_geometry() -> None:
     assert left < 0.15 * errors.size(true)[0]
     assert left < 1.6 * errors.deviation(solution.covariance[:size, :size])[0]
     assert any('centre' in told for told in solution.not_determined())
+
+
+class _ThreeNumbers:
+    """Constants of which the last one cannot be negative."""
+
+    applied, positive = np.zeros(3, dtype=bool), np.array([False, False, True])
+
+    def __len__(self) -> int:
+        return 3
+
+
+@pytest.mark.parametrize('last', [-2.0, 2.0])
+def test_what_cannot_be_negative_is_zero_where_it_would_be(last: float) -> None:
+    """And the others are as without it: noise of an IMU, sharpened, is no low-pass."""
+    random = np.random.default_rng(0)
+    slopes = random.normal(size=(50, 3))
+    measured = slopes @ [1.0, -2.0, last] + 0.1 * random.normal(size=50)
+    seen = ConstantScore(slopes.T @ measured, slopes.T @ slopes, np.array([measured @ measured, 50.0]))
+    measurement = SimpleNamespace(score=lambda values: seen, leaves_out=lambda: False)
+    solution = solve(_ThreeNumbers(), [measurement])
+    count = 2 if last < 0.0 else 3
+    whole = seen.information[:count, :count] + np.eye(count)
+    assert solution.has_converged and solution.values[count:] == pytest.approx(0.0, abs=1e-12)
+    assert solution.values[:count] == pytest.approx(np.linalg.solve(whole, seen.score[:count]))
+    assert solution.covariance[:count, :count] == pytest.approx(np.linalg.inv(whole))
+    assert solution.covariance[2, 2] > 0.0
 
 
 def test_designed_poses_leave_less_than_random_ones() -> None:

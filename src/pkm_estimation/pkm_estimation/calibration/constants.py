@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.geometry_slopes import CLOSURE_POINT, DRIVE_ZERO, JOINT_CENTRE, GeometryData
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
@@ -92,6 +93,11 @@ class Constants:
     def applied(self) -> Array:
         """Whether :meth:`machine_at` changes the machine by each constant (p,); the others act linearly only."""
         return np.array([True] * len(self.geometry.kind) + [kind in APPLIED for kind, _ in self.imu])
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which constants (p,) cannot be negative: the time over which a sample of the IMU is a mean."""
+        return np.array([False] * len(self.geometry.kind) + [kind == 'response' for kind, _ in self.imu], dtype=bool)
 
     def machine_at(self, values: Array) -> Machine:
         """Machine with constants (p,), in their standard deviations."""

@@ -121,10 +121,8 @@ def solve(
     seen = _score(measurements, values)
     has_converged = False
     for iteration in range(1, _MOST + 1):
-        applied = np.where(constants.applied, values, 0.0)
         whole = seen.information + np.eye(len(values))
-        target = np.linalg.solve(whole, seen.score + seen.information @ applied)
-        step = target - values
+        step = _likeliest(whole, seen, values, constants)[0] - values
         size = float(np.sqrt(step @ whole @ step / max(1, len(step))))
         progress(f'step {iteration}: {size:.3g} standard deviations')
         cost, grown = _cost(seen, values, constants), np.inf
@@ -148,8 +146,24 @@ def solve(
                 break
             seen = _score(measurements, values)
     squares = _cost(seen, values, constants) - float(values @ values)
-    covariance: Array = np.linalg.inv(seen.information + np.eye(len(values))).astype(float)
+    covariance = _likeliest(seen.information + np.eye(len(values)), seen, values, constants)[1]
     return Solution(constants, values, covariance, iteration, has_converged, squares, float(seen.squares[1]))
+
+
+def _likeliest(whole: Array, seen: ConstantScore, values: Array, constants: Constants) -> tuple[Array, Array]:
+    """Likeliest values (p,) by what is seen at others, with a covariance (p, p).
+
+    Constants that cannot be negative are zero where they would be: with them, noise of the samples would pass for
+    something that sharpens them.
+    """
+    rest = seen.score + seen.information @ np.where(constants.applied, values, 0.0)
+    found, covariance = np.linalg.solve(whole, rest), np.linalg.inv(whole)
+    held = constants.positive & (found < 0.0)
+    if held.any():
+        free = np.ix_(~held, ~held)
+        found, covariance = np.zeros(len(rest)), np.diag(1.0 / whole.diagonal())
+        found[~held], covariance[free] = np.linalg.solve(whole[free], rest[~held]), np.linalg.inv(whole[free])
+    return np.asarray(found, dtype=float), np.asarray(covariance, dtype=float)
 
 
 def held_out(
