@@ -10,14 +10,13 @@ from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import drives_profile, mp1_profile
+from pkm_estimation.bags import RecordedData
+from pkm_estimation.calibration.sensors import sensors_of_motion
+from pkm_estimation.offline.estimate import estimate_recording, recorded
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.simulated import Evaluate, SimulatedData
+from pkm_estimation.sensors.simulated import Evaluate
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tuning.delay import estimate_delay
-from pkm_estimation.tuning.model_choice import choose_model
-from pkm_estimation.tuning.noise_scales import run_estimator
-from pkm_estimation.tuning.streams import SensorStreams
 from scipy.special import chdtri
 
 from verification.check import Check, at_least, at_most
@@ -34,6 +33,8 @@ _WRONG = SensorConditions(
     gyroscope_step=8.7 / 2**16,
 )  # fmt: skip
 _WALKS, _JITTER = (3e-4, 2e-5), 2e-4
+#: m or rad, of the zeros of the drives
+_ZERO_STD = 3e-4
 
 #: title -> machine, and whether its drives move as sines
 SCENARIOS = {
@@ -53,9 +54,9 @@ def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
     ratios, nis, count = [], [], 0
     for seed in range(seeds):
         wrong, ideal = _recordings(machine, evaluate, seed)
-        choice = choose_model(machine, wrong, delay=estimate_delay(machine, wrong).delay)
-        tuned = run_estimator(machine, wrong, choice.config)
-        best = run_estimator(machine, ideal, EstimatorConfig())
+        found = sensors_of_motion(machine, wrong, EstimatorConfig(), _ZERO_STD)
+        tuned = estimate_recording(found.machine, wrong, found.config)
+        best = estimate_recording(machine, ideal)
         ratios.append(_error(tuned, evaluate) / _error(best, evaluate))
         nis.append(np.nanmean(tuned.nis[_late(tuned)]) / np.nanmean(best.nis[_late(best)]))
         count = int(_late(tuned).sum()) * machine.actuated_count
@@ -67,26 +68,22 @@ def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
     yield at_least('wrong', f'{title}: the same, least', 1.0 - spread, nis)
 
 
-def _recordings(machine: Machine, evaluate: Evaluate, seed: int) -> tuple[SensorStreams, SensorStreams]:
+def _recordings(machine: Machine, evaluate: Evaluate, seed: int) -> tuple[RecordedData, RecordedData]:
     """With everything wrong, and with ideal sensors."""
     time = _BEGIN + np.arange(round(_DURATION * RATE)) / RATE
     data, random = simulate_sensors(machine, evaluate, time, _WRONG, seed), np.random.default_rng([seed, 5])
-    steps = random.normal(size=(len(data.stamps), 6)) / RATE**0.5
-    imu = _imu(data) + np.cumsum(steps * np.repeat(_WALKS, 3), axis=0)
-    stamps = data.stamps + np.rint(1e9 * _JITTER * random.normal(size=len(data.stamps))).astype(np.int64)
-    imu_time = (stamps - data.stamps[0])[data.imu_received] * 1e-9
-    order = np.argsort(imu_time)
-    wrong = replace(_streams(data), imu_time=imu_time[order], imu=imu[data.imu_received][order])
-    return wrong, _streams(simulate_sensors(machine, evaluate, time, SensorConditions(), seed))
-
-
-def _imu(data: SimulatedData) -> Array:
-    return np.hstack([data.specific_force, data.angular_rate])
-
-
-def _streams(data: SimulatedData) -> SensorStreams:
-    time, legs, imu = (data.stamps - data.stamps[0]) * 1e-9, data.legs_received, data.imu_received
-    return SensorStreams(time[legs], data.drive_positions[legs], time[imu], _imu(data)[imu])
+    walk = np.cumsum(random.normal(size=(len(data.stamps), 6)) * np.repeat(_WALKS, 3) / RATE**0.5, axis=0)
+    wrong, rows = recorded(machine, data), data.imu_received
+    imu, walk = wrong.imu_data_raw, walk[rows]
+    assert imu is not None
+    stamps = imu.stamps + np.rint(1e9 * _JITTER * random.normal(size=len(data.stamps))[rows]).astype(np.int64)
+    order = np.argsort(stamps)
+    imu = replace(
+        imu, stamps=stamps[order], recorded_at=stamps[order], specific_force=(imu.specific_force + walk[:, :3])[order],
+        angular_rate=(imu.angular_rate + walk[:, 3:])[order],
+    )  # fmt: skip
+    ideal = simulate_sensors(machine, evaluate, time, SensorConditions(), seed)
+    return replace(wrong, imu_data_raw=imu), recorded(machine, ideal)
 
 
 def _late(result: EstimationResult) -> Array:
@@ -97,5 +94,5 @@ def _late(result: EstimationResult) -> Array:
 
 def _error(result: EstimationResult, evaluate: Evaluate) -> float:
     late = _late(result)
-    time = _BEGIN + (result.motion.stamps[late] - 1_000_000_000) * 1e-9
+    time = _BEGIN + 1e-9 * (result.motion.stamps[late] - 1_000_000_000)
     return float(np.sqrt(np.mean(np.square(result.motion.position[late] - evaluate(time).position))))

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from pkm_estimation.offline.estimate import recorded
 from pkm_estimation.tuning.delay import estimate_delay
-from pkm_estimation.tuning.noise_scales import suggest_noise_scales
+from pkm_estimation.tuning.noise import noise_figures
 from pkm_estimation.tuning.static_calibration import calibrate_static
 from pkm_estimation.tuning.streams import SensorStreams
 
@@ -76,9 +77,9 @@ def offline_delay(lab: Laboratory) -> Iterator[Check]:
     for motion in ('mp1', 'mp2'):
         for delay in (0.03, 0.015):
             scenario = Scenario('srs', motion, lab.duration, begin=5.0, conditions=late(delay), seed=3)
-            found = estimate_delay(machine_named('srs'), streams_of(scenario))
+            found, _ = estimate_delay(machine_named('srs'), streams_of(scenario))
             what = f'{motion}: estimated minus true delay of {1e3 * delay:g} ms'
-            yield at_most('S3-49', what, 2.0, 1e3 * (found.delay - delay), 'ms')
+            yield at_most('S3-49', what, 2.0, 1e3 * (found - delay), 'ms')
 
 
 def streams_of(scenario: Scenario) -> SensorStreams:
@@ -128,12 +129,13 @@ def noise_from_innovations(lab: Laboratory) -> Iterator[Check]:
     for factor in (100.0,) if lab.quick else (100.0, 0.01):
         scenario = Scenario('srs', duration=length, begin=5.0, seed=5)
         wrong = replace(DEFAULT, q_scale=factor)
-        found = suggest_noise_scales(machine_named('srs'), streams_of(scenario), wrong)
+        machine = machine_named('srs')
+        found = noise_figures(machine, recorded(machine, simulated(scenario)), wrong)
         what = f'Q wrong by {factor:g}: in band with the suggested Q and R (before: {100 * found.before.in_band:.0f} %)'
         yield within('S3-55', what, 0.90, 0.98, found.after.in_band)
-        ratio = found.q_scale / found.r_scale
-        text = f'{found.q_scale:.3g}, {found.r_scale:.3g} ({found.runs} runs)'
-        good = 0.5 < ratio < 2.0 and 0.8 < found.r_scale < 1.25
+        q_scale, r_scale = found.config.q_scale, found.config.r_scale
+        text = f'{q_scale:.3g}, {r_scale:.3g} ({found.runs} runs)'
+        good = 0.5 < q_scale / r_scale < 2.0 and 0.8 < r_scale < 1.25
         what = f'Q wrong by {factor:g}: suggested factors on Q and R'
         yield holds('S3-55', what, '1 within a factor of 2 (Q / R), 1 +- 25 % (R)', text, good)
     # and without a recording: while running

@@ -137,8 +137,10 @@ def test_constants_that_are_not_found_or_found_wrong_are_missed(monkeypatch):
 
 
 def test_sensors_that_nobody_mends_fail(monkeypatch):
-    kept = namedtuple('Choice', ['config'])(EstimatorConfig(history=0.1))  # which finds nothing live
-    monkeypatch.setattr(everything_wrong, 'choose_model', lambda *args, **settings: kept)
+    kept = namedtuple('Found', ['machine', 'config'])  # which finds nothing live
+    monkeypatch.setattr(
+        everything_wrong, 'sensors_of_motion', lambda machine, *_: kept(machine, EstimatorConfig(history=0.1))
+    )
     monkeypatch.setattr(everything_wrong, '_DURATION', 15.0)
     checks = list(everything_wrong.everything_wrong_checks('srs, MP1', 1))
     assert checks[0].failed and 'position error' in checks[0].what

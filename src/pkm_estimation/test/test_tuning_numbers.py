@@ -1,4 +1,4 @@
-"""Numbers of the tuning against what they stand for: confidence intervals, degrees of freedom, information of a motion.
+"""Numbers of the tuning against what they stand for: confidence intervals, degrees of freedom.
 
 Small problems with a second way to the answer, in milliseconds; whole recordings are in the other files of the tuning.
 """
@@ -9,17 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
-from pkm_description.motion.profiles import fourier_profile
-from pkm_estimation.filters import INTEGRATORS
-from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
-from pkm_estimation.models.extra_states import ImuFrame, StateLayout
 from pkm_estimation.sensors import measure
-from pkm_estimation.sensors.conditions import imu_truth
-from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.allan import (
     AllanCoefficients,
     AllanDeviation,
@@ -27,10 +20,9 @@ from pkm_estimation.tuning.allan import (
     overlapping_allan_deviation,
     walk_settings,
 )
-from pkm_estimation.tuning.delay import _combined, _with_variance_between
-from pkm_estimation.tuning.observability import Observability, observability, observability_report, unseen_directions
+from pkm_estimation.tuning.delay import motion_of_legs
 from pkm_estimation.tuning.static_calibration import calibrate_static, channel_noise
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, motion_of_legs
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
 
@@ -142,117 +134,6 @@ def test_what_moves_is_named(column, size, name):
         calibrate_static(SRS, streams)
 
 
-# -- information of a motion -------------------------------------------------------------------------------------------
-
-MOTION = fourier_profile(SRS, 40.0).evaluate(15.0 + np.arange(13) / 20)
-NAMES = ('leg_offsets', 'imu_delay', 'imu_rotation', 'imu_position')
-
-
-def test_covariance_is_that_of_all_measurements_at_once():
-    """Not sample by sample, but as one problem of least squares for the first state and the noise of every sample.
-
-    Slopes are those of whole trajectories. The IMU is a hundred times noisier than it is, so that its noise counts.
-    """
-    config = EstimatorConfig(q_scale=1e4)
-    found = observability(SRS, MOTION, NAMES, config)
-    layout, geometry = StateLayout.of(15, 6, NAMES), EstimatorGeometry.from_machine(SRS)
-    chart = MOTION.rotation_base_platform[0]
-    process = InertialProcess(chart.T @ SRS.gravity, INTEGRATORS[config.integrator], layout.imu_rotation)
-    process.set_noise(config.noise_inflation * config.q_scale * ImuFrame(SRS.imu).noise_covariance)
-    legs = LegLengthModel(
-        geometry.base_points, geometry.platform_points_from_imu, geometry.lengths_at_zero, SRS.gravity, layout
-    )
-    legs.set_chart(chart)
-    inputs = np.hstack(imu_truth(MOTION, SRS.gravity, SRS.imu.position, np.eye(3)))
-    size, steps = layout.size, len(MOTION) - 1
-    start = np.zeros(size)
-    start[:3] = chart.T @ MOTION.position[0] + SRS.imu.position
-    start[3:6] = chart.T @ MOTION.linear_velocity[0]
-    start[3:6] += np.cross(chart.T @ MOTION.angular_velocity[0], SRS.imu.position)
-
-    def lengths(unknown):
-        """Of all samples (K, N, 6), by first states and noise (K, n + 6 N)."""
-        states, result = start + unknown[:, :size], []
-        for k in range(steps + 1):
-            if k:
-                root = process.noise_factor(states[0], 0.05)
-                states = process.propagate(np.ascontiguousarray(states), inputs[k - 1], inputs[k], 0.05)
-                states = states + unknown[:, size + 6 * (k - 1) : size + 6 * k] @ root.T
-            legs.follow(inputs[k], inputs[k], 1.0)
-            result.append(legs.observe(np.ascontiguousarray(states)))
-        return np.stack(result, axis=1)
-
-    count = size + 6 * steps
-    prior = np.ones(count)
-    prior[:size] = np.repeat(
-        [1.0, config.start_velocity_std, 0.1, config.start_accelerometer_bias_std, config.start_gyroscope_bias_std,
-         config.leg_offset_std, config.imu_delay_std, config.imu_rotation_std, config.imu_position_std],
-        [3, 3, 3, 3, 3, 6, 1, 3, 3],
-    )  # fmt: skip
-    step = 1e-5
-    ends = lengths(np.vstack([np.zeros((1, count)), step * np.eye(count), -step * np.eye(count)]))
-    slope = ((ends[1 : count + 1] - ends[count + 1 :]) / (2.0 * step)).reshape(count, -1).T
-    noise = np.tile(np.sqrt(config.noise_inflation) * SRS.leg_sensors.position_noise, steps + 1)
-    # in units of the prior, so that the information is one and more
-    scaled = slope * prior / noise[:, None]
-    covariance = np.linalg.inv(np.eye(count) + scaled.T @ scaled)[15:size, 15:size]
-    assert found.prior == pytest.approx(prior[15:size])
-    # trajectories integrate in steps of 50 ms, so that they are not quite the true ones
-    assert found.covariance / np.outer(found.prior, found.prior) == pytest.approx(covariance, abs=5e-3)
-    told = found.std / found.prior
-    assert told.min() < 0.5 < told.max()  # some are seen, some are not
-    assert told == pytest.approx(np.sqrt(np.diag(covariance)), rel=0.02)
-
-
-def test_offsets_that_look_like_a_pose_are_changes_of_the_drives_by_it():
-    """Difference quotients of inverse kinematics, in the motion's middle and platform axes; of length one."""
-    found = observability(SRS, MOTION, ('leg_offsets',))
-    position, rotation = MOTION.position[6], MOTION.rotation_base_platform[6]
-    for axis in range(6):
-        ends = []
-        for step in (1e-6, -1e-6):
-            move = step * np.eye(6)[axis]
-            moved = position + rotation @ move[:3], rotation @ rotation_exp(move[3:])
-            ends.append(drive_positions(SRS, *moved))
-        change = ends[0] - ends[1]
-        assert found.pose_patterns[axis] == pytest.approx(change / np.linalg.norm(change), abs=1e-6)
-
-
-def known(covariance, prior):
-    names = (*(f'leg_offsets leg{k}' for k in range(1, 7)), 'imu_position x', 'imu_position y', 'imu_position z')
-    groups = {'leg_offsets': slice(0, 6), 'imu_position': slice(6, 9)}
-    patterns = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
-    return Observability(names, ('m',) * 9, groups, prior, covariance, patterns, (1.0, 1.0))
-
-
-def test_directions_are_principal_axes_in_units_of_the_prior():
-    random, prior = np.random.default_rng(4), np.repeat([1e-3, 0.1], [6, 3])
-    axes, ratio = np.linalg.qr(random.normal(size=(9, 9)))[0], np.linspace(0.01, 0.9, 9)
-    found = known((axes * ratio**2) @ axes.T * np.outer(prior, prior), prior)
-    told, vectors = found.directions()
-    assert told == pytest.approx(ratio)
-    assert np.abs(np.sum(vectors * axes.T, axis=1)) == pytest.approx(1.0)
-    assert found.information() == pytest.approx(1.0 / ratio**2 - 1.0)
-    assert found.std == pytest.approx(np.sqrt(np.diag(found.covariance)))
-
-
-def test_directions_that_are_not_seen_are_told_by_name_or_by_their_parts():
-    """One constant by itself has a name; a sum of two has not, and is told in units, the larger first."""
-    prior = np.repeat([1e-3, 0.1], [6, 3])
-    both = np.zeros(9)
-    both[7], both[1] = 0.8, -0.6
-    scaled = 1e-4 * np.eye(9) + np.diag(np.eye(9)[6]) + np.outer(both, both)
-    found = known(scaled * np.outer(prior, prior), prior)
-    assert unseen_directions(found) == ['imu_position x', '+0.08 m imu_position y with -0.0006 m leg_offsets leg2']
-    lines = observability_report(found)
-    verdicts = [line.rsplit(' ', 2)[-2:] for line in lines[1:10]]
-    assert [' '.join(words).replace('m ', '').strip() for words in verdicts] == [
-        'seen', 'NOT SEEN', 'seen', 'seen', 'seen', 'seen', 'NOT SEEN', 'NOT SEEN', 'seen',
-    ]  # fmt: skip
-    assert 'not seen (2 of 9 directions):' in lines and '  imu_position x' in lines
-    assert 'every combination' in observability_report(known(1e-4 * np.diag(prior**2), prior))[-1]
-
-
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 
@@ -284,25 +165,6 @@ def coefficients(seen):
 )
 def test_settings_of_walks_are_the_largest_significant_ones_of_each_sensor(seen, settings):
     assert walk_settings(coefficients(np.array(seen, dtype=bool))) == settings
-
-
-def test_channels_that_disagree_are_weighed_so_that_their_scatter_is_what_is_expected():
-    """Paule and Mandel: squares sum up to one less than there are values."""
-    values, weights = np.array([1.0, 1.4, 0.7, 2.0]), 1.0 / np.array([0.1, 0.2, 0.15, 0.3]) ** 2
-    found = _with_variance_between(values, weights)
-    mean = found @ values / found.sum()
-    assert found @ (values - mean) ** 2 == pytest.approx(3.0)
-    between = 1.0 / found - 1.0 / weights
-    assert between == pytest.approx(np.full(4, between[0])) and between[0] > 0.0
-
-
-@pytest.mark.parametrize(('square', 'agree'), [(10.7, True), (11.0, False), (13.5, False)])
-def test_two_channels_agree_within_one_chance_in_a_thousand(square, agree):
-    """Of chi-square with one degree of freedom, 10.83."""
-    delays = np.full(6, np.nan)
-    delays[[1, 4]] = 0.01 + np.array([-1.0, 1.0]) * 1e-3 * (0.5 * square) ** 0.5
-    found = _combined(delays, np.full(6, 1e-3), np.full(6, 0.9), np.full(6, 1.0))
-    assert found.agree == agree and found.delay == pytest.approx(0.01)
 
 
 def test_a_motion_needs_four_times_the_five_samples_of_a_polynomial():

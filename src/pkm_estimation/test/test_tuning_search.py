@@ -1,11 +1,10 @@
-"""What the tuning makes of innovations: statistics, factors on noise, choice of a model, times of a recording.
+"""What the tuning makes of innovations: statistics, noise, whether settings are used; times of a recording.
 
 The estimator is replaced by scalar filters whose likelihood is known: a random walk that is measured.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import log
 from types import SimpleNamespace
 
@@ -13,23 +12,23 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.bags import Imu, JointStates, RecordedData
+from pkm_estimation.calibration.sensors import _reason
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tuning import model_choice, noise_scales
-from pkm_estimation.tuning.noise_scales import InnovationStatistics, suggest_noise_scales
+from pkm_estimation.tuning import noise
+from pkm_estimation.tuning.noise import InnovationStatistics, noise_figures
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
 SECOND = 10**9
 
 
-def result_of(innovation, std, interval=0.05, starts=(0,), counters=None):
+def result_of(innovation, std, interval=0.05, starts=(0,)):
     """Result of a run whose innovations (N, A) have these standard deviations."""
     stamps = SECOND + np.rint(1e9 * interval * np.arange(len(innovation))).astype(np.int64)
     started = np.isin(np.arange(len(stamps)), starts)
     return SimpleNamespace(
         motion=SimpleNamespace(stamps=stamps), started=started, innovation=innovation,
-        innovation_std=np.broadcast_to(std, innovation.shape), drive_positions=np.zeros(innovation.shape),
-        health=SimpleNamespace(counters=counters or {}),
+        innovation_std=np.broadcast_to(std, innovation.shape),
     )  # fmt: skip
 
 
@@ -66,7 +65,8 @@ def test_the_seconds_after_a_start_do_not_count():
     found = InnovationStatistics.of(result_of(innovation, 1.0, starts=(0, 250)))
     assert (found.ratio, found.in_band, found.objective) == (1.0, 1.0, 1.0)
     assert InnovationStatistics.of(result_of(innovation, 1.0)).ratio > 1.0  # no second start
-    later = InnovationStatistics.of(result_of(np.where(np.arange(500)[:, None] < 300, 9.0, 1.0), 1.0), after=15.0)
+    late = result_of(np.where(np.arange(500)[:, None] < 300, 9.0, 1.0), 1.0)
+    later = InnovationStatistics.of(late, after=16 * SECOND)
     assert later.ratio == 1.0
 
 
@@ -126,81 +126,65 @@ def objective(readings, q, r):
 
 @pytest.fixture
 def scalar(monkeypatch):
-    """Streams of the walks; the estimator is the scalar filter."""
+    """A recording of the walks; the estimator is the scalar filter."""
     readings, tried = {'now': walks()}, []
 
-    def run(machine, streams, config):
+    def run(machine, data, config):
         tried.append(config)
-        innovation, std = filtered(readings['now'], config.q_scale, config.r_scale)
-        return result_of(innovation, std, counters={f'{SRS.drive_labels[1]}_left_out': 3, 'by_legs_alone': 2})
+        return InnovationStatistics.of(result_of(*filtered(readings['now'], config.q_scale, config.r_scale)))
 
-    monkeypatch.setattr(noise_scales, 'run_estimator', run)
-    time = 0.05 * np.arange(COUNT)
-    return SimpleNamespace(
-        readings=readings, tried=tried, streams=SensorStreams(time, np.zeros((COUNT, 6)), time, np.zeros((COUNT, 6)))
-    )
+    monkeypatch.setattr(noise, 'innovations_of', run)
+    stamps = SECOND + 50_000_000 * np.arange(COUNT)
+    none = np.zeros((COUNT, 6))
+    legs = JointStates(stamps, stamps, SRS.actuated_joint_names, none, none, none)
+    return SimpleNamespace(readings=readings, tried=tried, data=RecordedData('bag', {}, joint_states=legs))
 
 
-def test_both_factors_are_the_likeliest_ones(scalar):
-    """No other pair of factors nearby is likelier; and they are those that were put in."""
-    found = suggest_noise_scales(SRS, scalar.streams, EstimatorConfig(q_scale=1000.0))
-    q, r, readings = found.q_scale, found.r_scale, scalar.readings['now']
+@pytest.mark.parametrize('start', [1.0, 1000.0, 1e-3])
+def test_both_factors_are_the_likeliest_ones(scalar, start):
+    """No other pair of factors nearby is likelier; and they are those that were put in, wherever the search begins."""
+    found = noise_figures(SRS, scalar.data, EstimatorConfig(q_scale=start))
+    q, r, readings = found.config.q_scale, found.config.r_scale, scalar.readings['now']
     assert not found.r_kept and q == pytest.approx(TRUE_Q, rel=0.3) and r == pytest.approx(TRUE_R, rel=0.1)
     best = objective(readings, q, r)
     for factor in (0.7, 0.85, 1.15, 1.4):
         for other in (factor * q, r), (q, factor * r), (factor * q, factor * r), (factor * q, r / factor):
             assert objective(readings, *other) > best - 2e-4, (factor, other)
     assert found.after.objective == pytest.approx(best) and found.after.ratio == pytest.approx(1.0, abs=0.01)
-    assert found.before.objective == pytest.approx(objective(readings, 1000.0, 1.0))
-    assert found.left_out == {SRS.drive_labels[1]: 3, 'the IMU': 2}
-    assert found.runs == len(scalar.tried) - 1  # the last one, with the gate, tells who is left out
-    assert {config.leg_gate for config in scalar.tried[:-1]} == {0.0} and scalar.tried[-1].leg_gate > 0.0
+    assert found.before.objective == pytest.approx(objective(readings, start, 1.0))
+    assert len(found.found) == 1 and 'variances of the IMU' in found.found[0]  # walks of biases make no difference
+    assert found.runs == len(scalar.tried)
 
 
 def test_a_factor_that_is_kept_stays_and_the_other_is_the_likeliest_with_it(scalar):
-    found = suggest_noise_scales(SRS, scalar.streams, EstimatorConfig(r_scale=2.0), keep_r=True)
-    assert found.r_kept and found.r_scale == 2.0
-    best = objective(scalar.readings['now'], found.q_scale, 2.0)
+    found = noise_figures(SRS, scalar.data, EstimatorConfig(r_scale=2.0), keep_r=True)
+    assert found.r_kept and found.config.r_scale == 2.0
+    best = objective(scalar.readings['now'], found.config.q_scale, 2.0)
     for factor in (0.5, 0.7, 0.85, 1.15, 1.4, 2.0):
-        assert objective(scalar.readings['now'], factor * found.q_scale, 2.0) > best - 2e-4
+        assert objective(scalar.readings['now'], factor * found.config.q_scale, 2.0) > best - 2e-4
 
 
 def test_where_readings_are_coloured_their_factor_is_kept(scalar):
     """What a walk does not explain would else be called noise of the legs, or taken from it."""
     scalar.readings['now'] = walks(colour=0.98)
     scalar.readings['now'][:] += np.cumsum(np.cumsum(0.002 * np.sin(0.05 * np.arange(COUNT)))[:, None], axis=0)
-    found = suggest_noise_scales(SRS, scalar.streams, EstimatorConfig())
+    found = noise_figures(SRS, scalar.data, EstimatorConfig())
     assert found.after.autocorrelation > 0.3
-    assert found.r_kept and found.r_scale == 1.0
-
-
-# -- choice of a model -------------------------------------------------------------------------------------------------
+    assert found.r_kept and found.config.r_scale == 1.0
 
 
 @pytest.mark.parametrize(('worth', 'chosen'), [(0.9, False), (1.1, True)])
-def test_a_number_must_pay_the_logarithm_of_all_innovations(monkeypatch, worth, chosen):
+def test_a_number_must_pay_the_logarithm_of_all_innovations(monkeypatch, scalar, worth, chosen):
     """Schwarz's criterion: twice the log-likelihood of all legs' innovations against the log of how many they are."""
-    count, delay = 301, 0.012
-    time = 0.05 * np.arange(count)
-    streams = SensorStreams(time, np.zeros((count, 6)), time, np.zeros((count, 6)))
-    first = np.count_nonzero(time <= model_choice.CHOSEN_ON * time[-1])
-    price, usual = log(6.0 * first) / (6.0 * first), noise_scales.gate_off(EstimatorConfig())
+    price = log(1000) / 1000
 
-    def run(machine, streams, config):
-        size = 1.0 if config.imu_delay == delay else (1.0 + worth * price) ** 0.5
-        if replace(config, imu_delay=0.0) != usual:  # no other term explains anything
-            size = 2.0
-        return result_of(np.full((len(streams.leg_time), 6), size), 1.0)
+    def run(machine, data, config):
+        return statistics(1.0, -worth * price if config.gyroscope_bias_walk == 2e-5 else 0.0)
 
-    monkeypatch.setattr(model_choice, 'run_estimator', run)
-    monkeypatch.setattr(model_choice, 'suggest_noise_scales', refused)
-    choice = model_choice.choose_model(SRS, streams, EstimatorConfig(), delay)
-    assert choice.found == (('the IMU is 12.00 ms late',) if chosen else ())
-    assert choice.config.imu_delay == (delay if chosen else 0.0)
-
-
-def refused(*arguments):
-    raise TuningError('not here')
+    monkeypatch.setattr(noise, 'innovations_of', run)
+    found = noise_figures(SRS, scalar.data, EstimatorConfig())
+    assert found.found == (('the bias of the gyroscope walks by 2e-05 per root of a second',) if chosen else ())
+    assert found.config.gyroscope_bias_walk == (2e-5 if chosen else -1.0)
 
 
 # -- times of a recording ----------------------------------------------------------------------------------------------
@@ -227,40 +211,8 @@ def test_time_zero_is_the_first_sample_of_either_sensor(legs, imu):
     assert found.imu_time == pytest.approx(0.1 * np.arange(imu, 20))
 
 
-def test_the_search_goes_on_between_the_neighbours_of_the_best_decade():
-    """Of a grid of eight; the minimum lies between two of them."""
-    for lowest in (-1.3, 3.3, 7.9, -5.8):
-        tried = []
-
-        def attempt(decade, lowest=lowest, tried=tried):
-            tried.append(decade)
-            return InnovationStatistics(0.95, 1.0, 0.0, abs(decade - lowest))
-
-        search = noise_scales._Search(attempt)
-        assert search.lowest(True) == pytest.approx(lowest, abs=0.1)
-        grid, further = np.array(tried[:8]), np.array(tried[8:])
-        assert grid == pytest.approx(np.linspace(-6.0, 8.0, 8))
-        best = grid[np.abs(grid - lowest).argmin()]
-        assert (np.abs(further - best) <= 2.0).all()
-
-
-def test_legs_that_are_left_out_are_counted_in_what_was_held_out(monkeypatch):
-    """Not those of before; and what was not measured is not left out."""
-    innovation = np.random.default_rng(0).normal(size=(300, 6))
-    innovation[:60, :3] = np.nan
-    result = result_of(innovation, 1.0)
-    result.drive_positions[250:, 5] = np.nan
-    result.innovation[250:, 5] = np.nan
-    monkeypatch.setattr(model_choice, 'run_estimator', lambda *_: result)
-    time = 0.05 * np.arange(300)
-    streams = SensorStreams(time, np.zeros((300, 6)), time, np.zeros((300, 6)))
-    assert model_choice._held_out(SRS, streams, EstimatorConfig(), 10.0)[1] == 0.0
-    innovation[200:250, 0] = np.nan
-    assert model_choice._held_out(SRS, streams, EstimatorConfig(), 10.0)[1] == pytest.approx(50 / 600)
-
-
 def statistics(ratio, objective):
-    return InnovationStatistics(0.95, ratio, 0.0, objective)
+    return InnovationStatistics(0.95, ratio, 0.0, objective, 1000)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +228,6 @@ def statistics(ratio, objective):
     ],
 )
 def test_why_settings_are_not_to_be_used(before, after, out, reason):
-    found = model_choice._reason(('a delay',), before, after, 0.05, 0.05 + out)
+    found = _reason(('a delay',), before, after, 0.05, 0.05 + out)
     assert (reason in found) if reason else not found
-    assert model_choice._reason((), before, after, 0.0, 0.0).startswith('no model of an error')
+    assert _reason((), before, after, 0.0, 0.0).startswith('no constant of the sensors')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.geometry_slopes import CLOSURE_POINT, DRIVE_ZERO, JOINT_CENTRE, GeometryData
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
@@ -16,6 +17,8 @@ IMU_PRIORS = {
     'place': 2e-2, 'mounting': 5e-2, 'delay': 1e-2, 'accelerometer': 3e-3, 'gyroscope': 3e-3, 'gravity': 5e-2,
     'skew': 5e-5, 'response': 2e-5,
 }  # fmt: skip
+#: of the IMU that change the machine or the settings; the others act linearly only
+APPLIED = 'mounting', 'place', 'delay'
 _AXES = 'xyz'
 _UNITS = {
     'place': 'm', 'mounting': 'rad', 'delay': 's', 'accelerometer': '', 'gyroscope': '', 'gravity': 'm/s^2', 'skew': '',
@@ -93,7 +96,12 @@ class Constants:
     @property
     def applied(self) -> Array:
         """Whether :meth:`machine_at` changes the machine by each constant (p,); the others act linearly only."""
-        return np.array([True] * len(self.geometry.kind) + [kind in _APPLIED for kind, _ in self.imu])
+        return np.array([True] * len(self.geometry.kind) + [kind in APPLIED for kind, _ in self.imu])
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which constants (p,) cannot be negative: the time over which a sample of the IMU is a mean."""
+        return np.array([False] * len(self.geometry.kind) + [kind == 'response' for kind, _ in self.imu], dtype=bool)
 
     def machine_at(self, values: Array) -> Machine:
         """Machine with constants (p,), in their standard deviations."""
@@ -112,5 +120,3 @@ class Constants:
         """Delay of the IMU's stamps [s] with constants (p,)."""
         return self.imu_delay + float((values * self.std)[self.places('delay')].sum())
 
-
-_APPLIED = ('mounting', 'place', 'delay')

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
 from pkm_description.kernels.geometry_slopes import DRIVE_ZERO
 from pkm_description.machine import Machine
 
@@ -20,10 +21,12 @@ from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.constants import IMU_PRIORS, Constants
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore
-from pkm_estimation.models.leg_model import measures_lengths
 from pkm_estimation.offline.comparison import RecordedSamples
+from pkm_estimation.offline.estimate import AsToldPipeline
 from pkm_estimation.stream.causes import GEOMETRY
 from pkm_estimation.stream.repeatable import RepeatablePipeline
+from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 #: part of a recording that is fitted while the rest is held out
 _FITTED = 2.0 / 3.0
@@ -31,14 +34,8 @@ _FITTED = 2.0 / 3.0
 _SETTLING = 5.0
 #: samples that are processed at once
 _TOGETHER = 1000
-
-
-class _ScoringPipeline(RepeatablePipeline):
-    """Pipeline that sums up what innovations say of the constants, and takes none of it into account."""
-
-    def _know(self, machine: Machine, health: object, stds: dict[str, Array]) -> None:
-        super()._know(machine, health, stds)  # type: ignore[arg-type]
-        self.lasting.is_on = False
+#: standard deviations, and s, by which a delay is another one than is declared
+_CERTAIN, _FAR = 4.0, 2e-3
 
 
 @dataclass
@@ -60,19 +57,13 @@ class Motion:
         """See :class:`~pkm_estimation.calibration.problem.Measurement`."""
         machine = self.constants.machine_at(values)
         config = replace(self.config, imu_delay=self.constants.delay_at(values))
-        pipeline = _ScoringPipeline(machine, config)
+        pipeline = AsToldPipeline(machine, config)
         _run(pipeline, self.data)
         return self._of_constants(pipeline)
 
     def part(self) -> Motion:
         """See :class:`~pkm_estimation.calibration.problem.Measurement`: the first part of the recording."""
-        legs = self.data.require(self.data.joint_states, 'joint_states').stamps
-        end = int(legs[0]) + round(_FITTED * (int(legs[-1]) - int(legs[0])))
-        first = {}
-        for name in ('joint_states', 'imu_data_raw'):
-            stream = getattr(self.data, name)
-            first[name] = rows_of(stream, stream.stamps <= end)
-        return replace(self, data=replace(self.data, **first))
+        return replace(self, data=between(self.data, 0, fitted_until(self.data)))
 
     def leaves_out(self) -> bool:
         """See :class:`~pkm_estimation.calibration.problem.Measurement`: the filter's gates do."""
@@ -80,17 +71,19 @@ class Motion:
 
     def _of_constants(self, pipeline: RepeatablePipeline) -> ConstantScore:
         """The filter's score, in the order and the units of the problem's constants."""
-        constants, score = self.constants, pipeline.filter.score
-        columns = pipeline.filter.columns
-        geometry = constants.geometry.kind
-        order = np.arange(len(geometry))
-        if measures_lengths(pipeline.machine):  # the zeros come first
-            order = np.concatenate([np.flatnonzero(geometry == DRIVE_ZERO), np.flatnonzero(geometry != DRIVE_ZERO)])
-        places, factors = np.zeros(len(constants), dtype=np.int64), np.zeros(len(constants))
-        places[order], factors[order] = np.arange(len(geometry)), 1.0
-        for place, (kind, axis) in enumerate(constants.imu, len(geometry)):
+        constants, score, columns = self.constants, pipeline.filter.score, pipeline.filter.columns
+        zeros = {column.member: column.place for column in columns if column.kind == 'zero'}
+        centres = iter([column.place for column in columns if column.kind == 'geometry'])
+        geometry = constants.geometry
+        places = [
+            zeros[place] if kind == DRIVE_ZERO else next(centres)
+            for kind, place in zip(geometry.kind.tolist(), geometry.place.tolist(), strict=True)
+        ]
+        factors = np.ones(len(constants))
+        for kind, axis in constants.imu:
             own = next(column for column in columns if (column.kind, column.axis) == (kind, axis))
-            places[place], factors[place] = own.place, IMU_PRIORS[kind] / own.unit
+            factors[len(places)] = IMU_PRIORS[kind] / own.unit
+            places.append(own.place)
         block = score.information[np.ix_(places, places)]
         return ConstantScore(
             factors * score.score[places], factors[:, None] * block * factors, score.squares.copy()
@@ -100,11 +93,17 @@ class Motion:
 def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> tuple[Constants, EstimatorConfig]:
     """Constants that a recording of a motion shows, counted from those of the IMU that the estimator finds by itself.
 
-    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the estimator, which
-    tests its innovations for that, runs once before.
+    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the delay is that of the
+    legs' motion, and the estimator, which tests its innovations for the rest, runs once before.
     """
     config = _scoring(config)
-    data.require(data.joint_states, 'joint_states')
+    try:
+        delay, std = estimate_delay(machine, SensorStreams.from_recording(machine, data))
+    except (TuningError, KinematicsError):  # the estimator may know better
+        pass
+    else:
+        if abs(delay - config.imu_delay) > max(_FAR, _CERTAIN * std):
+            config = replace(config, imu_delay=delay)
     pipeline = RepeatablePipeline(machine, config)
     _run(pipeline, data)
     found = pipeline.as_found()
@@ -139,8 +138,7 @@ def _run(pipeline: RepeatablePipeline, data: RecordedData) -> None:
     settled = int(np.searchsorted(stamps, stamps[0] + settling))
     while end < len(samples):
         begin, end = end, min(end + _TOGETHER, len(samples) if end >= settled else settled)
-        stretch = samples.stretch(begin, end)
-        if stretch is None or pipeline.add_stretch(stretch) is None:
+        if samples.together(pipeline, begin, end) is None:
             for _ in samples.one_by_one(pipeline, begin, end):
                 pass
         if end == settled:
@@ -148,7 +146,22 @@ def _run(pipeline: RepeatablePipeline, data: RecordedData) -> None:
     pipeline.finish()
 
 
-def rows_of(stream: Any, rows: NDArray[np.bool_]) -> Any:
+def fitted_until(data: RecordedData) -> int:
+    """Stamp [ns] where the part of a recording ends that is fitted while the rest is held out."""
+    legs = data.require(data.joint_states, 'joint_states').stamps
+    return int(legs[0]) + round(_FITTED * (int(legs[-1]) - int(legs[0])))
+
+
+def between(data: RecordedData, begin: int, end: int) -> RecordedData:
+    """A recording's samples of IMU and drives with stamps from ``begin`` to ``end`` [ns]."""
+    parts = {}
+    for name, stream in (('joint_states', data.joint_states), ('imu_data_raw', data.imu_data_raw)):
+        if stream is not None:
+            parts[name] = _rows_of(stream, (stream.stamps >= begin) & (stream.stamps <= end))
+    return replace(data, **parts)
+
+
+def _rows_of(stream: Any, rows: NDArray[np.bool_]) -> Any:
     """Some messages of a stream: all its arrays of as many rows."""
     places = np.flatnonzero(rows)
     unlike = getattr(stream, 'unlike', {})

@@ -12,7 +12,7 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading.load import load_machine, machine_content
 from pkm_description.loading.overlay import write_overlay
-from pkm_description.machine import Leg, Machine
+from pkm_description.machine import Leg, Machine, Tolerances
 from pkm_description.machine.parts import Placement
 from scipy.spatial.transform import Rotation
 
@@ -20,6 +20,8 @@ from pkm_estimation.calibration.static_poses import LegRows
 
 #: m or rad, by which what a file says may differ from what was found, by rounding
 _SAME = 1e-8
+#: m or rad, by which two numbers of a file differ by rounding
+_ROUNDING = 1e-12
 
 
 def geometry_values(content: dict[str, Any], machine: Machine) -> dict[str, object]:
@@ -83,7 +85,7 @@ def write_calibration(
     path: Path, file: Path, base_overlay: Path | None, machine: Machine, others: dict[str, object],
     origin: tuple[str, str], poses: tuple[Array, Array],
 ) -> Path:  # fmt: skip
-    """Write an overlay of a machine file, and look whether it loads and is the machine that was found.
+    """Write an overlay with what a machine file does not say, and look whether it loads as the machine that was found.
 
     Parameters
     ----------
@@ -100,7 +102,8 @@ def write_calibration(
     """
     content, replaced = machine_content(file, base_overlay)
     values: dict[str, object] = {key: _at(content, key) for key in replaced}
-    values |= geometry_values(content, machine) | others
+    found = geometry_values(content, machine) | others
+    values |= {key: value for key, value in found.items() if key in values or not _says(content, key, value)}
     if not isinstance(content.get('tolerances', {}), dict):  # one number for both
         both = [values.pop(f'tolerances.{name}', None) for name in ('joint_centres', 'leg_zeros')]
         if both[0] is not None:
@@ -123,3 +126,32 @@ def _at(content: dict[str, Any], dotted: str) -> object:
     for part in dotted.split('.'):
         place = place[part]
     return place
+
+
+def _says(content: dict[str, Any], dotted: str, value: object) -> bool:
+    """Whether a machine file says this already."""
+    try:
+        known, new = (np.asarray(one, dtype=float) for one in (_at(content, dotted), value))
+    except (KeyError, TypeError, ValueError):
+        return False
+    return known.shape == new.shape and bool((np.abs(known - new) < _ROUNDING).all())
+
+
+def imu_values(machine: Machine) -> dict[str, object]:
+    """Values of an overlay for place and mounting of the IMU."""
+    return {
+        'sensors.imu.xyz': machine.imu.position,
+        'sensors.imu.rpy': rpy_from_matrix(machine.imu.rotation_platform_imu),
+    }
+
+
+def tolerance_values(prior: Tolerances, part: float) -> dict[str, object]:
+    """Values of an overlay for tolerances: those of a prior times ``part``.
+
+    Independent constants with these make as large an error of the pose as what is left of the constants that were
+    found, which are correlated.
+    """
+    return {
+        f'tolerances.{name}': float(f'{part * float(np.mean(value)):.3g}')
+        for name, value in (('joint_centres', prior.joint_centres), ('leg_zeros', prior.leg_zeros))
+    }

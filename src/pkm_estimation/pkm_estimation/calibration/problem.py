@@ -2,7 +2,8 @@
 
 Each measurement says what it knows of the constants as score ``s = sum J^T r`` and information ``I = sum J^T J`` at
 values g, with its own unknowns eliminated. With a prior of unit deviations around zero the step solves
-``(I + 1) dg = s - g``; it is done when no direction moves by more than a part of its own standard deviation.
+``(I + 1) dg = s - g``; it is done when no direction moves by more than a part of its own standard deviation,
+or the sum of the squares is as small as it gets.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pkm_estimation.filtering.constant_columns import ConstantScore
 #: largest step of any direction that counts as none, in its standard deviations
 CONVERGED = 0.02
 _MOST, _HALVED = 20, 6
-#: part by which a sum of squares may grow by rounding
-_SAME = 1e-6
+#: part by which a sum of squares may grow by rounding, and by how much that tells nothing
+_SAME, _NOTHING = 1e-6, 1.0
 #: part of the prior above which a direction is not determined
 NOT_DETERMINED = 0.5
 
@@ -103,7 +104,8 @@ def solve(
 ) -> Solution:
     """Find the constants that measurements and prior make likeliest.
 
-    Steps are halved where the sum of squares would grow, or the machine cannot be assembled with them.
+    Steps are halved where the sum of squares would grow, or the machine cannot be assembled with them; one after which
+    it is the same but for a part that tells nothing is not made: nothing is lower there.
 
     Parameters
     ----------
@@ -117,33 +119,51 @@ def solve(
     """
     values = np.zeros(len(constants)) if start is None else start.copy()
     seen = _score(measurements, values)
+    has_converged = False
     for iteration in range(1, _MOST + 1):
-        applied = np.where(constants.applied, values, 0.0)
         whole = seen.information + np.eye(len(values))
-        target = np.linalg.solve(whole, seen.score + seen.information @ applied)
-        step = target - values
+        step = _likeliest(whole, seen, values, constants)[0] - values
         size = float(np.sqrt(step @ whole @ step / max(1, len(step))))
         progress(f'step {iteration}: {size:.3g} standard deviations')
-        cost = _cost(seen, values, constants)
+        cost, grown = _cost(seen, values, constants), np.inf
         for _ in range(_HALVED):
             try:
                 after = _score(measurements, values + step)
-                if _cost(after, values + step, constants) < cost + _SAME * max(1.0, cost) or size < CONVERGED:
-                    break
+                grown = _cost(after, values + step, constants) - cost
             except KinematicsError:
                 pass
+            if size < CONVERGED or grown < _NOTHING:
+                break
             step = 0.5 * step
-        else:
+        has_converged = size < CONVERGED or _SAME * cost < grown < _NOTHING
+        if size < CONVERGED or grown < _SAME * cost:
+            values, seen = values + step, after
+        elif not has_converged:
             break
-        values, seen = values + step, after
-        if size < CONVERGED:
+        if has_converged:
             changes = [one.leaves_out() for one in measurements]
             if not any(changes):
                 break
             seen = _score(measurements, values)
     squares = _cost(seen, values, constants) - float(values @ values)
-    covariance: Array = np.linalg.inv(seen.information + np.eye(len(values))).astype(float)
-    return Solution(constants, values, covariance, iteration, size < CONVERGED, squares, float(seen.squares[1]))
+    covariance = _likeliest(seen.information + np.eye(len(values)), seen, values, constants)[1]
+    return Solution(constants, values, covariance, iteration, has_converged, squares, float(seen.squares[1]))
+
+
+def _likeliest(whole: Array, seen: ConstantScore, values: Array, constants: Constants) -> tuple[Array, Array]:
+    """Likeliest values (p,) by what is seen at others, with a covariance (p, p).
+
+    Constants that cannot be negative are zero where they would be: with them, noise of the samples would pass for
+    something that sharpens them.
+    """
+    rest = seen.score + seen.information @ np.where(constants.applied, values, 0.0)
+    found, covariance = np.linalg.solve(whole, rest), np.linalg.inv(whole)
+    held = constants.positive & (found < 0.0)
+    if held.any():
+        free = np.ix_(~held, ~held)
+        found, covariance = np.zeros(len(rest)), np.diag(1.0 / whole.diagonal())
+        found[~held], covariance[free] = np.linalg.solve(whole[free], rest[~held]), np.linalg.inv(whole[free])
+    return np.asarray(found, dtype=float), np.asarray(covariance, dtype=float)
 
 
 def held_out(

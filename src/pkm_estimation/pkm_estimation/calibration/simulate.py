@@ -11,6 +11,9 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.calibration.instruments import Points
 
+#: poses at which errors of the platform are looked at
+_LOOKED_AT = 40
+
 
 def built_machine(machine: Machine, random: np.random.Generator) -> Machine:
     """Machine with constants of the geometry drawn from the tolerances of its file."""
@@ -68,3 +71,10 @@ def measured_targets(
     seen = seen + noise * size * random.normal(size=seen.shape)
     told = drives + leg_noise * np.asarray(machine.leg_sensors.position_noise) * random.normal(size=drives.shape)
     return told, Points.of(seen, noise, names, 3.0 * machine.platform_radius)
+
+
+def poses_in_reach(machine: Machine) -> tuple[Array, Array]:
+    """Poses (N, 3), (N, 3, 3) at which errors are looked at."""
+    drives = drives_in_reach(machine, _LOOKED_AT, np.random.default_rng(0), 0.6)
+    found = forward_kinematics(machine, drives, tolerance=1e-9 if not machine.is_redundant else np.inf)
+    return found.position, found.rotation_base_platform

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.kinematics import forward_kinematics
-from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import USUAL_TOLERANCE
@@ -30,23 +26,23 @@ from pkm_estimation.calibration.data import (
     write_static_poses,
 )
 from pkm_estimation.calibration.motion import Motion, of_motion
-from pkm_estimation.calibration.overlay import write_calibration
-from pkm_estimation.calibration.plan import RANDOM_SETS, designed_poses
-from pkm_estimation.calibration.pose_error import PoseErrors
-from pkm_estimation.calibration.problem import Measurement, Solution, held_out, solve
-from pkm_estimation.calibration.simulate import built_machine, drives_in_reach, measured_targets, targets_around
+from pkm_estimation.calibration.overlay import imu_values, tolerance_values, write_calibration
+from pkm_estimation.calibration.plan import RANDOM_SETS, PoseErrors, designed_poses
+from pkm_estimation.calibration.problem import Measurement, held_out, solve
+from pkm_estimation.calibration.report import MOST_TOLD, solution_report, verdict_of, write_result
+from pkm_estimation.calibration.simulate import (
+    built_machine,
+    drives_in_reach,
+    measured_targets,
+    poses_in_reach,
+    targets_around,
+)
 from pkm_estimation.calibration.static_poses import StaticPoses
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.nodes.node_settings import load_config
-from pkm_estimation.nodes.tune import write_html_report
 
 #: exit codes: a result is written; an error; data that determine nothing; a result that held-out data do not confirm
 EXIT_CODES = {'good': 0, 'error': 1, 'insufficient': 3, 'not confirmed': 4}
-#: root mean square of the residuals, in those of the noise, above which the model lacks something
-_LACK_OF_FIT = 1.5
-#: poses at which the error of the platform is looked at
-_LOOKED_AT = 40
-_TOLD = 12
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -106,8 +102,8 @@ def _run(options: argparse.Namespace) -> int:
             slipped = slipped_target(one)
             if slipped:
                 raise CalibrationDataError(slipped)
-    lines += _told(solution, measurements)
-    poses = _poses(constants.machine_at(solution.values))
+    lines += solution_report(solution, measurements)
+    poses = poses_in_reach(constants.machine_at(solution.values))
     size = len(constants.geometry.kind)
     errors = PoseErrors(replace(constants.machine_at(solution.values), tolerances=machine.tolerances), *poses)
     moved, left = errors.size(solution.values[:size]), errors.deviation(solution.covariance[:size, :size])
@@ -115,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
         f'pose error with the machine file {1e6 * moved[0]:.3g} um, {1e6 * moved[1]:.3g} urad; left now '
         f'{1e6 * left[0]:.3g} um, {1e6 * left[1]:.3g} urad (standard deviation; frames of base and platform taken out)'
     )
-    verdict, code = _verdict(solution, before, after)
+    verdict, code = verdict_of(solution, before, after)
     lines.append(f'verdict: {verdict}')
     print(*lines, sep='\n')
     if options.output is None:
@@ -123,7 +119,8 @@ def _run(options: argparse.Namespace) -> int:
     folder = make_folder(options.output)
     if overlay is not None and code == 'good':
         found = constants.machine_at(solution.values)
-        others = _other_values(found, machine.tolerances, left[0] / errors.deviation(np.eye(size))[0], solution)
+        others = tolerance_values(machine.tolerances, left[0] / errors.deviation(np.eye(size))[0])
+        others |= imu_values(found) if constants.imu else {}
         method = f'calibrate: {size} constants of the geometry, maximum a posteriori'
         origin = ', '.join(map(str, options.data)), method
         print(f'wrote {write_calibration(overlay, machine.path, options.overlay, found, others, origin, poses)}')
@@ -133,7 +130,7 @@ def _run(options: argparse.Namespace) -> int:
             write_text(path, yaml.safe_dump({'/**': {'ros__parameters': settings}}))
             print(f'wrote {path}')
     sources = {'data': ', '.join(map(str, options.data)), 'machine': f'{machine.name}: {machine.description}'}
-    _write_result(folder, solution, lines, verdict, code == 'good', sources)
+    write_result(folder, solution, lines, verdict, code == 'good', sources)
     return EXIT_CODES[code]
 
 
@@ -174,93 +171,18 @@ def _measurements(options: argparse.Namespace, machine: Machine) -> tuple[Consta
     return constants, measurements
 
 
-def _told(solution: Solution, measurements: Sequence[Measurement]) -> list[str]:
-    """What was found, in lines."""
-    lines = [
-        f'{solution.determined} of {len(solution.values)} directions of the constants are determined; the others, '
-        'among them where the frames of base and platform are, stay near the prior'
-    ]
-    if solution.iterations:
-        steps = f'{solution.iterations} steps' + ('' if solution.has_converged else ', which did not converge')
-        lines.append(
-            f'{steps}; mean square of all residuals {solution.squares / max(1.0, solution.count):.3g} (1: the '
-            'noise is as stated)'
-        )
-    for one in measurements:
-        if isinstance(one, StaticPoses) and one.weights:
-            out = float(np.mean([np.mean(weight == 0.0) for weight in one.weights]))
-            lines.append(f'{len(one)} static poses; outliers left out: {100.0 * out:.1f} %')
-    names, units, std = solution.constants.names, solution.constants.units, solution.std
-    sizes = solution.values * solution.constants.std
-    lines.append('constants that are off by more than two standard deviations, the clearest first')
-    lines += [
-        f'  {names[place]:44s} {sizes[place]:+11.4g} +- {std[place]:.2g} {units[place]}'
-        for place in solution.significant()[:_TOLD]
-    ]
-    missing = solution.not_determined()
-    lines.append(f'not determined: {len(missing)} directions' + (', such as' if missing else ''))
-    return lines + [f'  {told}' for told in missing[:_TOLD]]
 
 
-def _verdict(solution: Solution, before: float, after: float) -> tuple[str, str]:
-    """In words, and the key of :data:`EXIT_CODES`."""
-    if not solution.has_converged or not solution.determined:
-        return 'nothing is written: the data determine none of the constants', 'insufficient'
-    if not after < before:
-        return 'nothing is written: held-out data are no better explained than by the machine file', 'not confirmed'
-    fit = (solution.squares / max(1.0, solution.count)) ** 0.5
-    if fit > _LACK_OF_FIT:
-        told = f'nothing is written: residuals are {fit:.2g} times as large as the noise: bending, backlash, '
-        return told + 'warming, axes that are not as in the machine file, or more noise than stated', 'insufficient'
-    return 'held-out data are better explained, and residuals are as small as the noise', 'good'
-
-
-def _poses(machine: Machine) -> tuple[Array, Array]:
-    """Poses in reach, at which errors are looked at."""
-    drives = drives_in_reach(machine, _LOOKED_AT, np.random.default_rng(0), 0.6)
-    found = forward_kinematics(machine, drives, tolerance=1e-9 if not machine.is_redundant else np.inf)
-    return found.position, found.rotation_base_platform
-
-
-def _other_values(machine: Machine, prior: Tolerances, part: float, solution: Solution) -> dict[str, object]:
-    """Values of an overlay besides the geometry: tolerances, and the IMU where a motion has shown it.
-
-    The tolerances are the prior's times ``part``: independent constants that make as large an error of the pose as what
-    is left of these, which are correlated, makes.
-    """
-    values: dict[str, object] = {}
-    for name, value in (('joint_centres', prior.joint_centres), ('leg_zeros', prior.leg_zeros)):
-        values[f'tolerances.{name}'] = float(f'{part * float(np.mean(value)):.3g}')
-    if solution.constants.imu:
-        values['sensors.imu.xyz'] = machine.imu.position
-        values['sensors.imu.rpy'] = rpy_from_matrix(machine.imu.rotation_platform_imu)
-    return values
-
-
-def _write_result(
-    folder: Path, solution: Solution, lines: list[str], verdict: str, is_good: bool, sources: dict[str, str]
-) -> None:
-    constants = solution.constants
-    result = {
-        'machine': constants.machine.name, 'verdict': verdict, 'constants': constants.names, 'units': constants.units,
-        'values': (solution.values * constants.std).tolist(), 'std': solution.std.tolist(),
-        'covariance': (solution.covariance * np.outer(constants.std, constants.std)).tolist(),
-    }  # fmt: skip
-    write_text(folder / 'result.json', json.dumps(result, indent=1))
-    write_text(folder / 'report.txt', '\n'.join([*lines, '']))
-    sections = [['what was found', *lines]]
-    write_html_report(folder / 'report.html', constants.machine.name, (verdict, is_good), sections, [], sources)
-    print(*(f'wrote {folder / name}' for name in ('result.json', 'report.txt', 'report.html')), sep='\n')
 
 
 def _plan(options: argparse.Namespace, machine: Machine) -> int:
     random = np.random.default_rng(options.seed)
     drives, solution, errors = designed_poses(machine, options.plan, options.targets, options.noise, random, _say)
     print(f'{options.plan} poses, {options.targets} targets with {1e6 * options.noise:.3g} um of noise')
-    print(_told(solution, [])[0])
+    print(solution_report(solution, [])[0])
     told = f'of random poses {1e6 * errors[1]:.3g} um (median of {RANDOM_SETS})'
     print(f'pose error left {1e6 * errors[0]:.3g} um; {told}')
-    print('not determined', *(f'  {told}' for told in solution.not_determined()[:_TOLD]), sep='\n')
+    print('not determined', *(f'  {told}' for told in solution.not_determined()[:MOST_TOLD]), sep='\n')
     if options.output is not None:
         path = make_folder(options.output) / 'poses.csv'
         write_text(path, '\n'.join([','.join(machine.actuated_joint_names), *(
@@ -282,7 +204,7 @@ def _simulate(options: argparse.Namespace, machine: Machine) -> int:
     drives, points = measured_targets(built, drives, targets, options.noise, random, options.outliers)
     path = write_static_poses(make_folder(options.output) / 'points.csv', machine, drives, points)
     origin = 'simulated', f'hidden geometry, seed {options.seed}'
-    truth = write_calibration(path_of_truth, machine.path, options.overlay, built, {}, origin, _poses(built))
+    truth = write_calibration(path_of_truth, machine.path, options.overlay, built, {}, origin, poses_in_reach(built))
     print(f'wrote {path}\nwrote {truth}, the machine that was measured: calibrate does not read it')
     return EXIT_CODES['good']
 

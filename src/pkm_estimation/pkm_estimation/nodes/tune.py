@@ -16,11 +16,15 @@ from pkm_description.errors import PkmError
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
-from pkm_description.report.page import inline, render, write_page
-from pkm_description.report.words import now_in_words, sentence_of, time_of_data
+from pkm_description.report.words import time_of_data
 from pkm_description.writing import make_folder, write_text
 
 from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.calibration.motion import between
+from pkm_estimation.calibration.overlay import imu_values, write_calibration
+from pkm_estimation.calibration.report import write_html_report
+from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion, sensors_report
+from pkm_estimation.calibration.simulate import poses_in_reach
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.samples import IMU_UNITS
@@ -34,9 +38,6 @@ from pkm_estimation.tuning.allan import (
     walk_settings,
     write_allan_table,
 )
-from pkm_estimation.tuning.delay import delay_report, estimate_delay
-from pkm_estimation.tuning.model_choice import choice_report, choice_verdict, choose_model
-from pkm_estimation.tuning.observability import observability, observability_report
 from pkm_estimation.tuning.static_calibration import (
     IMU_CHANNELS,
     LEG_OFFSET_STD,
@@ -45,17 +46,7 @@ from pkm_estimation.tuning.static_calibration import (
     static_report,
     write_sensor_overlay,
 )
-from pkm_estimation.tuning.streams import (
-    LONG_WINDOW,
-    SensorStreams,
-    TuningError,
-    longest_stretch,
-    motion_of_legs,
-    usual_interval,
-)
-
-#: s of a motion whose observability is looked at
-_LONGEST = 60.0
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
 
 
 @dataclass
@@ -121,7 +112,8 @@ def _run(options: argparse.Namespace) -> None:
     machine = machine_of_options(options)
     config = load_config(options.config) if options.config else EstimatorConfig()
     if options.profile is not None:
-        print(*observability_report(observability(machine, _profile(machine, options), config=config)), sep='\n')
+        solution = foretold(machine, _profile(machine, options), config, options.leg_offset_std)
+        print(*observability_report(solution), sep='\n')
         return
     data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
     streams = SensorStreams.from_recording(machine, data)
@@ -143,7 +135,9 @@ def _run(options: argparse.Namespace) -> None:
     if options.static or not (options.motion or _moves(machine, streams)):
         _static(options, machine, streams, found)
     else:
-        _motion(options, machine, streams, config, found)
+        begin = min(int(data.joint_states.stamps[0]), int(data.imu_data_raw.stamps[0]))  # type: ignore[union-attr]
+        low, high = (round(1e9 * min(max(side, -1e9), 1e9)) for side in (options.begin, options.end))
+        _motion(options, machine, between(data, begin + low, begin + high), config, found)
     if options.output is not None:
         _write_settings(options.output, machine, found)
 
@@ -170,9 +164,7 @@ def _moves(machine: Machine, streams: SensorStreams) -> bool:
 def _static(
     options: argparse.Namespace, machine: Machine, streams: SensorStreams, found: _Findings
 ) -> None:
-    overlay = None if options.output is None else options.output / 'sensors.yaml'
-    if overlay is not None and overlay.exists():
-        raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
+    overlay = _overlay(options)
     calibration = calibrate_static(machine, streams, options.leg_offset_std)
     found.tell(static_report(machine, calibration, options.leg_offset_std))
     found.verdict = f'at rest: noise of the sensors and biases of the IMU from {options.bag}', True
@@ -202,42 +194,27 @@ def _static(
 
 
 def _motion(
-    options: argparse.Namespace,
-    machine: Machine,
-    streams: SensorStreams,
-    config: EstimatorConfig,
-    found: _Findings,
+    options: argparse.Namespace, machine: Machine, data: RecordedData, config: EstimatorConfig, found: _Findings
 ) -> None:
-    late = config.imu_delay
-    try:
-        delay = estimate_delay(machine, streams)
-    except TuningError as error:  # the rest can be told all the same
-        found.tell([f'no delay: {error}'])
-    else:
-        found.tell(delay_report(delay))
-        # a delay that cannot be told from none is none
-        late = delay.delay if abs(delay.delay) > 2.0 * delay.std else 0.0
-    found.settings.clear()  # unless better ones are found
-    try:
-        choice = choose_model(machine, streams, config, late, options.keep_r, _say)
-    except TuningError as error:
-        found.tell([f'no settings: {error}'])
-        found.verdict = f'no settings: {error}', False
-    else:
-        found.tell(choice_report(choice))
-        found.verdict = choice_verdict(choice), choice.is_better
-        if choice.is_better:
-            config = choice.config
-            found.settings |= _changed(config)
-    if not _moves(machine, streams):
-        found.tell(['observability: the platform stands still, which shows none of the constants'])
-        return
-    found.tell(_observability(machine, motion_of_legs(machine, streams, LONG_WINDOW), config))
+    overlay = _overlay(options)
+    result = sensors_of_motion(machine, data, config, options.leg_offset_std, options.keep_r, _say)
+    found.tell(sensors_report(result))
+    found.tell(['constants of the sensors', *observability_report(result.solution)])
+    found.verdict = result.verdict, result.is_better
+    found.settings = _changed(result.config) if result.is_better else {}
+    if overlay is not None and result.is_better and result.machine is not machine:
+        origin = str(options.bag), 'tune: constants of the sensors by a motion, maximum a posteriori'
+        known, poses = result.machine, poses_in_reach(result.machine)
+        path = write_calibration(overlay, machine.path, options.overlay, known, imu_values(known), origin, poses)
+        print(f'wrote {path}')
 
 
-def _observability(machine: Machine, motion: PlatformMotion, config: EstimatorConfig) -> list[str]:
-    last = motion.time[0] + _LONGEST
-    return observability_report(observability(machine, motion[motion.time <= last], config=config))
+def _overlay(options: argparse.Namespace) -> Path | None:
+    """Where an overlay goes to; one is never replaced."""
+    overlay = None if options.output is None else Path(options.output) / 'sensors.yaml'
+    if overlay is not None and overlay.exists():
+        raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
+    return overlay
 
 
 def _profile(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
@@ -268,38 +245,6 @@ def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
         path = folder / 'estimator.yaml'
         write_text(path, yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))
         print(f'wrote {path}')
-
-
-def write_html_report(
-    path: Path,
-    machine: str,
-    verdict: tuple[str, bool],
-    sections: Sequence[Sequence[str]],
-    pictures: Sequence[tuple[str, Figure]],
-    source: dict[str, str],
-) -> Path:
-    """Write the report.
-
-    Parameters
-    ----------
-    machine : name
-    verdict : in words, and whether there is something to use
-    sections : lines of text, the first of each is its title
-    pictures : captions and figures
-    source : what was tuned from what
-    """
-    words, is_good = verdict
-    text = render(
-        'pkm_estimation',
-        'tune.html.j2',
-        machine=machine,
-        sentence=sentence_of(words.rstrip('.')),
-        is_good=is_good,
-        sections=[(sentence_of(lines[0].rstrip('.:'))[:-1], '\n'.join(lines[1:])) for lines in sections if lines],
-        pictures=[(caption, inline(figure, dots_per_inch=160)) for caption, figure in pictures],
-        source={'this report': f'made on {now_in_words()} (wall clock)', **source},
-    )
-    return write_page(text, path)
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.bags import JointStates, RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
-from pkm_estimation.stream.stretch import Stretch
+from pkm_estimation.stream.stretch import Outputs, Stretch, StretchPipeline
 
 Stamps = NDArray[np.int64]
 _FIELDS = ('position', 'orientation', 'linear_velocity', 'angular_velocity', 'pose_covariance', 'twist_covariance')
@@ -180,8 +180,12 @@ class RecordedSamples:
                 unlike = legs.unlike.get(leg) or (self._names, legs.positions[leg], legs.efforts[leg])
                 yield from pipeline.add_joint_positions(int(legs.stamps[leg]), *unlike)
 
-    def stretch(self, begin: int, end: int) -> Stretch | None:
-        """The samples of these places together; ``None`` where they must be handed over one by one."""
+    def together(self, pipeline: StretchPipeline, begin: int, end: int) -> Outputs | None:
+        """Estimates from the samples of these places; ``None``, and nothing is done, where each must be looked at."""
+        stretch = self._stretch(begin, end)
+        return None if stretch is None else pipeline.add_stretch(stretch)
+
+    def _stretch(self, begin: int, end: int) -> Stretch | None:
         imu, legs = self.imu, self.legs
         row = slice(self._imu_before[begin], self._imu_before[end])
         leg = slice(begin - row.start, end - row.stop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -19,10 +19,10 @@ from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.result import Collection, EstimationResult, baseline_motion, streamed_baseline
 from pkm_estimation.offline.smoothing import Checkpoints, check_smoothable, smoothed
 from pkm_estimation.sensors import SensorData, SimulatedData
-from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.baseline import BaselineStream, baseline_series
+from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegSample
-from pkm_estimation.stream.output import OutputBlock
 from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.samples import Instant
 
@@ -74,10 +74,10 @@ def estimate(
     if isinstance(data, RecordedData):
         return estimate_recording(machine, data, config, smooth=smooth)
     # these arrays are in the suite's convention, whatever the machine's driver publishes
-    return estimate_recording(machine.as_converted, _recorded(machine, data), config, smooth=smooth)
+    return estimate_recording(machine.as_converted, recorded(machine, data), config, smooth=smooth)
 
 
-def _recorded(machine: Machine, data: SensorData) -> RecordedData:
+def recorded(machine: Machine, data: SensorData) -> RecordedData:
     """Arrays as a recording, each sample taken at its stamp."""
     everything = np.ones(len(data.stamps), dtype=bool)
     imu, legs = everything, everything
@@ -138,12 +138,12 @@ def estimate_recording(
         if smooth:
             check_smoothable(config)
             first = RepeatablePipeline(machine, config)
-            _estimate(first, data, start_stamp_ns, baseline_stamp_ns, _quietly, smooth=False)
+            estimate_by(first, data, start_stamp_ns, baseline_stamp_ns)
             # a smoother takes all steps as those of one model: what was found is known from the begin on
             machine, config, zeros = first.as_found()
         pipeline = RepeatablePipeline(machine, config)
         pipeline.filter.legs.zeros[:] = zeros
-        return _estimate(pipeline, data, start_stamp_ns, baseline_stamp_ns, report, smooth)
+        return estimate_by(pipeline, data, start_stamp_ns, baseline_stamp_ns, report, smooth)
 
 
 def _quietly(_part: float) -> None:
@@ -163,14 +163,23 @@ def _older_objects_left_alone() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _estimate(
+class AsToldPipeline(RepeatablePipeline):
+    """Pipeline that tests its innovations for no constant, and takes none into account but those that it is told."""
+
+    def _know(self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array]) -> None:
+        super()._know(machine, health, stds)
+        self.lasting.is_on = False
+
+
+def estimate_by(
     pipeline: RepeatablePipeline,
     data: RecordedData,
-    start_stamp_ns: int | None,
-    baseline_stamp_ns: int | None,
-    progress: Callable[[float], None],
-    smooth: bool,
+    start_stamp_ns: int | None = None,
+    baseline_stamp_ns: int | None = None,
+    progress: Callable[[float], None] = _quietly,
+    smooth: bool = False,
 ) -> EstimationResult:
+    """Run a pipeline that is new over a recording; as :func:`estimate_recording`."""
     pipeline.baseline_wanted = False  # afterwards, all at once: a tenth of the time
     collection, samples = Collection(), RecordedSamples(data, start_stamp_ns)
     checkpoints = Checkpoints(pipeline) if smooth else None
@@ -181,10 +190,7 @@ def _estimate(
         begin, end = end, min(end + step, total)
         if checkpoints is not None:
             checkpoints.pass_by(begin, collection.count)
-        stretch = samples.stretch(begin, end)
-        outputs: Iterable[EstimatorOutput | OutputBlock] | None = None
-        if stretch is not None:
-            outputs = pipeline.add_stretch(stretch)
+        outputs = samples.together(pipeline, begin, end)
         step = min(_FEWEST if outputs is None else 2 * step, most)
         for output in samples.one_by_one(pipeline, begin, end) if outputs is None else outputs:
             collection.add(output)

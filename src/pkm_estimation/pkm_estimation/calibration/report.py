@@ -1,0 +1,111 @@
+"""What a calibration says: constants, verdict, and the files of a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from pkm_description.report.page import inline, render, write_page
+from pkm_description.report.words import now_in_words, sentence_of
+from pkm_description.writing import write_text
+
+from pkm_estimation.calibration.problem import Measurement, Solution
+from pkm_estimation.calibration.static_poses import StaticPoses
+
+#: root mean square of the residuals, in those of the noise, above which the model lacks something
+_LACK_OF_FIT = 1.5
+#: lines of one kind that are told
+MOST_TOLD = 12
+
+
+def solution_report(solution: Solution, measurements: Sequence[Measurement]) -> list[str]:
+    """What was found, in lines."""
+    lines = [
+        f'{solution.determined} of {len(solution.values)} directions of the constants are determined; the others, '
+        'among them where the frames of base and platform are, stay near the prior'
+    ]
+    if solution.iterations:
+        steps = f'{solution.iterations} steps' + ('' if solution.has_converged else ', which did not converge')
+        lines.append(
+            f'{steps}; mean square of all residuals {solution.squares / max(1.0, solution.count):.3g} (1: the '
+            'noise is as stated)'
+        )
+    for one in measurements:
+        if isinstance(one, StaticPoses) and one.weights:
+            out = float(np.mean([np.mean(weight == 0.0) for weight in one.weights]))
+            lines.append(f'{len(one)} static poses; outliers left out: {100.0 * out:.1f} %')
+    names, units, std = solution.constants.names, solution.constants.units, solution.std
+    sizes = solution.values * solution.constants.std
+    lines.append('constants that are off by more than two standard deviations, the clearest first')
+    lines += [
+        f'  {names[place]:44s} {sizes[place]:+11.4g} +- {std[place]:.2g} {units[place]}'
+        for place in solution.significant()[:MOST_TOLD]
+    ]
+    missing = solution.not_determined()
+    lines.append(f'not determined: {len(missing)} directions' + (', such as' if missing else ''))
+    return lines + [f'  {told}' for told in missing[:MOST_TOLD]]
+
+
+def verdict_of(solution: Solution, before: float, after: float) -> tuple[str, str]:
+    """In words, and the outcome: ``good``, ``insufficient`` or ``not confirmed``."""
+    if not solution.has_converged or not solution.determined:
+        return 'nothing is written: the data determine none of the constants', 'insufficient'
+    if not after < before:
+        return 'nothing is written: held-out data are no better explained than by the machine file', 'not confirmed'
+    fit = (solution.squares / max(1.0, solution.count)) ** 0.5
+    if fit > _LACK_OF_FIT:
+        told = f'nothing is written: residuals are {fit:.2g} times as large as the noise: bending, backlash, '
+        return told + 'warming, axes that are not as in the machine file, or more noise than stated', 'insufficient'
+    return 'held-out data are better explained, and residuals are as small as the noise', 'good'
+
+
+def write_result(
+    folder: Path, solution: Solution, lines: list[str], verdict: str, is_good: bool, sources: dict[str, str]
+) -> None:
+    """Write constants with their covariance, the lines of the report, and a page; says where."""
+    constants = solution.constants
+    result = {
+        'machine': constants.machine.name, 'verdict': verdict, 'constants': constants.names, 'units': constants.units,
+        'values': (solution.values * constants.std).tolist(), 'std': solution.std.tolist(),
+        'covariance': (solution.covariance * np.outer(constants.std, constants.std)).tolist(),
+    }  # fmt: skip
+    write_text(folder / 'result.json', json.dumps(result, indent=1))
+    write_text(folder / 'report.txt', '\n'.join([*lines, '']))
+    sections = [['what was found', *lines]]
+    write_html_report(folder / 'report.html', constants.machine.name, (verdict, is_good), sections, [], sources)
+    print(*(f'wrote {folder / name}' for name in ('result.json', 'report.txt', 'report.html')), sep='\n')
+
+
+def write_html_report(
+    path: Path,
+    machine: str,
+    verdict: tuple[str, bool],
+    sections: Sequence[Sequence[str]],
+    pictures: Sequence[tuple[str, Figure]],
+    source: dict[str, str],
+) -> Path:
+    """Write the report.
+
+    Parameters
+    ----------
+    machine : name
+    verdict : in words, and whether there is something to use
+    sections : lines of text, the first of each is its title
+    pictures : captions and figures
+    source : what was tuned from what
+    """
+    words, is_good = verdict
+    text = render(
+        'pkm_estimation',
+        'tune.html.j2',
+        machine=machine,
+        sentence=sentence_of(words.rstrip('.')),
+        is_good=is_good,
+        sections=[(sentence_of(lines[0].rstrip('.:'))[:-1], '\n'.join(lines[1:])) for lines in sections if lines],
+        pictures=[(caption, inline(figure, dots_per_inch=160)) for caption, figure in pictures],
+        source={'this report': f'made on {now_in_words()} (wall clock)', **source},
+    )
+    return write_page(text, path)
