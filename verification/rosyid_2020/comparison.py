@@ -16,10 +16,9 @@ from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.base_feasibility import INFEASIBLE, base_feasibility
-from pkm_identification.estimator.constrained import FitResult, ForceFit
+from pkm_identification.estimator.constrained import FitResult, ForceFit, bounded_least_squares
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.estimator.searches import bounded_least_squares
 from pkm_identification.judgement.force_error import force_error
 from pkm_identification.validation.other_motions import relative_absolute_error
 

@@ -14,11 +14,17 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.constrained import FitResult, ForceFit, weak_directions
+from pkm_identification.estimator.constrained import (
+    FitResult,
+    ForceFit,
+    bounded_least_squares,
+    global_search,
+    pattern_search,
+    weak_directions,
+)
 from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
 from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities
 
 from verification.check import Check, at_least, at_most, equal, holds, near_each

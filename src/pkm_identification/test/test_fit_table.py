@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from pkm_identification.estimator.constrained import ForceFit
-from pkm_identification.estimator.searches import bounded_least_squares
+from pkm_identification.estimator.constrained import ForceFit, bounded_least_squares
 from pkm_identification.report.files import HEADER, fit_rows, fit_table
 
 

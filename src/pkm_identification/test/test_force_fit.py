@@ -9,9 +9,16 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import constrained
-from pkm_identification.estimator.constrained import ForceFit, design_bounds, sqp, weak_directions
+from pkm_identification.estimator.constrained import (
+    ForceFit,
+    bounded_least_squares,
+    design_bounds,
+    global_search,
+    pattern_search,
+    sqp,
+    weak_directions,
+)
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
-from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
 from pkm_identification.judgement.physical import infeasibilities
 from scipy.optimize import approx_fprime, lsq_linear
 

@@ -8,8 +8,13 @@ from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pkm_identification.estimator.base_feasibility import BaseFeasibility
-    from pkm_identification.estimator.constrained import design_bounds, sqp
-    from pkm_identification.estimator.searches import bounded_least_squares, global_search, pattern_search
+    from pkm_identification.estimator.constrained import (
+        bounded_least_squares,
+        design_bounds,
+        global_search,
+        pattern_search,
+        sqp,
+    )
 
 __all__ = [
     'BaseFeasibility',

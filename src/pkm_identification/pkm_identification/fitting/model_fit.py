@@ -8,7 +8,7 @@ with the forces that the last one predicts, until nothing changes.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -23,25 +23,20 @@ from pkm_identification.columns.friction_term import Presliding, presliding_of
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import JointSamples, Term
-from pkm_identification.configuration import EstimatorSettings, IdentificationConfig
+from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator import least_squares
-from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
 from pkm_identification.estimator.generalised import fitted_noise
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import is_inertial
 from pkm_identification.estimator.residual_covariance import RowNoise
-from pkm_identification.fitting.physical_machine import machine_of_parameters, with_friction_of
+from pkm_identification.fitting.physical_machine import believed_machine, with_friction_of
 from pkm_identification.fitting.prediction import deflected, effort_delay, efforts_by, slope_rows, with_forces
 from pkm_identification.fitting.shape_search import JointProblem, joint_estimate, minimised
-from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.preparation import PreparedData
 
 #: s of the monotonic clock, from which no model is fitted any more that begins at another fit
 _DEADLINE = ContextVar('deadline', default=np.inf)
-#: how many times smaller than a value of friction its standard deviation must be to be half believed
-DOUBT = 3.0
 #: most repetitions; a change of the predicted forces, relative to the residuals, below which nothing changes
 REPETITIONS, SETTLED = 25, 1e-3
 #: repetitions with a search for nonlinear parameters; ones that the data hardly determine would go on for ever
@@ -392,36 +387,3 @@ def _carried_over(begin: ModelFit, model: ObservationModel, nominal: Array) -> A
         return nominal
     known = dict(zip(begin.model.all_names, begin.parameters.tolist(), strict=True))
     return np.array([known.get(name, value) for name, value in zip(model.all_names, nominal.tolist(), strict=True)])
-
-
-def believed_machine(
-    model: ObservationModel, base: BaseParameters, values: Array, covariance: Array, trust: EstimatorSettings
-) -> Machine | None:
-    """Machine with the bodies and the friction of base values (B,), as far as such bodies can exist; else ``None``.
-
-    What the data leave open stays nominal: loads of a machine that follows its noise go to and fro.
-
-    Parameters
-    ----------
-    covariance : (B, B) of the values
-    trust : in the nominal bodies
-    """
-    nominal, free = model.all_parameters(model.machine), model.free
-    prior = nominal_covariance(model.all_names, nominal, trust.platform_uncertainty, trust.leg_uncertainty)
-    shared, spread = share_out(base, values, covariance, nominal[free], prior[np.ix_(free, free)])
-    shared = believed_friction(model.names, shared, np.sqrt(np.maximum(np.diag(spread), 0.0)), nominal[free])
-    try:
-        return machine_of_parameters(model, model.complete(shared))
-    except (ValueError, ArithmeticError):
-        return None
-
-
-def believed_friction(names: Sequence[str], values: Array, std: Array, nominal: Array) -> Array:
-    """Parameters (P,) with those of friction and rotors as far as the data know them, and never negative.
-
-    Noise on small ones has either sign, and much friction locks a joint: what is known worse than its own size is near
-    its nominal value.
-    """
-    real = [name.rpartition('.')[2].startswith(NOT_NEGATIVE) and not is_inertial(name) for name in names]
-    trust = values**2 / np.maximum(values**2 + (DOUBT * np.minimum(std, 1e100)) ** 2, 1e-300)
-    return np.where(real, np.maximum(trust * values + (1.0 - trust) * nominal, 0.0), values)

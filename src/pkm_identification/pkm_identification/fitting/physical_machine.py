@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,9 +23,9 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import PerJoint, Term
 from pkm_identification.configuration import EstimatorSettings
 from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
-from pkm_identification.estimator.feasible_problem import feasible_problem
+from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE, feasible_problem
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import bodies_by_name
+from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
 from pkm_identification.judgement.physical import (
     PhysicalParameters,
     body_from_parameters,
@@ -48,6 +49,8 @@ _ANY_SPEED = 1.0
 CHANCE = 1e-6
 #: the same of the most probable machine, below which the trust in the nominal bodies contradicts the recording
 DOUBT = 1e-3
+#: how many times smaller than a value of friction its standard deviation must be to be half believed
+HALF_BELIEVED = 3.0
 #: standard deviations by which friction at rest may be below that of motion: chance, both are then written as equal
 NEAR = 3.0
 
@@ -64,14 +67,21 @@ def physical_parameters(
     return replace(found, nominal=nominal, values=values, infeasible=(*found.infeasible, *texts))
 
 
+def _shares(
+    model: ObservationModel, base: BaseParameters, values: Array, covariance: Array, trust: EstimatorSettings
+) -> tuple[Array, Array]:
+    """Free parameters (P,) and their covariance (P, P), given base values (B,) and their covariance (B, B)."""
+    nominal, free = model.all_parameters(model.machine), model.free
+    prior = nominal_covariance(model.all_names, nominal, trust.platform_uncertainty, trust.leg_uncertainty)
+    return share_out(base, values, covariance, nominal[free], prior[np.ix_(free, free)])
+
+
 def _shared(
     model: ObservationModel, base: BaseParameters, estimate: Estimate, settings: EstimatorSettings
 ) -> PhysicalParameters:
     """Mean of the physical parameters given the base parameters; it may be a machine that cannot exist."""
-    believed, nominal = model.all_parameters(model.machine), model.parameters(model.machine)
-    prior = nominal_covariance(model.all_names, believed, settings.platform_uncertainty, settings.leg_uncertainty)
-    prior = prior[np.ix_(model.free, model.free)]
-    values, covariance = share_out(base, estimate.parameters, estimate.covariance, nominal, prior)
+    nominal = model.parameters(model.machine)
+    values, covariance = _shares(model, base, estimate.parameters, estimate.covariance, settings)
     infeasible = list(infeasibilities(bodies_by_name(model.all_names, model.complete(values))))
     friction = {name for term in model.terms if isinstance(term, FrictionTerm) for name in term.names}
     for name, value in zip(model.names, values, strict=True):
@@ -169,6 +179,37 @@ def machine_of_parameters(model: ObservationModel, values: Array) -> Machine:
     if delays:
         machine = replace(machine, leg_sensors=replace(machine.leg_sensors, effort_delay=sum(delays)))
     return with_joints(machine, lambda joint: _with_terms(joint, by_name))
+
+
+def believed_machine(
+    model: ObservationModel, base: BaseParameters, values: Array, covariance: Array, trust: EstimatorSettings
+) -> Machine | None:
+    """Machine with the bodies and the friction of base values (B,), as far as such bodies can exist; else ``None``.
+
+    What the data leave open stays nominal: loads of a machine that follows its noise go to and fro.
+
+    Parameters
+    ----------
+    covariance : (B, B) of the values
+    trust : in the nominal bodies
+    """
+    shared, spread = _shares(model, base, values, covariance, trust)
+    std, nominal = np.sqrt(np.maximum(np.diag(spread), 0.0)), model.parameters(model.machine)
+    try:
+        return machine_of_parameters(model, model.complete(_believed_friction(model.names, shared, std, nominal)))
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _believed_friction(names: Sequence[str], values: Array, std: Array, nominal: Array) -> Array:
+    """Parameters (P,) with those of friction and rotors as far as the data know them, and never negative.
+
+    Noise on small ones has either sign, and much friction locks a joint: what is known worse than its own size is near
+    its nominal value.
+    """
+    real = [name.rpartition('.')[2].startswith(NOT_NEGATIVE) and not is_inertial(name) for name in names]
+    trust = values**2 / np.maximum(values**2 + (HALF_BELIEVED * np.minimum(std, 1e100)) ** 2, 1e-300)
+    return np.where(real, np.maximum(trust * values + (1.0 - trust) * nominal, 0.0), values)
 
 
 def with_friction_of(machine: Machine, other: Machine) -> Machine:

@@ -82,7 +82,7 @@ def library_efforts(machine: Machine, data: PreparedData) -> Array:
 
 
 def forces_beyond_overlay(model: ObservationModel, data: PreparedData, parameters: Array) -> Array:
-    """Efforts (N, A) by the terms that an overlay does not carry: offsets, ripples, springs, load friction ...
+    """Efforts (N, A) by the terms that an overlay does not carry: ripples, springs, load friction ...
 
     Parameters
     ----------

@@ -14,8 +14,15 @@ from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_estimation.kernels.unscented import filter_data
 
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.estimator.log_cholesky import coordinates_of, matrices_of, slopes_of
-from pkm_identification.estimator.pseudo_inertia import COLUMNS, ROWS, parameters_by_whitened, pseudo_inertia
+from pkm_identification.estimator.pseudo_inertia import (
+    COLUMNS,
+    ROWS,
+    coordinates_of,
+    matrices_of,
+    parameters_by_whitened,
+    pseudo_inertia,
+    slopes_of,
+)
 from pkm_identification.estimator.recursive import checked_variances, checked_vector, covariance_factor
 from pkm_identification.kernels.parameter_filter import (
     add_noise,
