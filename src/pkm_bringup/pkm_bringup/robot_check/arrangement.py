@@ -158,7 +158,8 @@ def _judged(
         )
         return
     files = {wiring_file(wiring, row): row for row in [best, *rivals]}
-    wiring.alternatives = tuple(files) if len(files) > 1 else ()
+    wiring.unexplained = misfit if misfit > _SURE else 0.0
+    wiring.alternatives = tuple(files) if len(files) > 1 and not wiring.unexplained else ()
     words = '; or '.join(_words(wiring, row) for row in [*files.values()][1:4])
     either = f'. Or else: {words} (this motion does not tell which)' if words else ''
     entries = row_entries(wiring, best)
@@ -169,7 +170,7 @@ def _judged(
     if evidence.imu is not None and trusted:
         findings += mounting_findings(wiring, evidence, best, either)
     for one in findings:
-        if one.state is State.WRONG and misfit > _SURE:
+        if one.state is State.WRONG and wiring.unexplained:
             sentence = f'{one.sentence}. {misfit:.0%} stay unexplained: there may be another cause'
             one = replace(one, state=State.SUSPICIOUS, sentence=sentence)
         yield one

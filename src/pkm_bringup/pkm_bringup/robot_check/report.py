@@ -172,6 +172,7 @@ class Wiring:
     delay : s by which the IMU's times are late and are shifted
     shift : how both clocks differ, as far as motion tells
     best, motion, prediction : the row that explains most, the drives under it, and its poses
+    unexplained : part of what the IMU shows that the best row leaves, if it is too much for any row to be certain
     alternatives : driver files of rows that explain the same and are as likely
     findings : so far
     """
@@ -194,6 +195,7 @@ class Wiring:
     best: Row | None = None
     motion: Signal | None = None
     prediction: Prediction | None = None
+    unexplained: float = 0.0
     alternatives: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 

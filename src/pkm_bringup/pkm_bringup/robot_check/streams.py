@@ -10,7 +10,6 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding
 
-from pkm_bringup.robot_check.expected import is_solvable
 from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, ImuLog
 from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
 
@@ -22,8 +21,6 @@ _UNITS = {'g': 9.80665, 'mg': 9.80665e-3, 'mm/s2': 1e-3}
 _UNIT_SLACK = 0.12
 #: part of gravity below which it is not in the signal
 _REMOVED = 0.35
-#: rad/s that no platform does
-_ABSURD = 60.0
 
 
 def topic_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -293,14 +290,6 @@ def imu_checks(wiring: Wiring) -> Iterator[Finding]:
     if wiring.specific_force is None:
         return
     yield from _acceleration_unit(wiring, force)
-    if is_solvable(wiring.machine) and np.abs(rate).max() > _ABSURD:  # else the legs tell its unit
-        yield wrong(
-            'gyroscope_unit',
-            f'angular velocity reaches {np.abs(rate).max():.3g} rad/s: it is not in rad/s',
-            'ROS wants rad/s; if the driver gives degrees:\n' + wiring.patch.add({'imu.angular_rate': 'deg/s'}),
-            largest=float(np.abs(rate).max()),
-        )
-        wiring.angular_rate = None if wiring.angular_rate is None else wiring.angular_rate * np.pi / 180.0
 
 
 def _acceleration_unit(wiring: Wiring, force: Array) -> Iterator[Finding]:
