@@ -158,11 +158,11 @@ def _judged(
         )
         return
     files = {wiring_file(wiring, row): row for row in [best, *rivals]}
-    wiring.unexplained = misfit if misfit > _SURE else 0.0
-    wiring.alternatives = tuple(files) if len(files) > 1 and not wiring.unexplained else ()
+    wiring.alternatives = tuple(files) if len(files) > 1 and misfit <= _SURE else ()
     words = '; or '.join(_words(wiring, row) for row in [*files.values()][1:4])
     either = f'. Or else: {words} (this motion does not tell which)' if words else ''
     entries = row_entries(wiring, best)
+    wiring.unexplained = misfit if entries and misfit > _SURE else 0.0
     findings = [*_drive_findings(wiring, best, base, some, entries, either)]
     if evidence.tells_order and trusted and not any(one.is_fault and one.code != 'position_unit' for one in findings):
         findings.append(_agreed(wiring, evidence, best, misfit))
@@ -170,7 +170,7 @@ def _judged(
     if evidence.imu is not None and trusted:
         findings += mounting_findings(wiring, evidence, best, either)
     for one in findings:
-        if one.state is State.WRONG and wiring.unexplained:
+        if one.state is State.WRONG and misfit > _SURE:
             sentence = f'{one.sentence}. {misfit:.0%} stay unexplained: there may be another cause'
             one = replace(one, state=State.SUSPICIOUS, sentence=sentence)
         yield one

@@ -172,7 +172,7 @@ class Wiring:
     delay : s by which the IMU's times are late and are shifted
     shift : how both clocks differ, as far as motion tells
     best, motion, prediction : the row that explains most, the drives under it, and its poses
-    unexplained : part of what the IMU shows that the best row leaves, if it is too much for any row to be certain
+    unexplained : part of what the IMU shows that the best row leaves, if that is too much to propose what it says
     alternatives : driver files of rows that explain the same and are as likely
     findings : so far
     """
