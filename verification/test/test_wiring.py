@@ -68,6 +68,18 @@ def test_a_file_that_leaves_faults_is_not_proposed(machines, monkeypatch):
     assert 'is not proposed: with it position' in {one.code: one for one in report.findings}['driver_file'].sentence
 
 
+def test_an_imu_that_feels_another_motion_gets_no_file(machines):
+    """Of the motion backwards, reversed legs explain much of what it shows, but not all."""
+    machine = machines['valencia_3rps']
+    streams, other = (Scenario(machine, 'drives', seed, 10.0).streams() for seed in (SEED, SEED + 1))
+    streams.force, streams.rate = other.force[::-1].copy(), -other.rate[::-1].copy()
+    report = check_robot(machine, streams.observation())
+    found = {one.code: one for one in report.faults}
+    assert (report.driver_file, report.alternatives) == ('', ())
+    assert found['leg_order'].state.value == 'suspicious'
+    assert 'stay unexplained' in found['driver_file'].sentence
+
+
 def named(name: str) -> Fault:
     return next(fault for fault in FAULTS if fault.name == name)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from pkm_bringup.robot_check import Endpoint, ImuLog, JointLog, Observation
-from pkm_bringup.robot_check.units import strokes
+from pkm_bringup.robot_check.expected import strokes
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import drive_jacobian, drive_positions, forward_kinematics
@@ -67,7 +67,6 @@ class Streams:
             self.positions,
             wide if self.velocities is None else self.velocities,
             wide if self.efforts is None else self.efforts,
-            {'velocity': len(wide) * (self.velocities is None), 'effort': len(wide) * (self.efforts is None)},
         )
         imu = ImuLog(self.imu_stamps, self.imu_received, self.force, self.rate, Counter(self.frames), self.covariances)
         publishers = {topic: tuple(ends) for topic, ends in self.publishers.items()}

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from pkm_bringup.viewer import moment
-from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status
-from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage, parameter_image
+from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status, parameter_image
+from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage
 from pkm_bringup.viewer.scene import MachineShapes
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_exp

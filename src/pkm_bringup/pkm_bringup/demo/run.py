@@ -128,6 +128,9 @@ class DemoRun:
             self._named = True
             self._say(f'          identification while it runs, at {now:.1f} s: the load has changed: {named}')
 
+    def _identify(self, service: str) -> None:
+        self._say(f'          identification: {self._system.call(f"identification/{service}", self._patience)}')
+
     def _drop(self, payload: RigidBody, time: float) -> None:
         place = ', '.join(f'{value:.3g}' for value in payload.center_of_mass)
         self._system.put_payload(payload.mass, payload.center_of_mass)
@@ -144,24 +147,13 @@ class DemoRun:
 
     def _events(self) -> list[_Event]:
         """List what has to be done when: announcements and the identification's recordings."""
-
-        def start_recording() -> None:
-            self._say(
-                f'          identification: {self._system.call("identification/start_recording", self._patience)}'
-            )
-
-        def stop_recording() -> None:
-            self._say(
-                f'          identification: {self._system.call("identification/stop_recording", self._patience)}'
-            )
-
         events = []
         for phase in self._timeline.phases:
             text = f'  -- {phase.start:.1f} s to {phase.end:.1f} s: {phase.title}'
             events.append(_Event(phase.start - RECORDING_MARGIN, lambda text=text: self._say(text)))  # type: ignore[misc]
             if phase.recorded:
-                events.append(_Event(phase.start - RECORDING_MARGIN, start_recording))
-                events.append(_Event(phase.end + RECORDING_MARGIN, stop_recording))
+                events.append(_Event(phase.start - RECORDING_MARGIN, partial(self._identify, 'start_recording')))
+                events.append(_Event(phase.end + RECORDING_MARGIN, partial(self._identify, 'stop_recording')))
             if phase.name == 'payload' and self._payload is not None:
                 events.append(_Event(phase.drop, partial(self._drop, self._payload, phase.drop)))
         return sorted(events, key=lambda event: event.time)
@@ -224,28 +216,16 @@ def plan(
     ValueError
         If a duration is shorter than its fades need (4 s).
     """
-    for name, duration in (
-        ('tracking', tracking),
-        ('excitation', excitation),
-        ('validation', validation),
-        ('payload', payload),
-    ):
-        if not duration >= 4.0:
-            raise ValueError(f'duration of the {name} motion = {duration} s; at least 4 s are needed')
     described = (
         ('tracking', 'mp1', tracking, False, 'motion profile 1: the estimator against truth and baseline'),
         ('excitation', 'fourier', excitation, True, 'Fourier excitation: recorded for identification'),
-        (
-            'validation',
-            'fourier_validation',
-            validation,
-            True,
-            'another Fourier motion: held out for validation',
-        ),
+        ('validation', 'fourier_validation', validation, True, 'another Fourier motion: held out for validation'),
         ('payload', 'fourier_validation', payload, False, 'the same motion: a payload is dropped on the platform'),
     )
     phases, start = [], REST
     for name, profile, duration, recorded, title in described:
+        if not duration >= 4.0:
+            raise ValueError(f'duration of the {name} motion = {duration} s; at least 4 s are needed')
         phases.append(Phase(name, profile, start, duration, recorded, title))
         start += duration + REST
     return Timeline(tuple(phases), start)

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
-from pkm_description.kinematics.rotation import rotation_log
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 
-from pkm_bringup.robot_check.clocks import clock_checks, delay_checks
+from pkm_bringup.robot_check.expected import inside, is_solvable, predict, strokes
+from pkm_bringup.robot_check.mounting import axes_text, mounting_findings
 from pkm_bringup.robot_check.report import IN_DRIVER_FILE, DriverPatch, Wiring, cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.signals import grid_of, smoothed
+from pkm_bringup.robot_check.stamps import clock_checks, delay_checks
 from pkm_bringup.robot_check.table import (
     Evidence,
     Row,
-    alike,
-    alike_limit,
-    inside,
-    is_solvable,
     judge,
     plain_row,
-    predict,
     search,
-    strokes,
-    swapped,
-)
+)  # fmt: skip
 
 #: standard deviations of noise, and rad/s or m/s^2, above which rates and changes of the specific force tell something
 _ABOVE_NOISE, _LEAST_RATE, _LEAST_FORCE = 5.0, 0.003, 0.05
@@ -40,14 +34,14 @@ _FORCE = 1.0
 #: mistakes that a row must take more than the best to be the less likely one, where both explain the same: with names
 #: that tell drives, and without
 _GAP, _NAMELESS_GAP = 0.95, 1.5
+#: score by which another row may be worse, as a factor and in parts of the power, to explain the same
+_FACTOR, _SAME = 1.5, 0.01
 #: score above which a row explains nothing
 _NOTHING = 0.3
 #: part of the power that may stay unexplained where a cause is called certain, and where any is named
 _SURE, _ANY = 0.05, 0.5
 #: part of a stroke below which values say nothing about their unit
 _SMALL = 0.02
-#: rad by which axes may differ from those of the file without being other axes
-_APART = np.radians(12.0)
 _MOTION = (
     'a motion in which the platform turns about all its axes, one drive after the other (motion_player profile:=drives)'
 )
@@ -77,7 +71,7 @@ def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
         if not rows or (rows[0].score > _NOTHING and not within.all()):
             yield from _outside(wiring, some)
             return
-        wiring.best, *others = alike(rows)
+        wiring.best, *others = _alike(rows)
         gap = wiring.best.cost + (_GAP if evidence.named else _NAMELESS_GAP)
         rivals = [row for row in others if row.cost < gap] if evidence.tells_order else []
         wiring.motion = wiring.best.drives(evidence.drives)
@@ -102,7 +96,7 @@ def _evidence(wiring: Wiring) -> tuple[Evidence | None, list[Finding]]:
         unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
     if len(grid) < 12:
         return None, [cannot_tell('leg_order', 'the joint states last less than a quarter of a second', 'more of them')]
-    wiring.entries = drives = smoothed(wiring.leg_time, published, grid)
+    drives = smoothed(wiring.leg_time, published, grid)
     if not with_imu:
         return Evidence(drives, named=named), [cannot_tell('leg_order', *unknown)]
     none = np.zeros((len(wiring.imu_time), 3))
@@ -124,6 +118,28 @@ def _evidence(wiring: Wiring) -> tuple[Evidence | None, list[Finding]]:
     return evidence, [] if evidence.tells_order else [cannot_tell('leg_order', sentence, _MOTION)]
 
 
+def _swapped(row: Row) -> Iterator[tuple[int, int, Row]]:
+    """Pairs of drives, and the row with both exchanged."""
+    for first, second in combinations(range(len(row.order)), 2):
+        order = list(row.order)
+        order[first], order[second] = order[second], order[first]
+        yield first, second, replace(row, order=tuple(order))
+
+
+def _alike_limit(score: float) -> float:
+    """Score up to which another row explains the samples as well as one of this score."""
+    return _FACTOR * score + _SAME
+
+
+def _alike(rows: Sequence[Row]) -> list[Row]:
+    """Rows that explain the samples as well as the best, those that take least mistakes first."""
+    if not rows:
+        return []
+    limit = _alike_limit(min(row.score for row in rows))
+    own = [row for row in rows if row.score <= limit]
+    return sorted(own, key=lambda row: (round(row.cost, 6), row.score))
+
+
 def _judged(
     wiring: Wiring, evidence: Evidence, base: Row, some: Array, rivals: list[Row], unknown: list[Finding]
 ) -> Iterator[Finding]:
@@ -142,16 +158,17 @@ def _judged(
         )
         return
     files = {wiring_file(wiring, row): row for row in [best, *rivals]}
-    wiring.alternatives = tuple(files) if len(files) > 1 else ()
+    wiring.alternatives = tuple(files) if len(files) > 1 and misfit <= _SURE else ()
     words = '; or '.join(_words(wiring, row) for row in [*files.values()][1:4])
     either = f'. Or else: {words} (this motion does not tell which)' if words else ''
     entries = row_entries(wiring, best)
+    wiring.unexplained = misfit if entries and misfit > _SURE else 0.0
     findings = [*_drive_findings(wiring, best, base, some, entries, either)]
     if evidence.tells_order and trusted and not any(one.is_fault and one.code != 'position_unit' for one in findings):
         findings.append(_agreed(wiring, evidence, best, misfit))
     findings += unknown
     if evidence.imu is not None and trusted:
-        findings += _imu_findings(wiring, evidence, best, either)
+        findings += mounting_findings(wiring, evidence, best, either)
     for one in findings:
         if one.state is State.WRONG and misfit > _SURE:
             sentence = f'{one.sentence}. {misfit:.0%} stay unexplained: there may be another cause'
@@ -183,7 +200,7 @@ def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
             entries['position.offset'] = patch.by_leg(offset)
     if row.rate_unit != 'rad/s':
         entries['imu.angular_rate'] = row.rate_unit
-    if _gravity_down(row):
+    if row.gravity_down:
         entries['imu.gravity'] = 'down'
     return entries
 
@@ -194,10 +211,6 @@ def wiring_file(wiring: Wiring, row: Row) -> str:
     if entries := row_entries(wiring, row):
         patch.add(entries)
     return patch.text()
-
-
-def _gravity_down(row: Row) -> bool:
-    return bool(np.allclose(row.accelerometer, -row.gyroscope))
 
 
 def _drive_findings(
@@ -252,10 +265,9 @@ def _drive_findings(
     else:
         yield ok('position_unit', f'positions lie within the strokes ({figures["published"]})')
     if flipped.any():
-        who = 'all drives' if flipped.all() else wiring.named_drives(flipped)
         yield wrong(
             'position_sign',
-            f'positions of {who} count the other way round{either}',
+            f'positions of {wiring.named_drives(flipped)} count the other way round{either}',
             lines('position.sign', 'position.offset'),
             **figures,
         )
@@ -278,11 +290,11 @@ def _words(wiring: Wiring, row: Row) -> str:
 
 def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Finding:
     """Order and signs are as they should be; with the swaps that the motion does not tell."""
-    limit = alike_limit(best.score)
+    limit = _alike_limit(best.score)
     labels = wiring.machine.drive_labels
     pairs = [
         f'{labels[first]} from {labels[second]}'
-        for first, second, row in swapped(best)
+        for first, second, row in _swapped(best)
         if judge(wiring.machine, evidence, row).score < limit
     ]
     note = f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
@@ -291,119 +303,6 @@ def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Fin
         f'order and signs of the legs agree with the IMU ({1.0 - misfit:.1%} of what it shows explained by forward'
         f' kinematics{note})',
     )
-
-
-def axes_text(matrix: Array) -> str:
-    """Words for measured axes by those of the machine file, e.g. ``x = -y, y = x, z = z``, or the angle."""
-    largest = np.abs(matrix).argmax(axis=1)
-    signs = ['-' if row[axis] < 0.0 else '' for row, axis in zip(matrix, largest, strict=True)]
-    named = ', '.join(f'{name} = {sign}{"xyz"[axis]}' for name, sign, axis in zip('xyz', signs, largest, strict=True))
-    if np.abs(matrix).max(axis=1).min() > np.cos(_APART):
-        return named
-    mirrored = np.linalg.det(matrix) < 0.0
-    return f'{"mirrored and " if mirrored else ""}turned by {_angle(-matrix if mirrored else matrix):.0f} deg'
-
-
-def _angle(rotation: Array) -> float:
-    return float(np.degrees(np.linalg.norm(rotation_log(rotation))))
-
-
-def _imu_findings(wiring: Wiring, evidence: Evidence, best: Row, either: str) -> Iterator[Finding]:
-    """Unit, axes and signs of the IMU."""
-    gyroscope, accelerometer, down = best.gyroscope, best.accelerometer, _gravity_down(best)
-    figures = {'unexplained_rate': best.rate_misfit, 'force_error_m_s2': best.force_error}
-    if best.rate_unit != 'rad/s':
-        yield wrong(
-            'gyroscope_unit',
-            f'angular rates are in {best.rate_unit}; ROS wants rad/s',
-            IN_DRIVER_FILE + wiring.patch.add({'imu.angular_rate': best.rate_unit}),
-        )
-    if evidence.turns and not 0.8 < best.rate_gain < 1.25:
-        yield suspicious(
-            'motion_scale',
-            f'the IMU turns {best.rate_gain:.3g} times as fast as the legs say',
-            'the unit of the positions (see also velocities), the lead of the screws, or lengths in the machine file',
-            gain=best.rate_gain,
-        )
-    if down:
-        lines = 'see the driver files below'
-        if not wiring.alternatives:
-            lines = IN_DRIVER_FILE + wiring.patch.add({'imu.gravity': 'down'})
-        doubt = '' if evidence.tells_order else ', or it is mounted upside down; a motion that turns it tells which'
-        yield wrong(
-            'imu_gravity_sign',
-            'the accelerometer has the opposite sign: it publishes gravity in place of specific force (ROS wants +g'
-            f' upwards at rest, REP 145){doubt}',
-            lines,
-            **figures,
-        )
-    same = down or np.allclose(accelerometer, gyroscope)
-    mirrored = float(np.linalg.det(gyroscope)) < 0.0
-    if not same:
-        which, odd = next(
-            (name, axes) for name, axes in (('gyroscope', gyroscope), ('accelerometer', accelerometer))
-            if not np.allclose(axes, np.eye(3))
-        )  # fmt: skip
-        yield wrong(
-            f'{which}_axes',
-            f'gyroscope and accelerometer have axes of their own; of the {which} {axes_text(odd)} (measured = of the'
-            ' machine file)',
-            'let the IMU\'s driver publish both sensors in one right-handed frame',
-            **figures,
-        )
-    elif mirrored:
-        yield wrong(
-            'imu_left_handed',
-            f'the IMU\'s axes are those of a left-handed frame: {axes_text(gyroscope)} (measured = of the file);'
-            f' no mounting explains them{either}',
-            'negate one axis in the IMU\'s driver so that x, y, z are right-handed (and the rates about the others'
-            ' accordingly), or number the legs the other way round',
-            **figures,
-        )
-    elif _angle(gyroscope) > np.degrees(_APART):
-        doubt = '' if evidence.tells_order else ', or a turn about the vertical beside it; a motion tells'
-        yield wrong(
-            'imu_axes',
-            f'the IMU is mounted otherwise than the machine file says: {axes_text(gyroscope)} (measured = of the file)'
-            f'{doubt}{either}',
-            f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
-            + rpy_lines(wiring, gyroscope),
-            turned_deg=_angle(gyroscope),
-            **figures,
-        )
-    else:
-        yield from _agreeing(wiring, evidence, best, down)
-
-
-def rpy_lines(wiring: Wiring, axes: Array) -> str:
-    """Lines of the machine file for an IMU whose measured axes are ``axes`` @ those of the file."""
-    angles = rpy_from_rotation(wiring.machine.imu.rotation_platform_imu @ axes.T)
-    return f'sensors: {{imu: {{rpy: [{", ".join(f"{angle + 0.0:.4f}" for angle in angles)}]}}}}'
-
-
-def _agreeing(wiring: Wiring, evidence: Evidence, best: Row, down: bool) -> Iterator[Finding]:
-    """The axes are those of the machine file, or nearly."""
-    tilt = np.radians(_angle(best.gyroscope)) * float(np.linalg.norm(wiring.machine.gravity))
-    error = max(best.force_error, tilt) if np.isfinite(best.force_error) else 0.0
-    if error > evidence.force_allowed or _angle(best.gyroscope) > 0.0:
-        angle = np.degrees(np.arcsin(min(1.0, error / float(np.linalg.norm(wiring.machine.gravity)))))
-        yield suspicious(
-            'imu_tilt',
-            f'the specific force is {error:.2g} m/s^2 off what forward kinematics and the machine file say (like a tilt'
-            f' of {angle:.1f} deg): zero of a leg, mounting of the IMU, or its bias',
-            'reference (home) the drives; give the mounting in sensors.imu.rpy and the bias in'
-            ' sensors.imu.accelerometer.bias (tune BAG --static measures it)',
-            force_error_m_s2=error,
-        )
-    elif evidence.tells_order and not down:
-        felt = f' (specific force within {best.force_error:.2g} m/s^2)' if evidence.feels else ''
-        yield ok('imu_axes', f'axes of the IMU agree with the legs{felt}')
-    elif evidence.feels and not down:
-        yield ok('imu_gravity', f'gravity points where the legs say (within {best.force_error:.2g} m/s^2)')
-        yield cannot_tell(
-            'imu_axes', 'at rest nothing tells how the IMU is turned about the vertical',
-            'any motion that turns the platform',
-        )  # fmt: skip
 
 
 def _pose(wiring: Wiring, best: Row) -> Iterator[Finding]:

@@ -67,6 +67,8 @@ def check_robot(machine: Machine, seen: Observation) -> Report:
 
 def _left(wiring: Wiring, text: str) -> str:
     """What is still wrong, or new, with a driver file; empty if nothing that such a file could mend."""
+    if wiring.unexplained:
+        return f'{wiring.unexplained:.0%} of what the IMU shows stay unexplained'
     try:
         machine = with_driver(wiring.machine, text)
     except MachineFileError as error:

@@ -59,7 +59,7 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     if absent.any():
         yield suspicious(
             'velocity_missing',
-            f'no velocity of {"any drive" if absent.all() else wiring.named_drives(absent)}',
+            f'{wiring.named_drives(absent)} without velocity',
             'joint_state_broadcaster: interfaces: [position, velocity, effort]; estimator and identification do'
             ' without, the leg controller takes it',
         )
@@ -156,27 +156,19 @@ def effort_checks(wiring: Wiring) -> Iterator[Finding]:
 
 def _lacking(wiring: Wiring, efforts: Array) -> Finding | None:
     """Efforts that are not there, not finite or all the same."""
-    assert wiring.joints is not None
     remedy = (
         'joint_state_broadcaster: interfaces: [position, velocity, effort], and an effort (or current) state interface'
         ' in the hardware; identification needs it, the estimator does without'
     )
-    finite = np.isfinite(efforts)
-    if not finite.all():
-        bad = np.asarray(~finite.all(axis=0))
-        how = f'efforts of {wiring.named_drives(bad)} are not there or not finite'
-        if not finite.any():
-            empty = wiring.joints.absent.get('effort', 0)
-            how = f'no drive has an effort: {"the field effort is empty" if empty else "all are NaN"}'
-        return wrong('effort_missing', how, remedy)
     same: Flags = np.asarray(np.ptp(efforts, axis=0) == 0.0)
-    zero = same & (efforts[0] == 0.0)
-    if zero.any():
-        what = 'all efforts are' if zero.all() else f'efforts of {wiring.named_drives(zero)} are'
-        sentence = f'{what} exactly zero all the time: the field is filled in, but not measured'
-        return wrong('effort_zero', sentence, remedy)
-    if same.any() and len(efforts) > 20:
-        return wrong('effort_frozen', f'efforts of {wiring.named_drives(same)} always read the same number', remedy)
+    rows: tuple[tuple[Flags, str, str], ...] = (
+        (np.asarray(~np.isfinite(efforts).all(axis=0)), 'missing', 'are not there or not finite'),
+        (same & (efforts[0] == 0.0), 'zero', 'are exactly zero all the time: the field is filled in, but not measured'),
+        (same & (len(efforts) > 20), 'frozen', 'always read the same number'),
+    )
+    for dead, code, what in rows:
+        if dead.any():
+            return wrong(f'effort_{code}', f'efforts of {wiring.named_drives(dead)} {what}', remedy)
     return None
 
 
@@ -313,7 +305,7 @@ def _gain_findings(wiring: Wiring, fit: _EffortFit) -> Iterator[Finding]:
     alike = np.abs(size / usual - 1.0) < _ALIKE + slack
     if negative.any():
         every = bool(negative[sound].all())
-        who = 'all drives' if every else wiring.named_drives(negative)
+        who = wiring.named_drives(negative | every)
         whose = f' of {how}' if moves else ': they do not hold the weight, but push it down'
         yield wrong(
             'effort_sign',

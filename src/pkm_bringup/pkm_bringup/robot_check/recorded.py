@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/ms
 
 #: what the profiles of a bag call reliability
 _RELIABILITY = {1: 'reliable', 2: 'best_effort'}
-_QUANTITIES = ('position', 'velocity', 'effort')
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -42,7 +41,6 @@ class JointLog:
     stamps, received : (N,) ns, by the messages' headers, and when they came (or were recorded)
     names : (M) of each of these messages
     positions, velocities, efforts : (N, M) as they came; NaN where a message has none
-    absent : of each quantity's name, how many messages had no (or a wrong number of) entries for it
     other_layouts : names -> number of further messages, which are not in the arrays
     """
 
@@ -52,7 +50,6 @@ class JointLog:
     positions: Array
     velocities: Array
     efforts: Array
-    absent: dict[str, int] = field(default_factory=dict)
     other_layouts: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     def __len__(self) -> int:
@@ -135,65 +132,75 @@ class Observation:
 
 
 @dataclass
-class JointCollection:
-    """Joint states as they come; messages of rclpy and of rosbags have the same fields.
+class Collection:
+    """Messages of one topic as they come; those of rclpy and of rosbags have the same fields."""
+
+    _times: list[tuple[int, int]] = field(default_factory=list, init=False)
+
+    def add(self, received: int, message: Any) -> None:
+        """Add a message that came (or was recorded) at ``received`` [ns]."""
+        stamp = message.header.stamp
+        self._times.append((int(stamp.sec) * 10**9 + int(stamp.nanosec), received))
+        self._keep(message)
+
+    def _keep(self, message: Any) -> None:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    @property
+    def span(self) -> float:
+        """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
+        if not self._times:
+            return 0.0
+        stamped, came = (1e-9 * (last - first) for first, last in zip(self._times[0], self._times[-1], strict=True))
+        return stamped if stamped > 0.0 else came
+
+
+@dataclass
+class JointCollection(Collection):
+    """Joint states as they come.
 
     Parameters
     ----------
     wanted : names of the joints that are looked for: of several layouts on one topic, the one with most of them counts
     """
 
-    wanted: Collection[str]
-    _messages: list[tuple[int, int, tuple[str, ...], tuple[Any, Any, Any]]] = field(default_factory=list)
+    wanted: Sequence[str]
+    _messages: list[tuple[tuple[str, ...], tuple[Any, Any, Any]]] = field(default_factory=list)
 
-    def add(self, received: int, message: Any) -> None:
-        """Add a message that came (or was recorded) at ``received`` [ns]."""
-        names = tuple(message.name)
-        values = message.position, message.velocity, message.effort
-        self._messages.append((_nanoseconds(message), received, names, values))
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    @property
-    def span(self) -> float:
-        """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
-        return _span(self._messages[0][:2], self._messages[-1][:2]) if self._messages else 0.0
+    def _keep(self, message: Any) -> None:
+        self._messages.append((tuple(message.name), (message.position, message.velocity, message.effort)))
 
     def log(self) -> JointLog | None:
         """Arrays of the messages of the layout that has most of the wanted joints; None without messages."""
         if not self._messages:
             return None
-        layouts = Counter(item[2] for item in self._messages)
+        layouts = Counter(names for names, _ in self._messages)
         names = max(layouts, key=lambda one: (len(set(one) & set(self.wanted)), layouts[one]))
-        chosen = [item for item in self._messages if item[2] == names]
-        columns = [np.full((len(chosen), len(names)), np.nan) for _ in _QUANTITIES]
-        absent = dict.fromkeys(_QUANTITIES, 0)
-        for row, item in enumerate(chosen):
-            for quantity, column, values in zip(_QUANTITIES, columns, item[3], strict=True):
+        chosen = [place for place, item in enumerate(self._messages) if item[0] == names]
+        columns = np.full((3, len(chosen), len(names)), np.nan)
+        for row, place in enumerate(chosen):
+            for column, values in zip(columns, self._messages[place][1], strict=True):
                 if len(values) == len(names):
                     column[row] = values
-                else:
-                    absent[quantity] += 1
         del layouts[names]
-        stamps, received = (np.array([item[place] for item in chosen], dtype=np.int64) for place in (0, 1))
-        return JointLog(stamps, received, names, columns[0], columns[1], columns[2], absent, layouts)
+        times = np.array(self._times, dtype=np.int64)[chosen]
+        return JointLog(times[:, 0], times[:, 1], names, columns[0], columns[1], columns[2], layouts)
 
 
 @dataclass
-class ImuCollection:
+class ImuCollection(Collection):
     """IMU messages as they come."""
 
     _rows: list[tuple[float, ...]] = field(default_factory=list)
-    _times: list[tuple[int, int]] = field(default_factory=list)
     _frames: Counter[str] = field(default_factory=Counter)
     _covariances: dict[str, Any] = field(default_factory=dict)
 
-    def add(self, received: int, message: Any) -> None:
-        """Add a message that came (or was recorded) at ``received`` [ns]."""
+    def _keep(self, message: Any) -> None:
         force, rate = message.linear_acceleration, message.angular_velocity
         self._rows.append((force.x, force.y, force.z, rate.x, rate.y, rate.z))
-        self._times.append((_nanoseconds(message), received))
         self._frames[message.header.frame_id] += 1
         if not self._covariances:
             self._covariances = {
@@ -201,30 +208,12 @@ class ImuCollection:
                 for name in ('orientation', 'angular_velocity', 'linear_acceleration')
             }
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def span(self) -> float:
-        """Time [s] that the messages cover, see :attr:`JointCollection.span`."""
-        return _span(self._times[0], self._times[-1]) if self._times else 0.0
-
     def log(self) -> ImuLog | None:
         """Arrays of the messages; None without messages."""
         if not self._rows:
             return None
         times, rows = np.array(self._times, dtype=np.int64), np.array(self._rows, dtype=float)
         return ImuLog(times[:, 0], times[:, 1], rows[:, :3], rows[:, 3:], self._frames, self._covariances)
-
-
-def _nanoseconds(message: Any) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-def _span(first: tuple[int, int], last: tuple[int, int]) -> float:
-    stamped = 1e-9 * (last[0] - first[0])
-    return stamped if stamped > 0.0 else 1e-9 * (last[1] - first[1])
 
 
 def observe_bag(
@@ -275,16 +264,9 @@ def observe_bag(
         warnings = tuple(bag.warnings)
     pairs: Stamps = np.array(clock, dtype=np.int64).reshape(-1, 2)
     return Observation(
-        str(path),
-        joint_topic,
-        imu_topic,
-        joints.log(),
-        imu.log(),
-        publishers,
-        clock=pairs,
-        reliability=reliability,
+        str(path), joint_topic, imu_topic, joints.log(), imu.log(), publishers, clock=pairs, reliability=reliability,
         warnings=warnings,
-    )
+    )  # fmt: skip
 
 
 def _instead(topic: str, kind: str, types: dict[str, str]) -> str:

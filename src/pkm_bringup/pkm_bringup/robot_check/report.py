@@ -18,9 +18,10 @@ from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
 
+from pkm_bringup.robot_check.expected import Prediction
 from pkm_bringup.robot_check.recorded import Flags, ImuLog, JointLog, Observation
 from pkm_bringup.robot_check.signals import ClockShift, Signal, TimeAxes
-from pkm_bringup.robot_check.table import Prediction, Row
+from pkm_bringup.robot_check.table import Row
 
 #: s of message time that are listened to
 DURATION = 10.0
@@ -170,8 +171,8 @@ class Wiring:
     poses_trusted : False where positions are known to be wrong, and not how
     delay : s by which the IMU's times are late and are shifted
     shift : how both clocks differ, as far as motion tells
-    entries : published positions on a grid, by entry
     best, motion, prediction : the row that explains most, the drives under it, and its poses
+    unexplained : part of what the IMU shows that the best row leaves, if that is too much to propose what it says
     alternatives : driver files of rows that explain the same and are as likely
     findings : so far
     """
@@ -191,10 +192,10 @@ class Wiring:
     poses_trusted: bool = True
     delay: float = 0.0
     shift: ClockShift | None = None
-    entries: Signal | None = None
     best: Row | None = None
     motion: Signal | None = None
     prediction: Prediction | None = None
+    unexplained: float = 0.0
     alternatives: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 
@@ -252,6 +253,8 @@ class Wiring:
 
     def named_drives(self, chosen: Flags) -> str:
         """Names of the chosen drives (A,), for a sentence."""
+        if chosen.all():
+            return 'all drives'
         return ', '.join(name for name, yes in zip(self.drive_names, chosen, strict=True) if yes)
 
 

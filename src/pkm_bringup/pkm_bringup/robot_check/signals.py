@@ -17,6 +17,8 @@ INTERVAL, POINTS = 0.02, 7
 _HOLE = 0.12
 #: part of the steps that must go forward for stamps to serve as time
 _ORDERLY = 0.8
+#: s, largest shift of the clocks that is looked for, and the least time that must be left
+_FARTHEST, _LEAST = 5.0, 3.0
 #: part of the shorter stream that must lie within the longer one for both to be on one clock
 _SHARED = 0.5
 
@@ -27,14 +29,23 @@ class TimeAxis:
 
     Attributes
     ----------
-    seconds : (K,) s, increasing
+    times : (K,) ns, increasing
     rows : (K,) messages that they belong to
     source : ``stamps``, ``reception`` or ``counted`` (by the rate of the machine file)
     """
 
-    seconds: Array
+    times: Stamps
     rows: NDArray[np.intp]
     source: str
+
+    @property
+    def seconds(self) -> Array:
+        """Times (K,) s."""
+        return 1e-9 * self.times.astype(float)
+
+    def shifted(self, by: int) -> TimeAxis:
+        """The axis with ``by`` ns added."""
+        return replace(self, times=self.times + by)
 
 
 @dataclass(frozen=True)
@@ -61,27 +72,23 @@ def time_axes(
     ----------
     joint_rate, imu_rate : Hz, for streams without any usable time
     """
-    logs = (joints, joint_rate), (imu, imu_rate)
-    axes = [None if log is None else _axis(log.stamps, log.received, rate) for log, rate in logs]
+    legs, body = (
+        None if log is None else _axis(log.stamps, log.received, rate)
+        for log, rate in ((joints, joint_rate), (imu, imu_rate))
+    )
     aligned = 'stamps'
     if joints is not None and imu is not None:
-        legs, body = axes
         assert legs is not None
         assert body is not None
-        if not (legs[2] == body[2] == 'stamps' and _share_time(legs[0], body[0])):
+        by_stamps = legs.source == body.source == 'stamps' and _share_time(legs.times, body.times)
+        if not by_stamps:
             shift, aligned = _shift(legs, body, joints, imu)
-            axes[1] = body[0] + shift, body[1], body[2]
-    origin = min((int(axis[0][0]) for axis in axes if axis is not None), default=0)
-    found = [
-        None if axis is None else TimeAxis(1e-9 * (axis[0] - origin).astype(float), axis[1], axis[2]) for axis in axes
-    ]
-    return TimeAxes(found[0], found[1], aligned)
+            body = body.shifted(shift)
+    origin = min((int(axis.times[0]) for axis in (legs, body) if axis is not None), default=0)
+    return TimeAxes(legs and legs.shifted(-origin), body and body.shifted(-origin), aligned)
 
 
-_Axis = tuple[Stamps, NDArray[np.intp], str]
-
-
-def _axis(stamps: Stamps, received: Stamps, rate: float) -> _Axis:
+def _axis(stamps: Stamps, received: Stamps, rate: float) -> TimeAxis:
     for times, source in ((stamps, 'stamps'), (received, 'reception')):
         good = np.flatnonzero(times > 0)
         steps = np.diff(times[good])
@@ -92,9 +99,9 @@ def _axis(stamps: Stamps, received: Stamps, rate: float) -> _Axis:
         good = good[~wild]
         newest = np.maximum.accumulate(times[good])
         fresh = np.concatenate([[True], times[good][1:] > newest[:-1]])
-        return times[good][fresh], good[fresh], source
+        return TimeAxis(times[good][fresh], good[fresh], source)
     rows = np.arange(len(stamps))
-    return np.rint(rows * 1e9 / rate).astype(np.int64), rows, 'counted'
+    return TimeAxis(np.rint(rows * 1e9 / rate).astype(np.int64), rows, 'counted')
 
 
 def _share_time(first: Stamps, second: Stamps) -> bool:
@@ -102,13 +109,13 @@ def _share_time(first: Stamps, second: Stamps) -> bool:
     return bool(common > _SHARED * min(first[-1] - first[0], second[-1] - second[0]))
 
 
-def _shift(legs: _Axis, body: _Axis, joints: JointLog, imu: ImuLog) -> tuple[int, str]:
+def _shift(legs: TimeAxis, body: TimeAxis, joints: JointLog, imu: ImuLog) -> tuple[int, str]:
     """What to add to the IMU's times [ns] to bring both on one axis, and by what that is told."""
-    arrived = joints.received[legs[1]], imu.received[body[1]]
+    arrived = joints.received[legs.rows], imu.received[body.rows]
     told = all((times > 0).all() and len(times) > 1 and np.ptp(times) > 0 for times in arrived)
     if told and _share_time(np.sort(arrived[0]), np.sort(arrived[1])):
-        return int(np.median(arrived[1] - body[0]) - np.median(arrived[0] - legs[0])), 'reception'
-    return int(legs[0][0] - body[0][0]), 'start'
+        return int(np.median(arrived[1] - body.times) - np.median(arrived[0] - legs.times)), 'reception'
+    return int(legs.times[0] - body.times[0]), 'start'
 
 
 @dataclass(frozen=True)
@@ -195,3 +202,61 @@ class ClockShift:
     delay: float
     explained: float
     unique: bool
+
+
+def clock_shift(drives: tuple[Array, Array], gyroscope: tuple[Array, Array], derivative: int = 1) -> ClockShift | None:
+    """Find the delay at which any linear map of the drives' rates explains most of the angular rate.
+
+    The map is free: wrong orders, signs, units and axes do not matter.
+
+    Parameters
+    ----------
+    drives : times (K,) s, positions (K, A)
+    gyroscope : times (M,) s, angular rates (M, 3); or specific forces
+    derivative : of the drives: 1, or 2 with specific forces
+
+    Returns
+    -------
+    None if the streams have less than three seconds in common
+    """
+    begin, end = (pick(drives[0][at], gyroscope[0][at]) for pick, at in ((min, 0), (max, -1)))
+    grid = begin + INTERVAL * np.arange(int((end - begin) / INTERVAL))
+    if len(grid) * INTERVAL < _LEAST or min(len(drives[0]), len(gyroscope[0])) < 20:
+        return None
+    legs, body = (smoothed(times, values, grid) for times, values in (drives, gyroscope))
+    most = int(min(_FARTHEST, 0.4 * (end - begin)) / INTERVAL)
+    shifts = np.arange(-most, most + 1)
+    explained = np.array([_explained(legs, body, derivative, shift) for shift in shifts.tolist()])
+    if not np.isfinite(explained).any():
+        return None
+    # the nearest of all that are as good as the best
+    best = int(np.nanargmax(np.where(explained >= np.nanmax(explained) - 0.01, -np.abs(shifts), -np.inf)))
+    while 0 < best < len(shifts) - 1 and max(explained[best - 1], explained[best + 1]) > explained[best]:
+        best += 1 if explained[best + 1] > explained[best - 1] else -1
+    far = np.abs(shifts - shifts[best]) > 0.5 / INTERVAL
+    unique = not bool(np.any(explained[far] > explained[best] - 0.05))
+    delay = INTERVAL * (shifts[best] + _peak(explained, best))
+    return ClockShift(delay, float(explained[best]), unique)
+
+
+def _explained(legs: Signal, body: Signal, derivative: int, shift: int) -> float:
+    """Part of the IMU's power that a linear map of the drives ``shift`` instants earlier explains."""
+    rows = np.flatnonzero(body.good)
+    rows = rows[(rows - shift >= 0) & (rows - shift < len(legs.good))]
+    rows = rows[legs.good[rows - shift]]
+    if len(rows) < _LEAST / INTERVAL:
+        return float('nan')
+    moved, felt = (legs.rate, legs.acceleration)[derivative - 1][rows - shift], body.value[rows]
+    moved, felt = moved - moved.mean(axis=0), felt - felt.mean(axis=0)
+    left = felt - moved @ np.linalg.lstsq(moved, felt, rcond=1e-6)[0]
+    power = float(np.sum(felt**2))
+    return 1.0 - float(np.sum(left**2)) / power if power > 0.0 else 0.0
+
+
+def _peak(values: Array, best: int) -> float:
+    """Fraction of an instant by which the peak lies beside its highest value (parabola)."""
+    if not 0 < best < len(values) - 1:
+        return 0.0
+    before, peak, after = values[best - 1 : best + 2]
+    bend = before - 2.0 * peak + after
+    return float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""Stamps and rates: zero, repeated, in the future; of two clocks; jitter, losses, bursts."""
+"""Stamps, rates and clocks: zero, repeated, in the future; jitter, losses, bursts; delay and drift between both."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
 from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.signals import INTERVAL, clock_shift
+from pkm_bringup.robot_check.table import Evidence, Row
 
 #: part of the machine file's rate below which it is reported
 _SLOW = 0.75
@@ -27,6 +29,13 @@ _AGES = 0.1
 _EPOCH = 10**18
 #: part of the interval below which stamps count as regular, and part of the jitter that reception may differ by
 _REGULAR, _SAME = 0.1, 0.15
+#: s of a stream that is long enough to tell a drift of the clocks
+_DRIFTS = 8.0
+#: part of the power that the drives must explain for the clocks to be compared
+_ENOUGH = 0.6
+#: s: less delay is usual for an IMU with filters in it; more is wrong in any case; s/s of clocks of computers
+_USUAL, _WRONG, _DRIFT = 0.012, 0.03, 1e-3
+_TO_AND_FRO = 'a motion to and fro, not periodic, for 10 s or more (motion_player profile:=fourier)'
 _CLOCK_REMEDY = (
     'put both computers on one clock (chrony or PTP: chronyc tracking), or let one computer stamp both topics; in '
     'simulation start all nodes with use_sim_time:=true'
@@ -48,46 +57,38 @@ def stamp_checks(wiring: Wiring) -> Iterator[Finding]:
 
 
 def _order(which: str, topic: str, stamps: Stamps) -> Iterator[Finding]:
-    zero = np.count_nonzero(stamps <= 0)
-    if zero:
-        yield wrong(
-            f'{which}_stamp_zero',
-            f'{topic}: {zero} of {len(stamps)} stamps are zero; such samples are rejected',
-            'let the driver set header.stamp to the time of the sample (node->now() at reading, or the hardware\'s'
-            ' time)',
-            part=zero / len(stamps),
-        )
     steps = np.diff(stamps[stamps > 0])
     if len(steps) == 0:
-        return
-    repeated, back = np.count_nonzero(steps == 0), np.count_nonzero(steps < 0)
-    if repeated:
-        yield wrong(
-            f'{which}_stamp_repeated',
-            f'{topic}: {repeated} of {len(steps)} stamps are the same as the one before; such samples are rejected',
+        steps = np.ones(1, dtype=np.int64)
+    back = int(np.count_nonzero(steps < 0))
+    away = np.abs(stamps - np.median(stamps)) > 3.0 * len(stamps) * max(float(np.median(np.abs(steps))), 1.0) + 10**9
+    lonely = int(np.count_nonzero(away & (stamps > 0)))
+    rows: tuple[tuple[int, Stamps, str, str, str], ...] = (
+        (
+            int(np.count_nonzero(stamps <= 0)), stamps, 'zero', 'zero; such samples are rejected',
+            'let the driver set header.stamp to the time of the sample (node->now() at reading, or the hardware\'s'
+            ' time)',
+        ),
+        (
+            int(np.count_nonzero(steps == 0)), steps, 'repeated',
+            'the same as the one before; such samples are rejected',
             'publish each sample once (is the loop faster than the sensor? are there two publishers, or a bag that is '
             'played twice?), and stamp it with a clock of finer resolution',
-            part=repeated / len(steps),
-        )
-    if back:
-        how = f'by up to {-steps.min() * 1e-9:.3g} s'
-        yield wrong(
-            f'{which}_stamp_order',
-            f'{topic}: {back} of {len(steps)} stamps are older than the one before, {how}',
+        ),
+        (
+            back, steps, 'order', f'older than the one before, by up to {-steps.min() * 1e-9:.3g} s',
             'one publisher per topic, one thread that publishes, and a clock that is not set back meanwhile (chrony:'
             ' slew, no step); a bag that is played in a loop needs a reset of the nodes',
-            part=back / len(steps),
-        )
-    usual = float(np.median(np.abs(steps)))
-    away = np.abs(stamps - np.median(stamps)) > 3.0 * len(stamps) * max(usual, 1.0) + 10**9
-    lonely = np.count_nonzero(away & (stamps > 0))
-    if 0 < lonely < 0.2 * len(stamps) and not back:
-        yield wrong(
-            f'{which}_stamp_jump',
-            f'{topic}: {lonely} stamps are far away from the others',
+        ),
+        (
+            lonely if lonely < 0.2 * len(stamps) and not back else 0, stamps, 'jump', 'far away from the others',
             'one clock for all stamps of the topic; set the computer\'s time before the driver starts',
-            part=lonely / len(stamps),
-        )
+        ),
+    )  # fmt: skip
+    for count, of, code, what, remedy in rows:
+        if count:
+            sentence = f'{topic}: {count} of {len(of)} stamps are {what}'
+            yield wrong(f'{which}_stamp_{code}', sentence, remedy, part=count / len(of))
 
 
 def _age(wiring: Wiring, which: str, topic: str, log: JointLog | ImuLog) -> Iterator[Finding]:
@@ -251,3 +252,79 @@ def _rate(which: str, topic: str, time: Array, source: str, nominal: float, key:
         faster = nominal and rate > nominal / _SLOW
         note = f'; the machine file says {nominal:g} Hz, which does no harm (sensors.{key}.rate)' if faster else ''
         yield ok(f'{which}_rate', f'{topic}: {rate:.4g} Hz{by}, steps within {100 * jitter:.0f} %{note}')
+
+
+def clock_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Delay at which any linear map of the drives' motion explains what the IMU shows; sets ``shift`` and ``delay``."""
+    if wiring.specific_force is None and wiring.angular_rate is None:
+        return
+    axes = wiring.times.joints, wiring.times.imu
+    if wiring.times.aligned_by == 'start' or any(axis is None or axis.source == 'counted' for axis in axes):
+        yield cannot_tell('imu_delay', 'no usable stamps to compare the two clocks by', 'good stamps on both topics')
+    drives = wiring.leg_time, wiring.published('positions')
+    found = [
+        clock_shift(drives, (wiring.imu_time, values), order)
+        for order, values in ((1, wiring.angular_rate), (2, wiring.specific_force))
+        if values is not None
+    ]
+    shift = max((one for one in found if one is not None), key=lambda one: one.explained, default=None)
+    if shift is not None and shift.explained >= _ENOUGH:
+        # a free linear map follows large turns only roughly: small delays are left to the finer look
+        wiring.shift = shift
+        wiring.delay = shift.delay if abs(shift.delay) > _USUAL or wiring.times.aligned_by != 'stamps' else 0.0
+    else:
+        yield cannot_tell(
+            'imu_delay', 'the platform moves too little for the clocks, or the IMU does not follow it', _TO_AND_FRO
+        )
+
+
+def delay_checks(wiring: Wiring, evidence: Evidence, best: Row) -> Iterator[Finding]:
+    """Delay and drift of the IMU's stamps, by what forward kinematics predicts."""
+    shift, prediction, imu = wiring.shift, wiring.prediction, evidence.imu
+    if shift is None or wiring.times.aligned_by != 'stamps' or prediction is None or imu is None:
+        return  # said already: too little motion, or other clocks
+    own, axes, expected = (
+        (slice(3, 6), best.gyroscope, prediction.angular_rate)
+        if evidence.turns
+        else (slice(0, 3), best.accelerometer, prediction.specific_force)
+    )
+    found = prediction.found & imu.good
+    full = np.full((len(found), 3), np.nan)
+    full[prediction.found] = expected @ axes.T
+    slope = np.gradient(full, INTERVAL, axis=0)
+    measured, full, slope = (part[found][1:-1] for part in (imu.value[:, own], full, slope))
+    usable = np.isfinite(slope).all(axis=1)
+    measured, full, slope = (part[usable] - part[usable].mean(axis=0) for part in (measured, full, slope))
+    # measured(t) = gain * expected(t - delay), to first order
+    time = imu.time[found][1:-1][usable, None]
+    drifts = len(time) > _DRIFTS / INTERVAL
+    parts = [full, -slope, -slope * (time - time.mean())] if drifts else [full, -slope]
+    columns = np.column_stack([part.ravel() for part in parts])
+    answer, *_ = np.linalg.lstsq(columns, measured.ravel(), rcond=None)
+    left = measured.ravel() - columns @ answer
+    # errors of poses that change slowly are alike over about a second
+    spread = left @ left / len(left) / INTERVAL * np.linalg.inv(columns.T @ columns).diagonal()
+    stds = np.sqrt(spread) / abs(answer[0])
+    delay, std = wiring.delay + float(answer[1] / answer[0]), float(stds[1])
+    size = 1e3 * abs(delay)
+    if abs(delay) <= _USUAL + 3.0 * std:
+        yield ok('imu_delay', f'IMU and drives are on one clock, within {max(size, 1e3 * std, 1.0):.0f} ms')
+    else:
+        doubt = '' if shift.unique else ' (or a period of the motion more or less: it repeats)'
+        yield (wrong if abs(delay) > _WRONG else suspicious)(
+            'imu_delay',
+            f'stamps of the IMU are {size:.0f} ms {"late" if delay > 0 else "early"}{doubt}',
+            f'if it is constant: imu_delay: {delay:.3f} in the estimator\'s settings (tune BAG --motion measures it);'
+            f' else {_CLOCK_REMEDY}',
+            delay_ms=1e3 * delay,
+            explained=shift.explained,
+        )
+    drift = float(answer[2] / answer[0]) if drifts else 0.0
+    if drifts and abs(drift) > max(_DRIFT, 6.0 * float(stds[2])):
+        yield suspicious(
+            'clock_drift',
+            f'the delay of the IMU grows by {1e3 * drift:.2g} ms per second: two clocks of different pace',
+            _CLOCK_REMEDY,
+            drift_ms_per_s=1e3 * drift,
+            std=1e3 * float(stds[2]),
+        )

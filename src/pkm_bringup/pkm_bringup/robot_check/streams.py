@@ -12,7 +12,6 @@ from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, ImuLog
 from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
-from pkm_bringup.robot_check.table import is_solvable
 
 #: part of local gravity by which the median of the specific force may be off
 _GRAVITY = 0.3
@@ -22,8 +21,6 @@ _UNITS = {'g': 9.80665, 'mg': 9.80665e-3, 'mm/s2': 1e-3}
 _UNIT_SLACK = 0.12
 #: part of gravity below which it is not in the signal
 _REMOVED = 0.35
-#: rad/s that no platform does
-_ABSURD = 60.0
 
 
 def topic_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -227,8 +224,7 @@ def value_checks(wiring: Wiring) -> Iterator[Finding]:
     finite = np.isfinite(positions)
     if not finite.all():
         bad = np.asarray(~finite.all(axis=0))
-        all_bad = not finite.any()
-        how = 'no message has positions' if all_bad else f'{(~finite).any(axis=1).mean():.0%} of the messages'
+        how = f'{(~finite).any(axis=1).mean():.0%} of the messages'
         yield wrong(
             'position_missing',
             f'positions of {wiring.named_drives(bad)} are missing or not finite ({how}); such messages are rejected',
@@ -277,48 +273,23 @@ def imu_checks(wiring: Wiring) -> Iterator[Finding]:
     if len(force) < 10:
         yield cannot_tell('imu', f'{len(force)} IMU messages are too few', 'a longer --duration')
         return
-    constant = [len(np.unique(values, axis=0)) == 1 for values in (force, rate)]
-    if any(constant):
-        what = ' and '.join(
-            name for name, yes in zip(('acceleration', 'angular velocity'), constant, strict=True) if yes
-        )
-        zero = not np.any(np.hstack([values for values, yes in zip((force, rate), constant, strict=True) if yes]))
-        yield wrong(
-            'imu_frozen',
-            f'{what} of the IMU always {"is zero" if zero else "reads the same numbers"}',
-            'see the IMU\'s cable and driver: no new samples are read (restart the sensor), or this part is not'
-            ' filled in',
-        )
-        wiring.specific_force = None if constant[0] else wiring.specific_force
-        wiring.angular_rate = None if constant[1] else wiring.angular_rate
-        if constant[0]:
-            return
-    else:
-        yield from _dead_axes(wiring, force, rate)
-    yield from _acceleration_unit(wiring, force)
-    if is_solvable(wiring.machine) and np.abs(rate).max() > _ABSURD:  # else the legs tell its unit
-        yield wrong(
-            'gyroscope_unit',
-            f'angular velocity reaches {np.abs(rate).max():.3g} rad/s: it is not in rad/s',
-            'ROS wants rad/s; if the driver gives degrees:\n' + wiring.patch.add({'imu.angular_rate': 'deg/s'}),
-            largest=float(np.abs(rate).max()),
-        )
-        wiring.angular_rate = None if wiring.angular_rate is None else wiring.angular_rate * np.pi / 180.0
-
-
-def _dead_axes(wiring: Wiring, force: Array, rate: Array) -> Iterator[Finding]:
-    """Single axes that read the same number all the time, while the others of their sensor do not."""
-    for name, values in (('acceleration', force), ('angular velocity', rate)):
+    for part, name, values in (('specific_force', 'acceleration', force), ('angular_rate', 'angular velocity', rate)):
         still = np.ptp(values, axis=0) == 0.0
-        if wiring.machine.planar or not still.any():
+        if not still.any() or (wiring.machine.planar and not still.all()):
             continue  # a simulated planar machine feels nothing across its plane
         axes = ', '.join(axis for axis, yes in zip('xyz', still, strict=True) if yes)
-        yield suspicious(
+        what = name if still.all() else f'{axes} of the {name}'
+        yield (wrong if still.all() else suspicious)(
             'imu_frozen',
-            f'{axes} of the {name} always reads the same number, the other axes do not',
-            'see the driver\'s entry for this axis: it is not filled in, or not read anew (or nothing moves about it in'
-            ' a simulation without noise)',
+            f'{what} always {"reads the same number" if values[0, still].any() else "is zero"}',
+            'see the IMU\'s cable and driver: no new samples are read (restart the sensor), or this part is not'
+            ' filled in (or nothing moves it in a simulation without noise)',
         )
+        if still.all():
+            setattr(wiring, part, None)
+    if wiring.specific_force is None:
+        return
+    yield from _acceleration_unit(wiring, force)
 
 
 def _acceleration_unit(wiring: Wiring, force: Array) -> Iterator[Finding]:

@@ -8,29 +8,21 @@ problem, solved by singular values, Markley 1988); by forward kinematics along t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import (
-    ForwardKinematicsResult,
-    drive_positions,
-    forward_kinematics,
-    measured_tolerance,
-)
+from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import motion_of_configurations, twist_per_drive
-from pkm_description.kinematics.joint_motion import joint_motion
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.rotation import skew
-from pkm_description.machine import Machine, PlatformMotion
-from pkm_estimation.sensors.conditions import imu_truth
+from pkm_description.machine import Machine
 
+from pkm_bringup.robot_check.expected import Unit, inside, mounting, predict, strokes, units_of
 from pkm_bringup.robot_check.signals import Signal
-from pkm_bringup.robot_check.units import Unit, inside, strokes, units_of
 
 #: rows of the linear table, rows and instants of forward kinematics
 _MOST, _FINALISTS, _INSTANTS = 60_000, 80, 60
@@ -38,8 +30,6 @@ _MOST, _FINALISTS, _INSTANTS = 60_000, 80, 60
 _MOST_DRIVES = 8
 #: part of its stroke that a drive may be away from home on the mean
 _NEAR = 0.35
-#: score by which another row may be worse, as a factor and in parts of the power, to explain the same
-_FACTOR, _SAME = 1.5, 0.01
 #: mistakes that an IMU counts for: gravity down, turned; that one is as in the file by chance is unlikely, so that a
 #: turned one counts for more than names that are exchanged (1), and both are told where nothing else is amiss
 _DOWN, _TURNED = 0.8, 1.8
@@ -122,6 +112,11 @@ class Row:
         return self.drive_cost + self.imu_cost
 
     @property
+    def gravity_down(self) -> bool:
+        """Whether the accelerometer has the opposite sign of the gyroscope's axes."""
+        return bool(np.allclose(self.accelerometer, -self.gyroscope))
+
+    @property
     def price(self) -> float:
         """Score with what mistakes cost."""
         return self.score + 0.03 * self.cost
@@ -134,65 +129,6 @@ class Row:
         )
         value = value + self.offset
         return replace(entries, value=value, rate=rate, acceleration=acceleration, rate_noise=np.abs(noise))
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Platform and IMU by forward kinematics.
-
-    Attributes
-    ----------
-    found : (N,) samples whose pose can be trusted
-    motion : of those K samples
-    specific_force, angular_rate : (K, 3) in the axes that the machine file gives to the IMU; of machines without an
-        IMU in those of the platform, at its origin
-    fits : part of the power of the drives' rates that the closures admit; 1 of drives that are not redundant
-    """
-
-    found: NDArray[np.bool_]
-    motion: PlatformMotion
-    specific_force: Array
-    angular_rate: Array
-    fits: float
-
-
-def predict(machine: Machine, drives: Signal) -> Prediction | None:
-    """Predict from drives [m, rad] and their derivatives; None if no sample has a pose."""
-    result = forward_kinematics(machine, drives.value, tolerance=measured_tolerance(machine))
-    found = result.trusted
-    if not found.any():
-        return None
-    closed, time, rate, acceleration = (
-        result.rows(np.flatnonzero(found)), drives.time[found], drives.rate[found], drives.acceleration[found]
-    )  # fmt: skip
-    try:
-        if machine.is_redundant:
-            motion, fits = _nearest_motion(machine, time, closed, rate, acceleration)
-        else:
-            motion, fits = motion_of_configurations(machine, time, closed, rate, acceleration), 1.0
-    except KinematicsError:
-        return None
-    return Prediction(found, motion, *imu_truth(motion, machine.gravity, *_mounting(machine)), fits)
-
-
-def _nearest_motion(
-    machine: Machine, time: Array, closed: ForwardKinematicsResult, rate: Array, acceleration: Array
-) -> tuple[PlatformMotion, float]:
-    """Motion nearest to rates and accelerations (N, A) of redundant drives, and the part of the rates that fits it."""
-    pose = closed.position, closed.rotation_base_platform
-    legs, none = close_legs(machine, *pose), np.zeros((len(time), 3))
-    per_drive = twist_per_drive(legs)
-    twist = (per_drive @ rate[..., None])[..., 0]
-    left = rate - (legs.drive_map @ twist[..., None])[..., 0]
-    steady = PlatformMotion(time, *pose, twist[:, :3], twist[:, 3:], none, none)
-    beside = acceleration - joint_motion(machine, steady).accelerations[:, machine.drive_columns]
-    twist_rate = (per_drive @ beside[..., None])[..., 0]
-    motion = replace(steady, linear_acceleration=twist_rate[:, :3], angular_acceleration=twist_rate[:, 3:])
-    return motion, 1.0 - float(np.sum(left**2) / max(np.sum(rate**2), 1e-300))
-
-
-def _mounting(machine: Machine) -> tuple[Array, Array]:
-    return (machine.imu.position, machine.imu.rotation_platform_imu) if machine.has_imu else (np.zeros(3), np.eye(3))
 
 
 def judge(machine: Machine, evidence: Evidence, row: Row, instants: int = _INSTANTS) -> Row:
@@ -311,28 +247,6 @@ def plain_row(machine: Machine) -> Row:
     return Row(tuple(range(count)), np.ones(count), np.ones(count), np.zeros(count), units_of(machine)[0])
 
 
-def swapped(row: Row) -> Iterator[tuple[int, int, Row]]:
-    """Pairs of drives, and the row with both exchanged."""
-    for first, second in combinations(range(len(row.order)), 2):
-        order = list(row.order)
-        order[first], order[second] = order[second], order[first]
-        yield first, second, replace(row, order=tuple(order))
-
-
-def alike_limit(score: float) -> float:
-    """Score up to which another row explains the samples as well as one of this score."""
-    return _FACTOR * score + _SAME
-
-
-def alike(rows: Sequence[Row]) -> list[Row]:
-    """Rows that explain the samples as well as the best, those that take least mistakes first."""
-    if not rows:
-        return []
-    limit = alike_limit(min(row.score for row in rows))
-    own = [row for row in rows if row.score <= limit]
-    return sorted(own, key=lambda row: (round(row.cost, 6), row.score))
-
-
 def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Iterator[Row]:
     """Rows to be judged by forward kinematics."""
     count, units = machine.actuated_count, units_of(machine)
@@ -443,7 +357,7 @@ def _linear(
         kept = np.argsort(np.count_nonzero(signs[some[:, 1]] < 0.0, axis=1), kind='stable')[:_MOST]
     assert evidence.imu is not None
     force, turned = evidence.imu.value[good, :3], evidence.imu.value[good, 3:]
-    lever, mounted = _mounting(machine)
+    lever, mounted = mounting(machine)
     axes = (home.rotation_base_platform @ mounted).T
     pulled = twist[:3] - skew(home.rotation_base_platform @ lever) @ twist[3:]
     # turning the platform turns gravity in the IMU's axes
@@ -475,17 +389,3 @@ def _linear(
     for down in (1.0, -1.0):
         explained = np.maximum(explained, np.linalg.svd(total[0] + down * total[1], compute_uv=False).sum(axis=1))
     return kept[np.argsort(-explained)[:_FINALISTS]]
-
-
-def is_solvable(machine: Machine) -> str:
-    """Why the drives do not tell the pose at home, or nothing."""
-    if not machine.has_platform:
-        return 'it is an open chain'
-    freedoms = int(machine.model.degrees_of_freedom[0])
-    if machine.actuated_count < freedoms:
-        return f'it has {machine.actuated_count} drives for {freedoms} degrees of freedom'
-    try:
-        close_legs(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
-    except KinematicsError as error:
-        return str(error)
-    return ''
