@@ -27,7 +27,7 @@ FURTHER_MODULES = (
     'pkm_estimation.models.extra_states', 'pkm_estimation.models.leg_model', 'pkm_estimation.kernels.process',
     'pkm_estimation.kernels.input_path', 'pkm_estimation.kernels.input_noise', 'pkm_estimation.kernels.carried',
     'pkm_estimation.kernels.leg_lengths', 'pkm_estimation.kernels.unscented', 'pkm_estimation.filtering.point_motion',
-    'pkm_estimation.filtering.backward_pass', 'pkm_estimation.stream.tracker_parts', 'pkm_estimation.legs.gate',
+    'pkm_estimation.filtering.backward_pass', 'pkm_estimation.tracking.tracker_parts', 'pkm_estimation.legs.gate',
     'pkm_estimation.baseline', 'pkm_estimation.sensors', 'pkm_estimation.tuning.allan', 'pkm_estimation.bags',
     'pkm_identification.motion_source.bands', 'pkm_identification.motion_source.by_name',
     'pkm_identification.motion_source.interface', 'pkm_identification.motion_source.filters',

@@ -6,8 +6,8 @@ from bisect import bisect_left, insort
 from typing import Any, NamedTuple
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.stream.messages import Measurement, measurement_order
-from pkm_estimation.stream.samples import EARLIER, ImuSample, Instant
+from pkm_estimation.exchange.messages import Measurement, measurement_order
+from pkm_estimation.exchange.samples import EARLIER, ImuSample, Instant
 
 
 class Memory:

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pkm_estimation.exchange.messages import LegMeasurement
+from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds, take_input
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import BIASES
-from pkm_estimation.stream.legs_alone_tracker import LegsAloneTracker
-from pkm_estimation.stream.messages import LegMeasurement
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, seconds, take_input
+from pkm_estimation.tracking.legs_alone_tracker import LegsAloneTracker
 
 #: kind of failure, and name of the event
 IMU_GAP = 'imu_gap'

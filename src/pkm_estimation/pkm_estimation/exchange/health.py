@@ -11,10 +11,10 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 
+from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock
+from pkm_estimation.exchange.samples import Instant, StampGate, StampVerdict
 from pkm_estimation.filters import Innovation
 from pkm_estimation.models import STATE_GROUPS, STATE_SIZE
-from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
-from pkm_estimation.stream.samples import Instant, StampGate, StampVerdict
 
 #: number of innovations that are collected before they are added to the statistics, all at once
 _MOST_KEPT = 1000

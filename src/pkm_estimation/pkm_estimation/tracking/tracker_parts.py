@@ -11,6 +11,11 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.exchange.baseline import BaselineStream
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.history import Memory
+from pkm_estimation.exchange.output import AngularAcceleration, OutputModel
+from pkm_estimation.exchange.samples import ImuSample, Instant, seconds
 from pkm_estimation.filtering.legs_alone import LegsAlone
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
@@ -20,13 +25,8 @@ from pkm_estimation.legs.gate import LegGate
 from pkm_estimation.legs.stale import StaleEncoders
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.stream.baseline import BaselineStream
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.history import Memory
-from pkm_estimation.stream.imu_watch import ImuCauses, ImuWatch
-from pkm_estimation.stream.mode_doubt import ModeDoubt
-from pkm_estimation.stream.output import AngularAcceleration, OutputModel
-from pkm_estimation.stream.samples import ImuSample, Instant, seconds
+from pkm_estimation.tracking.imu_watch import ImuCauses, ImuWatch
+from pkm_estimation.tracking.mode_doubt import ModeDoubt
 
 #: measurements between two changes, and those after a change that still remember the old noise
 _BLOCK, _SETTLING = 100, 20

@@ -15,13 +15,13 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, Pose
 from scipy.special import chdtri
 
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample
+from pkm_estimation.exchange.output import EstimatorOutput
+from pkm_estimation.exchange.samples import InputPath
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.stream.messages import LegMeasurement, LegSample
-from pkm_estimation.stream.mode_doubt import ModeDoubt, legs_correction
-from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import InputPath
-from pkm_estimation.stream.tracker_steps import TrackerSteps
+from pkm_estimation.tracking.mode_doubt import ModeDoubt, legs_correction
+from pkm_estimation.tracking.tracker_steps import TrackerSteps
 
 #: probability of a contradiction by noise alone
 _UNLIKELY = 1e-3

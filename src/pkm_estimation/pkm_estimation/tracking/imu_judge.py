@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 
+from pkm_estimation.exchange.messages import LegSample
+from pkm_estimation.exchange.samples import ImuSample, Instant, seconds
 from pkm_estimation.models import BIASES
-from pkm_estimation.stream.doubtful_tracker import DoubtfulTracker
-from pkm_estimation.stream.messages import LegSample
-from pkm_estimation.stream.samples import ImuSample, Instant, seconds
+from pkm_estimation.tracking.doubtful_tracker import DoubtfulTracker
 
 #: s after a failure until which its cause is looked for
 _LATEST_NAMING = 2.0

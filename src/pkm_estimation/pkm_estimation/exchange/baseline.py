@@ -13,9 +13,9 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.messages import LegMessageReader, LegSample
-from pkm_estimation.stream.samples import NANOSECOND, Instant, StampGate, seconds
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.messages import LegMessageReader, LegSample
+from pkm_estimation.exchange.samples import NANOSECOND, Instant, StampGate, seconds
 
 Integers = NDArray[np.int64]
 #: event at a sample whose forward kinematics fails

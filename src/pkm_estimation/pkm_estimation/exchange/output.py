@@ -14,12 +14,12 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotated
 
 from pkm_estimation.baseline import BaselineEstimate, ButterworthDifferentiator
+from pkm_estimation.exchange.samples import Instant, Segment
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filters import Innovation
 from pkm_estimation.kernels.steps import RATE
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame, StateLayout
-from pkm_estimation.stream.samples import Instant, Segment
 
 #: number of lags after which the start transient of the differentiator (from rest) is below 1e-3
 _SETTLING_LAGS = 6.0

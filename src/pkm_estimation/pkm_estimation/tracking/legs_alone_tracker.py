@@ -9,15 +9,15 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.machine import Pose
 
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample, UserMeasurement
+from pkm_estimation.exchange.output import EstimatorOutput
+from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds
 from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.inertial_process import INPUT_SIZE
-from pkm_estimation.stream.imu_judge import ImuJudge, ImuSuspectError
-from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
-from pkm_estimation.stream.mode_doubt import ModeDoubt, legs_correction
-from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, seconds
+from pkm_estimation.tracking.imu_judge import ImuJudge, ImuSuspectError
+from pkm_estimation.tracking.mode_doubt import ModeDoubt, legs_correction
 
 #: measurements for which a leg must have been left out to stay so when the IMU is found to be wrong
 _JUST_BEFORE = 50

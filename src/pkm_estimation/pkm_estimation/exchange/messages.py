@@ -15,9 +15,9 @@ from pkm_description.joint_states import JointOrder, JointStateReader, not_finit
 from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.samples import Instant
 
 #: numbers of the covariance of one sensor
 _NUMBERS = 9

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from pkm_description.arrays import Array
 
+from pkm_estimation.exchange.messages import LegMeasurement
+from pkm_estimation.exchange.output import EstimatorOutput
+from pkm_estimation.exchange.samples import NANOSECOND, ImuSample, InputPath, Instant, seconds
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import Innovation
-from pkm_estimation.stream.messages import LegMeasurement
-from pkm_estimation.stream.mode_doubt import ModeDoubt
-from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import NANOSECOND, ImuSample, InputPath, Instant, seconds
-from pkm_estimation.stream.tracker_parts import LastPoses, TrackerParts
+from pkm_estimation.tracking.mode_doubt import ModeDoubt
+from pkm_estimation.tracking.tracker_parts import LastPoses, TrackerParts
 
 #: standard deviations of the legs: a wrong input that moves them further is seen at the first measurement
 _TOLD_AT_ONCE = 55.0

@@ -11,16 +11,16 @@ from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample, UserMeasurement
+from pkm_estimation.exchange.output import EstimatorOutput
+from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, samples_until, take_input
 from pkm_estimation.filtering.point_motion import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.stream.follower import Followed, Follower
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.imu_gap import IMU_GAP, ImuGapTracker
-from pkm_estimation.stream.imu_judge import ImuSuspectError, LegsJumpedError
-from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
-from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, take_input
+from pkm_estimation.tracking.follower import Followed, Follower
+from pkm_estimation.tracking.imu_gap import IMU_GAP, ImuGapTracker
+from pkm_estimation.tracking.imu_judge import ImuSuspectError, LegsJumpedError
 
 
 class Tracker(ImuGapTracker):

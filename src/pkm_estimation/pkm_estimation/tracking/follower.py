@@ -12,6 +12,8 @@ from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
 
 from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock, OutputModel, RawRate
+from pkm_estimation.exchange.samples import EARLIER, ImuSample, Instant
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filters import Innovation, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import NUMBERS as STAMP_NUMBERS
@@ -29,11 +31,9 @@ from pkm_estimation.kernels.following import (
 from pkm_estimation.kernels.process import CHART_RADIUS
 from pkm_estimation.models import LegLengthModel
 from pkm_estimation.models.leg_model import DriveModel
-from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel, RawRate
-from pkm_estimation.stream.samples import EARLIER, ImuSample, Instant
 
 if TYPE_CHECKING:
-    from pkm_estimation.stream.tracker_parts import TrackerParts
+    from pkm_estimation.tracking.tracker_parts import TrackerParts
 
 
 @dataclass(slots=True)

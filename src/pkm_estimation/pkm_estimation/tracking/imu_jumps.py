@@ -11,8 +11,8 @@ from pkm_description.driver import ImuConversion
 from pkm_description.kernels.model import Integers
 from pkm_description.machine import ImuSensor
 
+from pkm_estimation.exchange.samples import NANOSECOND, Instant
 from pkm_estimation.kernels.imu_jumps import COUNTS, ROWS, find_jumps
-from pkm_estimation.stream.samples import NANOSECOND, Instant
 
 #: standard deviations of the sensor's noise within which nothing is a jump
 _NOISE = 10.0
