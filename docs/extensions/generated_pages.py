@@ -19,7 +19,7 @@ FURTHER_MODULES = (
     'pkm_description.kinematics.drive_map', 'pkm_description.kinematics.rotation',
     'pkm_description.kinematics.closed_legs', 'pkm_description.kinematics.forward',
     'pkm_description.kinematics.workspace', 'pkm_description.dynamics', 'pkm_description.dynamics.inverse',
-    'pkm_description.kernels.dynamics', 'pkm_description.kernels.regressor',
+    'pkm_description.kernels.dynamics.newton_euler', 'pkm_description.kernels.dynamics.regressor',
     'pkm_description.dynamics.parameter_reduction.reduction', 'pkm_description.friction_laws',
     'pkm_description.motion.fourier', 'pkm_description.motion.limits', 'pkm_description.motion.profiles',
     'pkm_description.loading', 'pkm_description.skeleton', 'pkm_description.settings', 'pkm_description.errors',

@@ -7,19 +7,19 @@ joints and platform need more while the closure forces are held, and how the dri
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.dynamics import (
+from pkm_description.kernels.dynamics.inverse_dynamics import LOAD_TOLERANCE, MOST_LOADS
+from pkm_description.kernels.dynamics.newton_euler import (
     add_force_of_joints,
     apply_closures,
     closure_multipliers,
     drive_forces,
     joint_wrenches,
 )
+from pkm_description.kernels.dynamics.tangents import FORCE, FORCES, LOAD_FRICTION, TURN
 from pkm_description.kernels.friction import joint_slopes
-from pkm_description.kernels.inverse_dynamics import LOAD_TOLERANCE, MOST_LOADS
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.linalg import Vector, cross, dot, minus, plus, times, vector
 from pkm_description.kernels.model import FRICTION_NOT_SETTLED, OK, ModelData, ScratchData
-from pkm_description.kernels.tangents import FORCE, FORCES, LOAD_FRICTION, TURN
 
 #: places in ``scratch.tangents``: the wrenches in the joints, while their memory is used for their changes
 KEPT_FORCE, KEPT_MOMENT = 12, 13

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import carries, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import LEG_SINGULARITY, constraint_start, eliminate
+from pkm_description.kernels.kinematics.closures import carries, leg_rows
+from pkm_description.kernels.kinematics.legs import LEG_SINGULARITY, constraint_start, eliminate
 from pkm_description.kernels.linalg import reflect, substitute_back
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.assembly import (
+from pkm_description.kernels.forward_kinematics.assembly import (
     condition_number,
     drive_jacobian,
     invert_drives,
     straight_path_is_regular,
 )
-from pkm_description.kernels.closures import turned_over
-from pkm_description.kernels.continuation import (
+from pkm_description.kernels.forward_kinematics.continuation import (
     CONDITION,
     CONVERGED,
     DETERMINANT,
@@ -30,7 +29,7 @@ from pkm_description.kernels.continuation import (
     start_at,
     wrap_joints,
 )
-from pkm_description.kernels.forward import (
+from pkm_description.kernels.forward_kinematics.newton import (
     close_drives,
     is_driven_strut,
     leg_gaps,
@@ -41,9 +40,10 @@ from pkm_description.kernels.forward import (
     turn_platform,
 )
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.closures import turned_over
+from pkm_description.kernels.kinematics.pose import turn_between
+from pkm_description.kernels.kinematics.tree import set_platform
 from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.pose import turn_between
-from pkm_description.kernels.tree import set_platform
 
 #: Newton's second step over its first from which a sample is not near enough to the last one to be sure of the mode
 DOUBTFUL_CONTRACTION = 0.5

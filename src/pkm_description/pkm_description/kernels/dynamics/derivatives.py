@@ -9,17 +9,11 @@ on the load asks for them, see ``kernels.load_tangents``.
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.drive_map import map_drives, map_joints_to_drives
-from pkm_description.kernels.drive_motion import solve_drives
-from pkm_description.kernels.dynamics import loads_of_joints, reactions, tree_wrenches
-from pkm_description.kernels.friction import friction_of_joints
-from pkm_description.kernels.inverse_dynamics import forces_of_state, needed_forces, settle_loads
-from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import split_bias
-from pkm_description.kernels.load_tangents import follow_loads, follow_open_loads
-from pkm_description.kernels.model import OK, ModelData, ScratchData
-from pkm_description.kernels.state import move, move_joints
-from pkm_description.kernels.tangents import (
+from pkm_description.kernels.dynamics.inverse_dynamics import forces_of_state, needed_forces, settle_loads
+from pkm_description.kernels.dynamics.load_tangents import follow_loads, follow_open_loads
+from pkm_description.kernels.dynamics.newton_euler import loads_of_joints, reactions, tree_wrenches
+from pkm_description.kernels.dynamics.state import move, move_joints
+from pkm_description.kernels.dynamics.tangents import (
     ACCELERATION,
     ACCELERATIONS,
     FORCE,
@@ -45,6 +39,12 @@ from pkm_description.kernels.tangents import (
     set_rows,
     velocity_tangents,
 )
+from pkm_description.kernels.friction import friction_of_joints
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.drive_map import map_drives, map_joints_to_drives
+from pkm_description.kernels.kinematics.drive_motion import solve_drives
+from pkm_description.kernels.kinematics.legs import split_bias
+from pkm_description.kernels.model import OK, ModelData, ScratchData
 
 #: coordinates: the drives, or pose and twist of the platform
 DRIVES, PLATFORM = 0, 1

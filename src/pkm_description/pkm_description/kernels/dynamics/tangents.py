@@ -8,12 +8,12 @@ content along one direction. A change of a rotation is a small turn ``d theta`` 
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.dynamics import closure_wrench
+from pkm_description.kernels.dynamics.newton_euler import closure_wrench
 from pkm_description.kernels.friction import joint_slopes
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.tree import inertia_times
 from pkm_description.kernels.linalg import Vector, cross, dot, minus, plus, store, times, turned, turned_back, vector
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.tree import inertia_times
 
 #: places in ``scratch.tangents``: changes of pose, velocity, acceleration and needed wrench of each body
 TURN, SHIFT, SPIN, VELOCITY, SPIN_RATE, ACCELERATION, FORCE, MOMENT = range(8)
@@ -223,7 +223,7 @@ def _inertia_tangent(
 
 @kernel
 def _wrench_tangent(model: ModelData, scratch: ScratchData, body: int) -> None:
-    """Change of the wrench that a body alone needs, see :func:`~pkm_description.kernels.dynamics.body_wrench`."""
+    """Change of the wrench that a body alone needs, see :func:`.newton_euler.body_wrench`."""
     p, tangents = model.parameters, scratch.tangents
     w, alpha = vector(scratch.spin, body), vector(scratch.spin_rate, body)
     w_change, alpha_change = vector(tangents[SPIN], body), vector(tangents[SPIN_RATE], body)
@@ -273,7 +273,7 @@ def force_tangents(model: ModelData, scratch: ScratchData, friction: bool, smoot
     """Change of the forces of joints, and of the one dual to the platform's twist, ``scratch.wrench``; closures held.
 
     ``scratch.force`` and ``moment`` are the wrenches in the joints, see
-    :func:`~pkm_description.kernels.dynamics.reactions`.
+    :func:`~pkm_description.kernels.dynamics.newton_euler.reactions`.
     """
     tangents, platform = scratch.tangents, len(model.kind)
     forces, moments, turn, shift = tangents[FORCE], tangents[MOMENT], tangents[TURN], tangents[SHIFT]

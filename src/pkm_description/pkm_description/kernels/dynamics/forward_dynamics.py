@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import factor_constraints, meet_constraints
-from pkm_description.kernels.drive_map import admitted_twists
-from pkm_description.kernels.dynamics import add_friction, joint_forces, loads_of_joints, reactions, tree_wrenches
-from pkm_description.kernels.energy import copy_mass, kinetic_energy, mass_on_twist, potential_energy
+from pkm_description.kernels.dynamics.energy import copy_mass, kinetic_energy, mass_on_twist, potential_energy
+from pkm_description.kernels.dynamics.inverse_dynamics import MOST_LOADS, loads_settled, needed_forces
+from pkm_description.kernels.dynamics.newton_euler import (
+    add_friction,
+    joint_forces,
+    loads_of_joints,
+    reactions,
+    tree_wrenches,
+)
+from pkm_description.kernels.dynamics.regressor import add_blocks, clear
+from pkm_description.kernels.dynamics.state import coast, move_joints
 from pkm_description.kernels.friction import friction_of_joints
-from pkm_description.kernels.inverse_dynamics import MOST_LOADS, loads_settled, needed_forces
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import accelerations_of_joints, bias_of_joints
+from pkm_description.kernels.kinematics.closures import factor_constraints, meet_constraints
+from pkm_description.kernels.kinematics.drive_map import admitted_twists
+from pkm_description.kernels.kinematics.legs import accelerations_of_joints, bias_of_joints
+from pkm_description.kernels.kinematics.tree import body_accelerations, map_bodies, mass_of_map
 from pkm_description.kernels.linalg import solve_square
 from pkm_description.kernels.model import (
     CONSTRAINTS_SINGULAR,
@@ -24,9 +33,6 @@ from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
 )
-from pkm_description.kernels.regressor import add_blocks, clear
-from pkm_description.kernels.state import coast, move_joints
-from pkm_description.kernels.tree import body_accelerations, map_bodies, mass_of_map
 
 
 @kernel
@@ -147,7 +153,7 @@ def open_chain_forces(
 
     Parameters
     ----------
-    block : see :func:`~pkm_description.kernels.regressor.add_blocks`
+    block : see :func:`~pkm_description.kernels.dynamics.regressor.add_blocks`
     forces, loads : (N, J) along and across the joints; friction along them does not change the loads
     energies : (N, 2) J, kinetic and potential
     masses : (N, J, J), or (0, J, J): not wanted

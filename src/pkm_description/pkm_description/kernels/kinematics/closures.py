@@ -8,8 +8,8 @@ the closure's own body has the platform's radius as length, so that the gaps of 
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.drive_map import span_constraints
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.drive_map import span_constraints
 from pkm_description.kernels.linalg import (
     Vector,
     cross,

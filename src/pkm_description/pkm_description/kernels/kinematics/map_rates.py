@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import carries, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.joint_motion import rates_of_pose
+from pkm_description.kernels.kinematics.closures import carries, closure_rows, leg_rows
+from pkm_description.kernels.kinematics.joint_motion import rates_of_pose
+from pkm_description.kernels.kinematics.pose import start_at_home
+from pkm_description.kernels.kinematics.tree import body_velocities
 from pkm_description.kernels.linalg import (
     Vector,
     cross,
@@ -18,13 +20,11 @@ from pkm_description.kernels.linalg import (
     vector,
 )
 from pkm_description.kernels.model import OK, REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.pose import start_at_home
-from pkm_description.kernels.tree import body_velocities
 
 
 @kernel
 def closure_row_rates(model: ModelData, scratch: ScratchData, leg: int) -> None:
-    """Time derivative of :func:`pkm_description.kernels.closures.closure_rows` into ``scratch.square``.
+    """Time derivative of :func:`pkm_description.kernels.kinematics.closures.closure_rows` into ``scratch.square``.
 
     The bodies are placed and their velocities known.
     """

@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import factor_constraints, forces_of_constraints, leg_rows, orientation_moment
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import constraint_start
+from pkm_description.kernels.kinematics.closures import (
+    factor_constraints,
+    forces_of_constraints,
+    leg_rows,
+    orientation_moment,
+)
+from pkm_description.kernels.kinematics.legs import constraint_start
+from pkm_description.kernels.kinematics.tree import inertia_times
 from pkm_description.kernels.linalg import (
     Vector,
     cross,
@@ -23,7 +29,6 @@ from pkm_description.kernels.linalg import (
     vector,
 )
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.tree import inertia_times
 
 
 @kernel
@@ -134,7 +139,7 @@ def closure_multipliers(model: ModelData, scratch: ScratchData, forces: Array, s
     """``scratch.multipliers`` and ``scratch.constraint_forces`` under drive forces, a row of (N, A).
 
     ``scratch.joint_forces`` are the forces that the joints need, friction included, and ``scratch.wrench`` the force
-    that the platform's twist needs of them all, see :func:`~pkm_description.kernels.dynamics.force_on_twist`.
+    that the platform's twist needs of them all, see :func:`.force_on_twist`.
     """
     left, residual = scratch.vector_2, scratch.held
     for joint in range(len(model.kind)):

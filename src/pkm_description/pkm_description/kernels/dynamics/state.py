@@ -6,10 +6,10 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.joint_motion import motion_of_joints, rates_of_pose, start_at
+from pkm_description.kernels.kinematics.joint_motion import motion_of_joints, rates_of_pose, start_at
+from pkm_description.kernels.kinematics.tree import body_accelerations, body_velocities, leg_poses
 from pkm_description.kernels.linalg import store
 from pkm_description.kernels.model import MOTION_NOT_FINITE, OK, ModelData, ScratchData
-from pkm_description.kernels.tree import body_accelerations, body_velocities, leg_poses
 
 _NO_VECTOR = 0.0, 0.0, 0.0
 

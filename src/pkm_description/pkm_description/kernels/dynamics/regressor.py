@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.drive_map import map_drives, map_joints_to_drives
-from pkm_description.kernels.drive_motion import motion_of_drives
+from pkm_description.kernels.dynamics.inverse_dynamics import forces_of_state
+from pkm_description.kernels.dynamics.state import move
 from pkm_description.kernels.friction import law_columns, sign_of
-from pkm_description.kernels.inverse_dynamics import forces_of_state
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import accelerations_of_joints
+from pkm_description.kernels.kinematics.drive_map import map_drives, map_joints_to_drives
+from pkm_description.kernels.kinematics.drive_motion import motion_of_drives
+from pkm_description.kernels.kinematics.legs import accelerations_of_joints
+from pkm_description.kernels.kinematics.tree import body_accelerations, column, map_bodies
 from pkm_description.kernels.linalg import cross, dot, minus, plus, times, turned_back, vector
 from pkm_description.kernels.model import MOTION_NOT_FINITE, OK, Integers, ModelData, ScratchData
-from pkm_description.kernels.state import move
-from pkm_description.kernels.tree import body_accelerations, column, map_bodies
 
 
 @kernel
@@ -23,7 +23,7 @@ def add_blocks(
 ) -> None:
     """Add every body's ten columns to its block of a regressor (N, count, P); ``scratch.body_map`` has the coordinates.
 
-    The power of Newton-Euler's wrench (:func:`~pkm_description.kernels.dynamics.body_wrench`) on the body's twist
+    The power of Newton-Euler's wrench (:func:`.newton_euler.body_wrench`) on the body's twist
     [v, u] per coordinate, sorted by parameters: of the mass ``v . a``, of the first moment
     ``v x alpha + (v . w) w - (w . w) v + a x u``, of the inertia ``u . I alpha + (u x w) . I w``; in body axes, w the
     spin (Heimann & Abdellatif, Eq. 1).
@@ -141,7 +141,7 @@ def drive_regressor(
     joints, position, rotation : (1, J), (1, 3) m, (1, 3, 3)
     rates, accelerations : (1, A) of the drives
     external : (1, 6) wrench on the platform, base axes
-    block : see :func:`~pkm_description.kernels.regressor.add_blocks`
+    block : see :func:`~pkm_description.kernels.dynamics.regressor.add_blocks`
     forces : (1, A) with rotors and all friction
     bodies : (1, A, P) of the inertial parameters
     friction : (1, A, 4 A) of the linear parameters of each drive's friction law, unused ones zero

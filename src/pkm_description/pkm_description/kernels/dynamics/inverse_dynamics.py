@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.drive_map import map_drives
-from pkm_description.kernels.dynamics import (
+from pkm_description.kernels.dynamics.newton_euler import (
     add_force_of_joints,
     add_friction,
     body_wrench,
@@ -17,13 +16,14 @@ from pkm_description.kernels.dynamics import (
     reactions,
     tree_wrenches,
 )
+from pkm_description.kernels.dynamics.state import move
 from pkm_description.kernels.friction import friction_of_joints
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import accelerations_of_joints, bias_of_joints
+from pkm_description.kernels.kinematics.drive_map import map_drives
+from pkm_description.kernels.kinematics.legs import accelerations_of_joints, bias_of_joints
+from pkm_description.kernels.kinematics.tree import body_accelerations, body_velocities, set_platform_acceleration
 from pkm_description.kernels.linalg import store
 from pkm_description.kernels.model import FRICTION_NOT_SETTLED, OK, REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.state import move
-from pkm_description.kernels.tree import body_accelerations, body_velocities, set_platform_acceleration
 
 PLATFORM_INERTIA, LEG_INERTIA, CORIOLIS, CENTRIPETAL, PLATFORM_WEIGHT, LEG_WEIGHT, FRICTION, ROTOR = range(8)
 

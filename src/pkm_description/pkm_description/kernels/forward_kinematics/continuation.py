@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.assembly import (
+from pkm_description.kernels.forward_kinematics.assembly import (
     condition_bound,
     condition_number,
     drive_jacobian,
@@ -17,7 +17,7 @@ from pkm_description.kernels.assembly import (
     on_branch,
     straight_path_is_regular,
 )
-from pkm_description.kernels.forward import (
+from pkm_description.kernels.forward_kinematics.newton import (
     close_drives,
     is_driven_strut,
     is_rods,
@@ -27,10 +27,10 @@ from pkm_description.kernels.forward import (
     strut_row,
     struts_alone,
 )
+from pkm_description.kernels.forward_kinematics.rods import rod_angles
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import close_strut, wrapped
+from pkm_description.kernels.kinematics.legs import close_strut, wrapped
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.rods import rod_angles
 
 #: a step counts only if Newton's second step is this much shorter than the first: well inside of the neighbourhood
 #: that holds one solution and no singular pose (Newton and Kantorovich: less than 1/2)
@@ -112,7 +112,7 @@ def judge(
 ) -> bool:  # fmt: skip
     """Write what is to say about the configuration of ``scratch`` into a row of ``report``; True if all is well.
 
-    ``found`` as from :func:`~pkm_description.kernels.forward.close_drives`. The condition number is NaN where a bound
+    ``found`` as from :func:`.newton.close_drives`. The condition number is NaN where a bound
     shows that it is within ``max_condition``: few users want to know it.
     """
     report[sample, ITERATIONS] = found[0]

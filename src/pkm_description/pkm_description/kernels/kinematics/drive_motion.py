@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.drive_map import map_drives
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import (
+from pkm_description.kernels.kinematics.drive_map import map_drives
+from pkm_description.kernels.kinematics.legs import (
     accelerations_of_joints,
     bias_of_joints,
     legs_where_they_are,
     rates_of_joints,
 )
+from pkm_description.kernels.kinematics.pose import set_pose
+from pkm_description.kernels.kinematics.tree import body_velocities
 from pkm_description.kernels.linalg import independence, reflect_columns, substitute_back_columns
 from pkm_description.kernels.model import (
     DRIVES_DISAGREE,
@@ -22,8 +24,6 @@ from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
 )
-from pkm_description.kernels.pose import set_pose
-from pkm_description.kernels.tree import body_velocities
 
 #: part of the largest rate by which redundant drives may differ from what the platform's motion gives them, and the
 #: rate [m/s, rad/s] below which only rounding is left

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import turned_over
-from pkm_description.kernels.forward import (
+from pkm_description.kernels.forward_kinematics.newton import (
     closing_size,
     is_driven_strut,
     is_rods,
@@ -14,8 +13,11 @@ from pkm_description.kernels.forward import (
     struts_alone,
     turn_platform,
 )
+from pkm_description.kernels.forward_kinematics.rods import rod_drive, rod_orientation
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import LEG_SINGULARITY, eliminate, leg_orientation
+from pkm_description.kernels.kinematics.closures import turned_over
+from pkm_description.kernels.kinematics.legs import LEG_SINGULARITY, eliminate, leg_orientation
+from pkm_description.kernels.kinematics.pose import turn_between
 from pkm_description.kernels.linalg import (
     dot,
     inverse_squares,
@@ -25,8 +27,6 @@ from pkm_description.kernels.linalg import (
     vector,
 )
 from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.pose import turn_between
-from pkm_description.kernels.rods import rod_drive, rod_orientation
 
 
 @kernel

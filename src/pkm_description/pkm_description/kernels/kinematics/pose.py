@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows, turned_over
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import (
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows, turned_over
+from pkm_description.kernels.kinematics.legs import (
     LEG_SINGULARITY,
     close_leg,
     close_strut,
@@ -15,6 +15,7 @@ from pkm_description.kernels.legs import (
     legs_where_they_are,
     wrapped,
 )
+from pkm_description.kernels.kinematics.tree import leg_poses, set_platform, turn_about
 from pkm_description.kernels.linalg import Vector, dot, independence, plus, reflect_columns, times, vector
 from pkm_description.kernels.model import (
     NOT_FINITE,
@@ -27,7 +28,6 @@ from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
 )
-from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
 
 #: m, how far a leg may miss its closures: a pose that the legs do not admit (3-RPS) misses by more
 CLOSING_TOLERANCE = 1e-6

@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.forward_kinematics.rods import rod_rows
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.kinematics.tree import leg_poses, turn_about
 from pkm_description.kernels.linalg import (
     Vector,
     cross,
@@ -30,8 +32,6 @@ from pkm_description.kernels.linalg import (
     vector,
 )
 from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.rods import rod_rows
-from pkm_description.kernels.tree import leg_poses, turn_about
 
 #: longest step of the platform in one iteration: rad, and m as a fraction of the platform radius
 LONGEST_STEP = 0.5

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import closure_rows, leg_rows
-from pkm_description.kernels.drive_map import admitted_twists
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import accelerations_of_joints, bias_of_joints, legs_where_they_are, rates_of_joints
-from pkm_description.kernels.linalg import reflect_columns
-from pkm_description.kernels.model import MOTION_NOT_FINITE, NOT_ADMITTED, NOT_REACHED, OK, ModelData, ScratchData
-from pkm_description.kernels.pose import place_leg, place_legs, pose_of_joints, set_pose, start_at_home
-from pkm_description.kernels.tree import (
+from pkm_description.kernels.kinematics.closures import closure_rows, leg_rows
+from pkm_description.kernels.kinematics.drive_map import admitted_twists
+from pkm_description.kernels.kinematics.legs import (
+    accelerations_of_joints,
+    bias_of_joints,
+    legs_where_they_are,
+    rates_of_joints,
+)
+from pkm_description.kernels.kinematics.pose import place_leg, place_legs, pose_of_joints, set_pose, start_at_home
+from pkm_description.kernels.kinematics.tree import (
     body_velocities,
     leg_poses,
     set_platform,
     set_platform_acceleration,
     set_platform_twist,
 )
+from pkm_description.kernels.linalg import reflect_columns
+from pkm_description.kernels.model import MOTION_NOT_FINITE, NOT_ADMITTED, NOT_REACHED, OK, ModelData, ScratchData
 
 #: part of a twist, relative to its size, that the constraints may forbid
 TWIST_TOLERANCE = 1e-6

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.kinematics.tree import body_acceleration, leg_poses
 from pkm_description.kernels.linalg import (
     Vector,
     cross,
@@ -33,7 +34,6 @@ from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
 )
-from pkm_description.kernels.tree import body_acceleration, leg_poses
 
 #: relative length that a joint's direction must have across the others' before the leg counts as stretched or folded
 LEG_SINGULARITY = 1e-9

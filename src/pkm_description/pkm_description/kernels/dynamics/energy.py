@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
+from pkm_description.kernels.dynamics.regressor import add_energies
+from pkm_description.kernels.dynamics.state import coast
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.tree import inertia_times, map_bodies, mass_of_map
 from pkm_description.kernels.linalg import cross, dot, plus, times, turned, turned_back, vector
 from pkm_description.kernels.model import OK, Integers, ModelData, ScratchData
-from pkm_description.kernels.regressor import add_energies
-from pkm_description.kernels.state import coast
-from pkm_description.kernels.tree import inertia_times, map_bodies, mass_of_map
 
 
 @kernel
@@ -60,7 +60,7 @@ def energies(
 
     Parameters
     ----------
-    block : see :func:`~pkm_description.kernels.regressor.add_blocks`
+    block : see :func:`~pkm_description.kernels.dynamics.regressor.add_blocks`
     kinetic, potential : (N,) J
     masses : (N, 6, 6) mass matrices on the platform's twist, or (0, 6, 6): not wanted
     columns : (N, P) energy without rotors per inertial parameter, zero before, or (0, P): not wanted

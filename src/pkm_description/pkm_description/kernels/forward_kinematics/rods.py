@@ -11,10 +11,10 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import wrapped
+from pkm_description.kernels.kinematics.legs import wrapped
+from pkm_description.kernels.kinematics.tree import body_pose
 from pkm_description.kernels.linalg import Vector, cross, dot, minus, plus, times, turned, vector
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.tree import body_pose
 
 
 @kernel
@@ -149,7 +149,7 @@ def end_speeds(
 def rod_orientation(model: ModelData, scratch: ScratchData, leg: int) -> Vector:
     """Signed volume of the joint directions of a leg of one rod, but for its size on a universal joint.
 
-    See :func:`~pkm_description.kernels.legs.leg_orientation`; zero of legs of several rods.
+    See :func:`~pkm_description.kernels.kinematics.legs.leg_orientation`; zero of legs of several rods.
     """
     closure = model.closure_start[leg]
     if model.closure_start[leg + 1] - closure > 1:
