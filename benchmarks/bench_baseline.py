@@ -14,12 +14,12 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 import numpy as np
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
+from pkm_estimation.exchange.baseline import BaselineStream, baseline_series
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.messages import LegSample
+from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.baseline import BaselineStream, baseline_series
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.messages import LegSample
-from pkm_estimation.stream.samples import Instant
 
 #: us per sample
 TARGET = 15.0

@@ -43,7 +43,7 @@ GROUPS = (
     Group('filter kernels', ESTIMATION, ('kernels',), 1.2),
     Group('filtering', ESTIMATION, ('filtering',), 2.0),
     Group('legs', ESTIMATION, ('legs',)),
-    Group('stream', ESTIMATION, ('stream',), 3.0),
+    Group('stream', ESTIMATION, ('stream', 'tracking', 'exchange'), 3.0),
     Group('tuning', ESTIMATION, ('tuning',)),
     Group('calibration', ESTIMATION, ('calibration',)),
     Group('least squares', IDENTIFICATION, (
@@ -65,7 +65,8 @@ GROUPS = (
     Group('sensors', ESTIMATION, ('sensors',)),
     Group('closure', DESCRIPTION, ('machine/machine.py', 'machine/model_data.py')),
     Group('closure kernels', DESCRIPTION, (
-        'kernels/closures.py', 'kernels/assembly.py', 'kernels/legs.py', 'kernels/pose.py', 'kernels/forward.py',
+        'kernels/kinematics/closures.py', 'kernels/kinematics/legs.py', 'kernels/kinematics/pose.py',
+        'kernels/forward_kinematics/assembly.py', 'kernels/forward_kinematics/newton.py',
     ), 0.8),
     Group('exports', DESCRIPTION, ('export',)),
 )  # fmt: skip

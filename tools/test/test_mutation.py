@@ -120,14 +120,14 @@ def test_kernels_contain_those_that_they_call() -> None:
     estimation = 'pkm_estimation.kernels'
     found = reaching({f'{estimation}.unscented.factorise'})
     assert {f'{estimation}.unscented.correct', f'{estimation}.steps.predict_step'} <= found
-    assert 'pkm_description.kernels.legs.close_strut' not in found
+    assert 'pkm_description.kernels.kinematics.legs.close_strut' not in found
     path = ROOT / 'src' / 'pkm_description' / 'pkm_description' / 'kernels' / 'legs.py'
     lines = path.read_text(encoding='utf-8').splitlines()
     assert names_at(path, lines.index('def wrapped(angle: float, middle: float) -> float:') + 3) == {
-        'pkm_description.kernels.legs.wrapped'
+        'pkm_description.kernels.kinematics.legs.wrapped'
     }
     place = next(number for number, line in enumerate(lines, 1) if line.startswith('CONVERGED'))
-    assert reaching(names_at(path, place)) >= {'pkm_description.kernels.pose.place_leg'}
+    assert reaching(names_at(path, place)) >= {'pkm_description.kernels.kinematics.pose.place_leg'}
 
 
 def test_groups_and_tests_are_there() -> None:

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_estimation.exchange.health import Event
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.health import Event
 
 from verification.check import Check, at_most, holds
 from verification.consistency.faulty_leg import FaultyLeg

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_estimation.filtering.smoother import Smoother
 from pkm_estimation.filtering.step_record import StepRecord
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, STATE_SIZE, VELOCITY
+from pkm_estimation.offline.smoothing import Smoother
 from pkm_estimation.stream import EstimatorConfig
 
 from verification.check import Check, at_most

@@ -12,12 +12,12 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_estimation.exchange.output import OutputBlock
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCITY
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
-from pkm_estimation.stream.output import OutputBlock
 from pkm_estimation.stream.verdict import WELL
 
 from verification.check import Check, at_most, equal, holds

@@ -14,7 +14,7 @@ from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.open_chain import open_chain_accelerations
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
 from pkm_description.kernels.friction import deflect
-from pkm_description.kernels.tree import turn_about
+from pkm_description.kernels.kinematics.tree import turn_about
 from pkm_description.kinematics.assembly_modes import regular_from_home
 from pkm_description.kinematics.closed_legs import admissible_home, close_legs, leg_regularity
 from pkm_description.kinematics.drive_map import drive_jacobian_rate

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.pose import _damped_least_squares
+from pkm_description.kernels.kinematics.pose import _damped_least_squares
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.machine import Leg

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.drive_motion import motions_of_drives
+from pkm_description.kernels.kinematics.drive_motion import motions_of_drives
 from pkm_description.kinematics import drive_jacobian, joint_motion, joint_positions, joint_rates
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.closed_legs import ClosedLegs, admissible_home, close_legs

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from graph_machines import FOLDER
 from pkm_description.arrays import Array
-from pkm_description.kernels.assembly import drive_jacobian
-from pkm_description.kernels.continuation import start_at
-from pkm_description.kernels.forward import leg_gaps
-from pkm_description.kernels.legs import eliminate, leg_orientation
-from pkm_description.kernels.rods import rod_drive, rod_orientation
-from pkm_description.kernels.tree import leg_poses
+from pkm_description.kernels.forward_kinematics.assembly import drive_jacobian
+from pkm_description.kernels.forward_kinematics.continuation import start_at
+from pkm_description.kernels.forward_kinematics.newton import leg_gaps
+from pkm_description.kernels.forward_kinematics.rods import rod_drive, rod_orientation
+from pkm_description.kernels.kinematics.legs import eliminate, leg_orientation
+from pkm_description.kernels.kinematics.tree import leg_poses
 from pkm_description.kinematics import forward_kinematics, joint_positions
 from pkm_description.kinematics.forward import ForwardKinematicsResult
 from pkm_description.loading import load_machine

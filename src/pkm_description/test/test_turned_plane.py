@@ -8,8 +8,8 @@ from hand_built_machines import polar
 from other_machines import JointSpec, chain_leg, machine_of
 from pkm_description.dynamics import gravity_forces, inverse_dynamics, potential_energy
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.legs import wrapped
-from pkm_description.kernels.pose import turn_between
+from pkm_description.kernels.kinematics.legs import wrapped
+from pkm_description.kernels.kinematics.pose import turn_between
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion, Pose

@@ -5,10 +5,10 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.backward_pass import Gaussian, Passage, corrected
 from pkm_estimation.filtering.platform_filter import PlatformFilter
-from pkm_estimation.filtering.smoother import Smoother
 from pkm_estimation.filtering.step_record import Estimated, Started, StepRecord
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.offline.smoothing import Smoother
 from scipy.linalg import block_diag
 
 from pkm_estimation import EstimatorConfig

@@ -12,12 +12,12 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1, profile
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
+from pkm_estimation.exchange.baseline import BaselineStream, baseline_series
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.messages import LegSample
+from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline
-from pkm_estimation.stream.baseline import BaselineStream, baseline_series
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.messages import LegSample
-from pkm_estimation.stream.samples import Instant
 from scipy.signal import lfilter
 from test_pipeline import feed, leg_message, pairs
 

@@ -20,7 +20,7 @@ from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.tracker_parts import DeclaredDelay
+from pkm_estimation.tracking.tracker_parts import DeclaredDelay
 
 SRS = load_machine('srs')
 GEOMETRY = EstimatorGeometry.from_machine(SRS)

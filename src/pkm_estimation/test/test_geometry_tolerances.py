@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.kernels.geometry_slopes import DRIVE_ZERO
+from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.kinematics.rotation import (
     matrix_from_quaternion,

@@ -8,8 +8,8 @@ pytest.importorskip('rclpy')
 
 from pkm_description.ros.qos import HELD_OF_LONG, LOSSLESS_QOS
 from pkm_description.ros.serialized import LONGEST_SAMPLE, read_joint_state
+from pkm_estimation.exchange.health import HealthMonitor
 from pkm_estimation.nodes.stream_node import SensorStream, SensorTopic
-from pkm_estimation.stream.health import HealthMonitor
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 

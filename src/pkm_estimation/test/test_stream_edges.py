@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pkm_estimation.exchange.health import HealthMonitor
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog, LagRule, Load
-from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.repeatable import LivePipeline, RepeatablePipeline
 from pkm_estimation.stream.verdict import imu_balance, node_balance
 from test_pipeline import DATA, SRS, as_bytes, feed, imu_message, leg_message, pairs

@@ -11,6 +11,7 @@ from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
 from pkm_description.motion.profiles import mp1_profile, profile
+from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.filters import CovarianceError, Innovation
@@ -19,12 +20,11 @@ from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.imu_watch import ImuWatch
-from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.repeatable import LivePipeline
-from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.stretch import Stretch
-from pkm_estimation.stream.tracker_parts import FaultTracker
+from pkm_estimation.tracking.imu_watch import ImuWatch
+from pkm_estimation.tracking.mode_doubt import ModeDoubt
+from pkm_estimation.tracking.tracker_parts import FaultTracker
 from test_stretches import assert_same, one_by_one
 
 SRS = load_machine('srs')

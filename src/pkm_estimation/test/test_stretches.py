@@ -96,7 +96,7 @@ def test_ordinary_samples_are_followed_in_few_calls(monkeypatch: pytest.MonkeyPa
         calls.append(original(*arguments))
         return calls[-1]
 
-    monkeypatch.setattr('pkm_estimation.stream.follower.follow', counted)
+    monkeypatch.setattr('pkm_estimation.tracking.follower.follow', counted)
     estimate(SRS, data, EstimatorConfig(baseline=False))
     assert sum(calls) > 0.97 * len(data.stamps)
     assert max(calls) > 15

@@ -21,7 +21,7 @@ from pkm_estimation.filtering.gaussian_sum import (
 from pkm_estimation.filters import Innovation
 from pkm_estimation.kernels.unscented import CARRIED_NOISES
 from pkm_estimation.models.inertial_process import rotation_of
-from pkm_estimation.stream.tracker_parts import NoiseAdaptation
+from pkm_estimation.tracking.tracker_parts import NoiseAdaptation
 
 RANDOM = np.random.default_rng(4)
 SIZE = 15

@@ -6,10 +6,9 @@ from collections import deque
 
 import numpy as np
 import pytest
-from pkm_estimation.stream.history import History, Processed
-from pkm_estimation.stream.imu_gap import last_before_gap
-from pkm_estimation.stream.messages import LegMeasurement, LegSample, MeasurementQueue, UserMeasurement
-from pkm_estimation.stream.samples import (
+from pkm_estimation.exchange.history import History, Processed
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample, MeasurementQueue, UserMeasurement
+from pkm_estimation.exchange.samples import (
     ImuSample,
     InputPath,
     Instant,
@@ -19,6 +18,7 @@ from pkm_estimation.stream.samples import (
     samples_until,
     take_input,
 )
+from pkm_estimation.tracking.imu_gap import last_before_gap
 
 from pkm_estimation.config import EstimatorConfig
 

@@ -9,10 +9,10 @@ import pytest
 from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
+from pkm_estimation.exchange.output import OutputBlock
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.output import OutputBlock
 from scipy.spatial.transform import Rotation
 
 SRS = load_machine('srs')

@@ -14,7 +14,7 @@ from pkm_description.dynamics.inverse import require_dynamics
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels import derivatives as kernels
+from pkm_description.kernels.dynamics import derivatives as kernels
 from pkm_description.kernels.model import constraint_row_count
 from pkm_description.kinematics import drive_jacobian
 from pkm_description.kinematics.arguments import (

@@ -10,7 +10,7 @@ from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.inverse import packed_wrench
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.regressor import drive_dynamics, drive_regressor
+from pkm_description.kernels.dynamics.regressor import drive_dynamics, drive_regressor
 from pkm_description.kinematics.arguments import of_samples, require_machine, require_ok, require_platform
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver

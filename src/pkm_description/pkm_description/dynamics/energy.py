@@ -6,7 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import Groups, body_blocks
-from pkm_description.kernels import energy as kernels
+from pkm_description.kernels.dynamics import energy as kernels
 from pkm_description.kinematics.arguments import of_poses, of_samples, require_machine_and_motion, require_ok
 from pkm_description.kinematics.joint_motion import FROM_HOME, require_legs
 from pkm_description.machine import Machine, PlatformMotion
@@ -57,7 +57,7 @@ def _energies(
     machine: Machine, position: Array, rotation: Array, twist: Array, block: np.ndarray = _NO_BLOCK,
     masses: Array | None = None, columns: Array | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Kinetic and potential energy (N,); fills the arrays of :func:`pkm_description.kernels.energy.energies`."""
+    """Kinetic and potential energy (N,); fills the arrays of the kernel :func:`.energies`."""
     require_legs(machine)
     data, scratch = machine.scratch
     kinetic, potential = np.empty(len(position)), np.empty(len(position))

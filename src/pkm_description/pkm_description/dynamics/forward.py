@@ -6,7 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.inverse import packed_wrench, require_definite
-from pkm_description.kernels import forward_dynamics as kernels
+from pkm_description.kernels.dynamics import forward_dynamics as kernels
 from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_ok, require_platform
 from pkm_description.kinematics.joint_motion import start_of
 from pkm_description.machine import Machine

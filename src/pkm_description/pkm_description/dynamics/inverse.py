@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.energy import mass_matrix
 from pkm_description.errors import InfeasibleMachineError
-from pkm_description.kernels import inverse_dynamics as kernels
+from pkm_description.kernels.dynamics import inverse_dynamics as kernels
 from pkm_description.kinematics.arguments import (
     of_poses,
     require_machine_and_motion,

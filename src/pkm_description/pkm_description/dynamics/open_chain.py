@@ -12,7 +12,7 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels import forward_dynamics as kernels
+from pkm_description.kernels.dynamics import forward_dynamics as kernels
 from pkm_description.kinematics.arguments import columns as columns_of
 from pkm_description.kinematics.arguments import of_samples, require_machine, require_ok
 from pkm_description.machine import Machine

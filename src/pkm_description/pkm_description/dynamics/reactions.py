@@ -8,7 +8,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import require_dynamics
-from pkm_description.kernels.inverse_dynamics import all_forces
+from pkm_description.kernels.dynamics.inverse_dynamics import all_forces
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.joint_motion import packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion

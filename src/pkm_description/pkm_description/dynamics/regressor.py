@@ -8,7 +8,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.body_blocks import Groups, body_blocks
-from pkm_description.kernels.regressor import observations
+from pkm_description.kernels.dynamics.regressor import observations
 from pkm_description.kinematics.arguments import require_machine_and_motion, require_ok, require_platform
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.joint_motion import packed_motion, start_of

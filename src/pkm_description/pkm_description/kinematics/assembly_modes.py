@@ -9,9 +9,14 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError, KinematicsError, SingularPoseError
-from pkm_description.kernels.continuation import CONDITION, DETERMINANT, REPORT_COLUMNS
-from pkm_description.kernels.forward import struts_alone
-from pkm_description.kernels.forward_samples import follow_samples, paths_are_regular, solve_samples, solve_starts
+from pkm_description.kernels.forward_kinematics.continuation import CONDITION, DETERMINANT, REPORT_COLUMNS
+from pkm_description.kernels.forward_kinematics.forward_samples import (
+    follow_samples,
+    paths_are_regular,
+    solve_samples,
+    solve_starts,
+)
+from pkm_description.kernels.forward_kinematics.newton import struts_alone
 from pkm_description.kernels.model import PRISMATIC
 from pkm_description.kinematics.arguments import of_samples, poses
 from pkm_description.kinematics.forward import ANY_BRANCH, Start, checked_drives, home_branch, starts

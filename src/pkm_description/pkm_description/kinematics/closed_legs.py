@@ -9,11 +9,11 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kernels.closures import closure_gaps, closure_rows
-from pkm_description.kernels.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows
+from pkm_description.kernels.kinematics.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
+from pkm_description.kernels.kinematics.pose import stretch_leg
+from pkm_description.kernels.kinematics.tree import leg_poses, set_platform
 from pkm_description.kernels.model import Integers, constraint_row_count
-from pkm_description.kernels.pose import stretch_leg
-from pkm_description.kernels.tree import leg_poses, set_platform
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.joint_motion import joint_positions, require_legs
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log

@@ -8,8 +8,8 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError, ShapeError
-from pkm_description.kernels.drive_motion import motions_of_drives, twist_maps
-from pkm_description.kernels.map_rates import map_rates
+from pkm_description.kernels.kinematics.drive_motion import motions_of_drives, twist_maps
+from pkm_description.kernels.kinematics.map_rates import map_rates
 from pkm_description.kinematics.arguments import (
     columns,
     numbers,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, ShapeError, SingularPoseError
-from pkm_description.kernels.continuation import (
+from pkm_description.kernels.forward_kinematics.continuation import (
     CONDITION,
     CONVERGED,
     DETERMINANT,
@@ -22,8 +22,8 @@ from pkm_description.kernels.continuation import (
     RESIDUAL,
     WORST_LEG,
 )
-from pkm_description.kernels.forward import struts_alone
-from pkm_description.kernels.forward_samples import condition_numbers, solve_samples, solve_sequence
+from pkm_description.kernels.forward_kinematics.forward_samples import condition_numbers, solve_samples, solve_sequence
+from pkm_description.kernels.forward_kinematics.newton import struts_alone
 from pkm_description.kinematics.arguments import drives, poses, require_machine, require_platform
 from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.machine import Machine, Pose

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
-from pkm_description.kernels.joint_motion import gaps_of_legs
-from pkm_description.kernels.pose import CLOSING_TOLERANCE
+from pkm_description.kernels.kinematics.joint_motion import gaps_of_legs
+from pkm_description.kernels.kinematics.pose import CLOSING_TOLERANCE
 from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.closed_legs import ClosedLegs, body_poses, close_legs
 from pkm_description.kinematics.joint_motion import JointMotion

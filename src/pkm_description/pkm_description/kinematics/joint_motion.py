@@ -10,8 +10,13 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
-from pkm_description.kernels.joint_motion import drive_jacobians, motions_of_joints, positions_of_joints, rates_of_poses
-from pkm_description.kernels.rods import strut_jacobians, strut_lengths
+from pkm_description.kernels.forward_kinematics.rods import strut_jacobians, strut_lengths
+from pkm_description.kernels.kinematics.joint_motion import (
+    drive_jacobians,
+    motions_of_joints,
+    positions_of_joints,
+    rates_of_poses,
+)
 from pkm_description.kinematics.arguments import (
     of_samples,
     poses,

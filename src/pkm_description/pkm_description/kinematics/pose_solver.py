@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kernels.continuation import REPORT_COLUMNS
-from pkm_description.kernels.forward_samples import solve_near
+from pkm_description.kernels.forward_kinematics.continuation import REPORT_COLUMNS
+from pkm_description.kernels.forward_kinematics.forward_samples import solve_near
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.forward import ForwardKinematicsResult, checked_drives, home_branch, solve_from, starts
 from pkm_description.machine import Machine
@@ -40,7 +40,7 @@ class FoundPose:
 
     Parameters
     ----------
-    values : (S,) or (N, S), as :func:`~pkm_description.kernels.forward_samples.solve_near` writes them
+    values : (S,) or (N, S), as :func:`.forward_samples.solve_near` writes them
     drives : number of drives A
     """
 

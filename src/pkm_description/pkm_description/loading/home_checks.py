@@ -7,10 +7,10 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
-from pkm_description.kernels.drive_map import admitted_twists, map_drives
-from pkm_description.kernels.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
-from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.kinematics.drive_map import admitted_twists, map_drives
+from pkm_description.kernels.kinematics.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
+from pkm_description.kernels.kinematics.tree import leg_poses, set_platform, turn_about
 from pkm_description.kinematics.arguments import holds_platform, require_ok
 from pkm_description.loading.yaml_reader import (
     MILLIMETRES,

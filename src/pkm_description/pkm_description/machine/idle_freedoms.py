@@ -12,10 +12,10 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import structure
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.kinematics.tree import body_velocities, leg_poses, set_platform
 from pkm_description.kernels.model import Integers, ModelData, ScratchData, scratch_data
-from pkm_description.kernels.tree import body_velocities, leg_poses, set_platform
 from pkm_description.machine.parts import Leg
 
 #: singular value, relative to the largest, below which joints depend on each other

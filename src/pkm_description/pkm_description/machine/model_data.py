@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.closures import leg_rows
-from pkm_description.kernels.drive_map import admitted_twists
-from pkm_description.kernels.legs import (
+from pkm_description.kernels.kinematics.closures import leg_rows
+from pkm_description.kernels.kinematics.drive_map import admitted_twists
+from pkm_description.kernels.kinematics.legs import (
     LEG_SINGULARITY,
     close_leg,
     close_strut,
@@ -20,6 +20,7 @@ from pkm_description.kernels.legs import (
     leg_orientation,
     legs_where_they_are,
 )
+from pkm_description.kernels.kinematics.tree import leg_poses
 from pkm_description.kernels.model import (
     PRISMATIC,
     REVOLUTE,
@@ -27,7 +28,6 @@ from pkm_description.kernels.model import (
     ScratchData,
     constraint_row_count,
 )
-from pkm_description.kernels.tree import leg_poses
 from pkm_description.machine.idle_freedoms import AtHome, locked_joints, nearest_closed
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.parts import Closure, Joint, Leg

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kernels.geometry_slopes import CLOSURE_POINT, DRIVE_ZERO, JOINT_CENTRE, GeometryData
+from pkm_description.kernels.kinematics.geometry_slopes import CLOSURE_POINT, DRIVE_ZERO, JOINT_CENTRE, GeometryData
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine

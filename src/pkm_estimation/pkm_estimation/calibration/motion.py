@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.geometry_slopes import DRIVE_ZERO
+from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.geometry_slopes import GeometryData
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.geometry_slopes import GeometryData
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
 from pkm_estimation.kernels.carried import VARIANCE, add_claim, add_found, add_score, observe_stamp

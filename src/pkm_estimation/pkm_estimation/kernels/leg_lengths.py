@@ -6,13 +6,13 @@ from math import sqrt
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import closure_gaps, leg_rows
-from pkm_description.kernels.geometry_slopes import GeometryData, geometry_slopes
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import close_leg, close_strut, eliminate
+from pkm_description.kernels.kinematics.closures import closure_gaps, leg_rows
+from pkm_description.kernels.kinematics.geometry_slopes import GeometryData, geometry_slopes
+from pkm_description.kernels.kinematics.legs import close_leg, close_strut, eliminate
+from pkm_description.kernels.kinematics.tree import leg_poses
 from pkm_description.kernels.linalg import dot, minus, plus, reflect, store, vector
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
-from pkm_description.kernels.tree import leg_poses
 
 from pkm_estimation.kernels.imu_constants import LEG_OFFSETS, pose_at_legs
 from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, product, rotation, scalar_part, triple, turn

@@ -7,10 +7,10 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.serialized import JointReading, read_joint_state
 from sensor_msgs.msg import JointState
 
+from pkm_estimation.exchange.health import HealthReport
 from pkm_estimation.nodes.estimator import UNKNOWN
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import BaselinePipeline
-from pkm_estimation.stream.health import HealthReport
 from pkm_estimation.stream.verdict import baseline_values, summarise_baseline
 
 #: the settings that count without a filter

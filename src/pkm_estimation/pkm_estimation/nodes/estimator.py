@@ -21,12 +21,12 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
+from pkm_estimation.exchange.health import HealthReport
 from pkm_estimation.models import POSITION
 from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog, allowed_lag
-from pkm_estimation.stream.health import HealthReport
 from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.verdict import innovation_names, innovation_row, summarise, values
 

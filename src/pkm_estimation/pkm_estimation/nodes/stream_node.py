@@ -27,10 +27,10 @@ from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
 
 from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.exchange.health import HealthMonitor, HealthReport
 from pkm_estimation.filtering.point_motion import PointMotion
 from pkm_estimation.nodes.node_settings import EstimatorNodeSettings, StreamNodeSettings
 from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.health import HealthMonitor, HealthReport
 
 if TYPE_CHECKING:
     from rclpy.subscription import MessageInfo  # not in the rclpy of Jazzy

@@ -25,9 +25,9 @@ from pkm_estimation.calibration.overlay import imu_values, write_calibration
 from pkm_estimation.calibration.report import write_html_report
 from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion, sensors_report
 from pkm_estimation.calibration.simulate import poses_in_reach
+from pkm_estimation.exchange.samples import IMU_UNITS
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.stream.samples import IMU_UNITS
 from pkm_estimation.tuning.allan import (
     LEAST_SAMPLES,
     allan_coefficients,

@@ -14,17 +14,17 @@ from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import Imu, JointStates, RecordedData
+from pkm_estimation.exchange.baseline import BaselineStream, baseline_series
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.messages import LegSample
+from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.result import Collection, EstimationResult, baseline_motion, streamed_baseline
 from pkm_estimation.offline.smoothing import Checkpoints, check_smoothable, smoothed
 from pkm_estimation.sensors import SensorData, SimulatedData
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.baseline import BaselineStream, baseline_series
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.repeatable import RepeatablePipeline
-from pkm_estimation.stream.samples import Instant
 
 Stamps = NDArray[np.int64]
 

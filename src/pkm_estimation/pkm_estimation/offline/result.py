@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.exchange.health import HealthReport
+from pkm_estimation.exchange.output import OutputBlock, OutputModel, without_biases
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.stream import EstimatorOutput
-from pkm_estimation.stream.health import HealthReport
-from pkm_estimation.stream.output import OutputBlock, OutputModel, without_biases
 
 Stamps = NDArray[np.int64]
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.output import EstimatorOutput
+from pkm_estimation.exchange.samples import SampleQueue
 from pkm_estimation.stream.repeatable import LivePipeline
-from pkm_estimation.stream.samples import SampleQueue
 from pkm_estimation.stream.stretch import Stretch
 
 #: s, that a node may be behind where its samples may get lost

@@ -20,9 +20,9 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotation_exp, rpy_from_matrix
 from pkm_description.machine import Machine
 
+from pkm_estimation.exchange.health import LikelyCause
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
 from pkm_estimation.stream.blocks import LARGEST
-from pkm_estimation.stream.health import LikelyCause
 
 #: probability that a group of constants turns out to be off within the memory of the scores: for what is told and taken
 #: into account, of which nothing may come by chance, and for what is claimed, which must not be too small

@@ -27,6 +27,8 @@ from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.exchange.health import HealthMonitor, LikelyCause
+from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock
 from pkm_estimation.filtering.constant_columns import ConstantScore, tests_constants, weights
 from pkm_estimation.stream.blocks import Block, Excess, excess, span
 from pkm_estimation.stream.causes import (
@@ -45,10 +47,8 @@ from pkm_estimation.stream.causes import (
     rate_of,
     told_cause,
 )
-from pkm_estimation.stream.health import HealthMonitor, LikelyCause
-from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
-from pkm_estimation.stream.tracker import Tracker
-from pkm_estimation.stream.tracker_parts import NEVER
+from pkm_estimation.tracking.tracker import Tracker
+from pkm_estimation.tracking.tracker_parts import NEVER
 
 #: ns between two tests, and of a block of innovations whose size is tested
 _INTERVAL, _BLOCK = 200_000_000, 500_000_000

@@ -16,14 +16,9 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.point_motion import PlatformPoints
-from pkm_estimation.legs.resolution import EncoderResolution
-from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.models.inertial_process import INPUT_SIZE
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.history import History, Processed
-from pkm_estimation.stream.lasting import LastingTest
-from pkm_estimation.stream.messages import (
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.history import History, Processed
+from pkm_estimation.exchange.messages import (
     LegMeasurement,
     LegMessageReader,
     Measurement,
@@ -33,10 +28,15 @@ from pkm_estimation.stream.messages import (
     checked_measurement,
     measurement_order,
 )
-from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import ImuSample, Instant, StampGate
-from pkm_estimation.stream.tracker import Tracker
-from pkm_estimation.stream.tracker_parts import LatestPositions
+from pkm_estimation.exchange.output import EstimatorOutput
+from pkm_estimation.exchange.samples import ImuSample, Instant, StampGate
+from pkm_estimation.filtering.point_motion import PlatformPoints
+from pkm_estimation.legs.resolution import EncoderResolution
+from pkm_estimation.models.extra_states import ImuFrame
+from pkm_estimation.models.inertial_process import INPUT_SIZE
+from pkm_estimation.stream.lasting import LastingTest
+from pkm_estimation.tracking.tracker import Tracker
+from pkm_estimation.tracking.tracker_parts import LatestPositions
 
 
 class EstimatorPipeline:

@@ -10,12 +10,12 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.exchange.messages import MeasurementQueue
+from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filtering.step_record import StepRecord
-from pkm_estimation.stream.follower import Followed
-from pkm_estimation.stream.messages import MeasurementQueue
-from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
 from pkm_estimation.stream.stretch import AdmittedSamples, Outputs, Stretch, StretchPipeline
+from pkm_estimation.tracking.follower import Followed
 
 
 class Checkpoint(NamedTuple):

@@ -11,11 +11,11 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 
-from pkm_estimation.stream.follower import Followed
-from pkm_estimation.stream.messages import LegMeasurement, LegSample, MeasurementQueue
-from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample, MeasurementQueue
+from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock
+from pkm_estimation.exchange.samples import ImuSample, Instant
 from pkm_estimation.stream.pipeline import EstimatorPipeline
-from pkm_estimation.stream.samples import ImuSample, Instant
+from pkm_estimation.tracking.follower import Followed
 
 Outputs = list[EstimatorOutput | OutputBlock]
 

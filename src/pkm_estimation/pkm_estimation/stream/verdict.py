@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pkm_description.arrays import Array
 
+from pkm_estimation.exchange.health import HealthReport
+from pkm_estimation.exchange.output import EstimatorOutput
 from pkm_estimation.models.extra_states import extra_state_units
-from pkm_estimation.stream.health import HealthReport
-from pkm_estimation.stream.output import EstimatorOutput
 
 #: per leg: measured minus predicted [m, rad], its standard deviation, and the square of their ratio
 PARTS = ('innovation', 'sigma', 'nis')

@@ -9,8 +9,8 @@ import numpy as np
 from pkm_description.errors import JointStateError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
+from pkm_estimation.exchange.samples import Sample, SampleQueue
 from pkm_estimation.stream.backlog import LagRule, Load
-from pkm_estimation.stream.samples import Sample, SampleQueue
 
 from pkm_identification.online.identifier import OnlineIdentifier, OnlineSample
 from pkm_identification.online.overlay import News

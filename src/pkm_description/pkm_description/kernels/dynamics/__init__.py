@@ -1,0 +1,1 @@
+"""Forces, energies, regressors and their derivatives of one sample."""

@@ -1,0 +1,1 @@
+"""The filter from measurement to measurement: starts, gates, hypotheses of IMU, legs and assembly mode."""
