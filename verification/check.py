@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -94,10 +94,13 @@ def holds(id: str, what: str, required: str, measured: str, good: bool) -> Check
     return Check(what, required, measured, 'met' if good else 'not met', id)
 
 
-def refused(id: str, what: str, error: type[Exception], caught: Exception | None) -> Check:
-    """An input that must be refused with a certain error, whose text is shown."""
-    measured = 'accepted' if caught is None else f'{type(caught).__name__}: {caught}'
-    return holds(id, what, error.__name__, measured, isinstance(caught, error))
+def refused(id: str, what: str, error: type[Exception], call: Callable[..., object], *arguments: object) -> Check:
+    """A call that must end in a certain error, whose text is shown."""
+    try:
+        call(*arguments)
+    except Exception as caught:  # another error is shown, too
+        return holds(id, what, error.__name__, f'{type(caught).__name__}: {caught}', isinstance(caught, error))
+    return holds(id, what, error.__name__, 'accepted', False)
 
 
 def not_reachable(id: str, what: str, required: str, reason: str) -> Check:

@@ -61,12 +61,8 @@ def workspace_checks(machine: Machine, count: int) -> Iterator[Check]:
         ('pose beyond the stroke', harmonic(machine, far, 0.1, 2)),
         ('motion beyond the drives speed and force', harmonic(machine, 0.05, 25.0, 2)),
     ):
-        caught = None
-        try:
-            require_motion(machine, motion)
-        except KinematicsError as error:
-            caught = error
-        yield refused('R4-05', f'{what} is refused before motion', KinematicsError, caught)
+        what = f'{what} is refused before motion'
+        yield refused('R4-05', what, KinematicsError, require_motion, machine, motion)
 
 
 def msi_checks(machine: Machine) -> Iterator[Check]:

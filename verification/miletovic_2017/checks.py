@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import AssemblyModeError, ConvergenceError, PkmError, SingularPoseError
+from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
 from pkm_description.kinematics import (
     drive_positions,
     forward_kinematics,
@@ -157,8 +158,8 @@ def path_checks(machine: Machine, duration: float) -> Iterator[Check]:
     home = machine.home
     drives = drive_positions(machine, home.position[None], home.rotation_base_platform[None])
     mirrored = Pose(home.position * np.array([1.0, 1.0, -1.0]), home.rotation_base_platform)
-    caught = _caught(lambda: forward_kinematics(machine, drives, mirrored).require())
-    yield refused('S3-08', 'start below the base: the mirrored pose is refused', AssemblyModeError, caught)
+    what = 'start below the base: the mirrored pose is refused'
+    yield _unsolved('S3-08', what, AssemblyModeError, machine, drives, mirrored)
 
 
 def refusal_checks(machine: Machine) -> Iterator[Check]:
@@ -167,18 +168,17 @@ def refusal_checks(machine: Machine) -> Iterator[Check]:
     at_home = drive_positions(machine, home.position[None], home.rotation_base_platform[None])
     far = at_home.copy()
     far[0, 3] += 3.0 * (far[0, 3] + machine.lengths_at_zero[3])
-    caught = _caught(lambda: forward_kinematics(machine, far).require())
-    yield refused('S3-09', 'lengths that no pose has', ConvergenceError, caught)
+    yield _unsolved('S3-09', 'lengths that no pose has', ConvergenceError, machine, far)
     motion = random_states(machine, 1, seed=74)
     drives = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    caught = _caught(lambda: forward_kinematics(machine, drives, home, max_iterations=2).require())
-    yield refused('S3-09', 'two iterations where more are needed', ConvergenceError, caught)
-    caught = _caught(lambda: forward_kinematics(machine, at_home, home, max_condition=3.0).require())
-    yield refused('S3-09', 'condition number above the threshold (3.27 at home, 3 allowed)', SingularPoseError, caught)
+    what = 'two iterations where more are needed'
+    yield _unsolved('S3-09', what, ConvergenceError, machine, drives, home, max_iterations=2)
+    what = 'condition number above the threshold (3.27 at home, 3 allowed)'
+    yield _unsolved('S3-09', what, SingularPoseError, machine, at_home, home, max_condition=3.0)
     start = Pose(home.position, rotation_exp(np.array([0.0, 0.0, 0.5 * np.pi])))
     drives = drive_positions(machine, start.position[None], start.rotation_base_platform[None])
-    caught = _caught(lambda: forward_kinematics(machine, drives, start).require())
-    yield refused('S3-09', 'pose turned by 90 degrees about the vertical (singular)', SingularPoseError, caught)
+    what = 'pose turned by 90 degrees about the vertical (singular)'
+    yield _unsolved('S3-09', what, SingularPoseError, machine, drives, start)
 
 
 def _lengths(machine: Machine, position: Array, rotation: Array) -> Array:
@@ -186,9 +186,6 @@ def _lengths(machine: Machine, position: Array, rotation: Array) -> Array:
     return leg_lengths(machine, (D @ position)[None], (D @ rotation @ D)[None])[0]
 
 
-def _caught(call: Callable[[], object]) -> Exception | None:
-    try:
-        call()
-    except PkmError as error:
-        return error
-    return None
+def _unsolved(id: str, what: str, error: type[Exception], machine: Machine, *given: Any, **settings: Any) -> Check:
+    """Forward kinematics of drive positions, from a start if one is given, which must refuse what it finds."""
+    return refused(id, what, error, lambda: forward_kinematics(machine, *given, **settings).require())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -80,14 +80,8 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
         + np.abs(solved.rotation_base_platform - motion.rotation_base_platform).max()
     )
     yield at_most('R2-02', 'forward kinematics gives the pose back', 1e-10, error)
-    yield _refusal(
-        'R2-02',
-        'pose out of reach',
-        KinematicsError,
-        lambda: close_legs(
-            machine, motion.position[:1] * [1.0, 0.0, 1.0] + [0.0, 0.7, 0.0], motion.rotation_base_platform[:1]
-        ),
-    )
+    above = motion.position[:1] * [1.0, 0.0, 1.0] + [0.0, 0.7, 0.0], motion.rotation_base_platform[:1]
+    yield refused('R2-02', 'pose out of reach', KinematicsError, close_legs, machine, *above)
     driven = motion_from_drives(
         machine, motion.time, legs.positions[:, ::2], samples.velocity[:, ACTIVE], samples.acceleration[:, ACTIVE]
     )
@@ -131,12 +125,8 @@ def _other_mode_checks(machine: Machine) -> Iterator[Check]:
 def _singular_checks(machine: Machine) -> Iterator[Check]:
     q = geometry_of(machine).singular_coordinates()
     motion = platform_motion(q, np.zeros((1, 12)), np.zeros((1, 12)))
-    yield _refusal(
-        'R2-13',
-        'inverse dynamics with rod 2 in line with the platform',
-        SingularPoseError,
-        lambda: inverse_dynamics(machine, motion, friction=False),
-    )
+    what = 'inverse dynamics with rod 2 in line with the platform'
+    yield refused('R2-13', what, SingularPoseError, inverse_dynamics, machine, motion, False)
 
 
 def force_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
@@ -239,12 +229,3 @@ def _coordinates(joints: Array, motion: PlatformMotion, of: str = 'position') ->
         platform = motion.linear_acceleration, motion.angular_acceleration[:, 2]
     none = np.zeros((len(joints), 3))
     return np.hstack([joints[:, ::2], none, joints[:, 1::2], platform[0][:, :2], platform[1][:, None]])
-
-
-def _refusal(id: str, what: str, error: type[Exception], act: Callable[[], object]) -> Check:
-    caught: Exception | None = None
-    try:
-        act()
-    except KinematicsError as found:
-        caught = found
-    return refused(id, what, error, caught)

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import yaml
 from ament_index_python.packages import get_package_prefix
 from driver_files import EXAMPLE
 from other_machines import cart_with_pendulum, planar_prr, three_rps
@@ -19,9 +18,9 @@ from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import count_origins, describe
 from pkm_description.loading import load_machine, machine_file, machine_names, write_overlay
-from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.nodes import export_machine, inspect_machine
 from warm_programs import run_program
+from wrong_machines import changed, written
 
 KNOWN = f'machines here: {", ".join(machine_names())}'
 
@@ -164,11 +163,9 @@ def test_export_machine_says_what_a_format_loses(
     format_name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # gazebo writes files
-    content = by_name(machine_file('palida'), yaml.safe_load(machine_file('palida').read_text()))
-    content['leg_chain']['prismatic']['rotor_inertia'] = 1.5
-    content['leg_chain']['universal_1']['friction'] = {'law': 'power', 'viscous': 0.3, 'coulomb': 0.1, 'exponent': 0.5}
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    friction = {'law': 'power', 'viscous': 0.3, 'coulomb': 0.1, 'exponent': 0.5}
+    changes = {'leg_chain.prismatic.rotor_inertia': 1.5, 'leg_chain.universal_1.friction': friction}
+    path = written(tmp_path, changed('palida', changes))
     assert export_machine.main([str(path), format_name]) == 0
     warnings = capsys.readouterr().err.splitlines()
     assert all(line.startswith(f'warning: palida: {format_name.upper()} cannot express') for line in warnings)

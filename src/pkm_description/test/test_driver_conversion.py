@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from driver_files import EXAMPLE, FOREIGN, write_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +19,9 @@ from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics import leg_lengths
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import COPY, driver_of, driver_text, keep_driver, read_driver
-from pkm_description.loading.yaml_reader import Section, as_lists
+from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
-from wrong_machines import CONTENT
+from wrong_machines import CONTENT, written
 
 #: the driver's name of a joint: leg
 JOINTS = {name: leg for entry in FOREIGN['joints'] for name, leg in entry.items()}
@@ -284,9 +283,9 @@ def test_other_topics_stand_in_the_copy(tmp_path: Path) -> None:
 
 
 def test_the_section_of_a_machine_file_becomes_a_settings_file(tmp_path: Path) -> None:
-    path, copy = tmp_path / 'machine.yaml', tmp_path / 'copy.yaml'
+    copy = tmp_path / 'copy.yaml'
     content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     copy.write_text(driver_text(load_machine(path)))
     conversion = load_machine('srs', driver=copy).driver.position
     assert conversion is not None and conversion.linear.scale.tolist() == [1e-3] * 6
@@ -301,9 +300,8 @@ def test_topics_alone_make_a_settings_file(tmp_path: Path) -> None:
 
 def test_standard_streams_of_a_machine_with_a_driver_are_kept_as_standard(tmp_path: Path) -> None:
     """Else programs would convert them by the section of the machine file."""
-    path = tmp_path / 'machine.yaml'
     content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     keep_driver(load_machine(path, driver='standard'), tmp_path)
     assert load_machine(path, driver=tmp_path / COPY).driver.is_standard
     plain = tmp_path / 'plain'

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from driver_files import FOREIGN, write_driver
 from other_machines import six_rus
 from pkm_description.errors import MachineFileError
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import driver_of, read_driver
-from pkm_description.loading.yaml_reader import Section, as_lists
-from wrong_machines import CONTENT
+from pkm_description.loading.yaml_reader import Section
+from wrong_machines import CONTENT, written
 
 JOINTS: list[dict[str, str]] = FOREIGN['joints']
 CURRENT = {'quantity': 'current', 'gain': 10.0}
@@ -111,14 +110,13 @@ def test_files_that_are_no_driver(tmp_path: Path) -> None:
 
 def test_the_section_of_a_machine_file_has_the_same_errors_and_a_settings_file_takes_its_place(tmp_path: Path) -> None:
     content = CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     machine = load_machine(path)
     assert machine.driver.position is not None and machine.driver.path == path
     assert load_machine(path, driver='standard').driver.is_standard
     assert load_machine(path, driver=write_driver(tmp_path)).driver.joint_names[0] == 'actuator_3'
     content['driver']['position'] = {'unit': 'mile'}
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    written(tmp_path, content)
     with pytest.raises(MachineFileError, match=r'driver\.position\.unit') as caught:
         load_machine(path)
     assert (caught.value.path, caught.value.key) == (path, 'driver.position.unit')

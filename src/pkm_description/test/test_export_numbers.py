@@ -15,13 +15,10 @@ from pkm_description.export.mjcf import add_inertial, mjcf_text
 from pkm_description.export.ros2_control import read_hardware_parameters
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_systems import SdfOptions
-from pkm_description.export.urdf_loops import JointTransforms
-from pkm_description.importing.graph import Link
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose, RigidBody
 from pkm_description.machine.machine import closure_ends
-from pkm_description.machine.parts import Placement
 
 
 def test_a_body_without_mass_gets_the_same_little_inertia_about_all_axes() -> None:
@@ -54,27 +51,6 @@ def test_the_clock_of_gazebo_is_bridged_unless_it_is_not_wanted(tmp_path: Path) 
     machine, options = load_machine('palida'), SdfOptions()
     assert '/clock' in write_gazebo_files(machine, options, tmp_path).bridge.read_text()
     assert '/clock' not in write_gazebo_files(machine, options, tmp_path, clock=False).bridge.read_text()
-
-
-def test_transforms_of_joints_at_once_are_those_of_each() -> None:
-    random = np.random.default_rng(2)
-    joints = [
-        Link(
-            f'joint{index}', kind, 'parent', 'child',
-            Placement(random.normal(size=3), rotation_exp(random.normal(size=3))), axis=axis / np.linalg.norm(axis),
-        )
-        for index, (kind, axis) in enumerate(zip(
-            ('revolute', 'prismatic', 'revolute', 'revolute'), random.normal(size=(4, 3)), strict=True
-        ))
-    ]  # fmt: skip
-    for count in (0, 1, 4):
-        positions = random.uniform(-3.0, 3.0, count)
-        found = JointTransforms(joints[:count])(positions)
-        assert found.shape == (count, 7) and (found[:, 6] >= 0.0).all()
-        for joint, position, one in zip(joints[:count], positions, found, strict=True):
-            place = joint.first_frame @ replace(joint, position=position).motion
-            assert one[:3] == pytest.approx(place.position)
-            np.testing.assert_allclose(matrix_from_quaternion(one[3:]), place.rotation, atol=1e-12)
 
 
 @pytest.mark.parametrize(('name', 'size'), [('delta', 0.164), ('palida', 0.6), ('srs', 1.65)])

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from pkm_description.loading import load_machine, machine_names
-from pkm_description.loading.yaml_reader import as_lists
-from wrong_machines import CONTENT, MISSING, check, refused_with
+from wrong_machines import CONTENT, MISSING, changed, check, refused, written
 
 
 @pytest.mark.parametrize(
@@ -24,8 +22,8 @@ from wrong_machines import CONTENT, MISSING, check, refused_with
     ],
 )
 def test_planar_legs_out_of_the_plane(tmp_path: Path, changes: dict[str, object], key: str, words: str) -> None:
-    path = tmp_path / 'machine.yaml'
-    check(refused_with(path, 'khalifa_3prr', changes), path, key, MISSING, words)
+    path = written(tmp_path, changed('khalifa_3prr', changes))
+    check(refused(path), path, key, MISSING, words)
 
 
 def test_planar_legs_in_parallel_planes_are_right(tmp_path: Path) -> None:
@@ -33,9 +31,7 @@ def test_planar_legs_in_parallel_planes_are_right(tmp_path: Path) -> None:
     content = copy.deepcopy(CONTENT['khalifa_3prr'])
     for number, leg in enumerate(content['legs'].values()):
         leg['base_point'][2] = leg['platform_point'][2] = 0.03 * number
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
-    assert load_machine(path).base_points[2, 2] == 0.06
+    assert load_machine(written(tmp_path, content)).base_points[2, 2] == 0.06
 
 
 STRIBECK = {'law': 'stribeck', 'viscous': 20.0, 'coulomb': 6.0, 'static': 9.0, 'stribeck_velocity': 0.05}
@@ -59,9 +55,8 @@ STRIBECK = {'law': 'stribeck', 'viscous': 20.0, 'coulomb': 6.0, 'static': 9.0, '
 def test_laws_that_no_joint_has(
     tmp_path: Path, friction: dict[str, object], key: str, value: object, words: str
 ) -> None:
-    path = tmp_path / 'machine.yaml'
-    error = refused_with(path, 'palida', {'leg_chain.prismatic.friction': friction})
-    check(error, path, f'leg_chain.prismatic.friction{key}', value, words)
+    path = written(tmp_path, changed('palida', {'leg_chain.prismatic.friction': friction}))
+    check(refused(path), path, f'leg_chain.prismatic.friction{key}', value, words)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +64,8 @@ def test_laws_that_no_joint_has(
 )
 def test_drive_speeds_in_millimetres(tmp_path: Path, machine: str, factor: float) -> None:
     speed = factor * CONTENT[machine]['leg_chain']['prismatic']['limits']['velocity']
-    path = tmp_path / 'machine.yaml'
-    error = refused_with(path, machine, {'leg_chain.prismatic.limits.velocity': speed})
-    check(error, path, 'leg_chain.prismatic.limits.velocity', speed, 'looks like mm/s, give m/s')
+    path = written(tmp_path, changed(machine, {'leg_chain.prismatic.limits.velocity': speed}))
+    check(refused(path), path, 'leg_chain.prismatic.limits.velocity', speed, 'looks like mm/s, give m/s')
 
 
 @pytest.mark.parametrize('factor', [1e-6, 1e-9])
@@ -82,9 +76,8 @@ def test_inertias_too_small_for_the_mass(tmp_path: Path, machine: str, place: st
     for part in place.split('.'):
         body = body[part]
     smaller = {key: factor * value for key, value in body['body']['inertia'].items()}
-    path = tmp_path / 'machine.yaml'
-    error = refused_with(path, machine, {f'{place}.body.inertia': smaller})
-    check(error, path, f'{place}.body.inertia', MISSING, 'is too small for ... osmium ... give kg m^2')
+    path = written(tmp_path, changed(machine, {f'{place}.body.inertia': smaller}))
+    check(refused(path), path, f'{place}.body.inertia', MISSING, 'is too small for ... osmium ... give kg m^2')
 
 
 @pytest.mark.parametrize('name', machine_names())

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from pkm_description.loading import machine_names
-from pkm_description.loading.yaml_reader import as_lists
-from wrong_machines import CONTENT, MISSING, check, put, refused
+from wrong_machines import CONTENT, MISSING, changed, check, refused, written
 
 # entry that is changed and named, its value (named, too), parts of what is said
 ENTRIES = [
@@ -84,16 +82,6 @@ ENTRIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(('dotted', 'value', 'words'), ENTRIES, ids=[f'{one[0]}={one[1]}'[:60] for one in ENTRIES])
-def test_one_wrong_entry(tmp_path: Path, dotted: str, value: object, words: str) -> None:
-    content = copy.deepcopy(CONTENT['srs'])
-    content.pop('provenance')
-    put(content, dotted, value)
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
-    check(refused(path), path, dotted, None if value is MISSING else value, words)
-
-
 # changed entry, its value, key that is named, value that is named, parts of what is said
 ELSEWHERE = [
     ('gravity.2', 'down', 'gravity[2]', 'down', 'must be a number'),
@@ -140,16 +128,14 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
+ALL = [(key, value, key, None if value is MISSING else value, words) for key, value, words in ENTRIES] + ELSEWHERE
+
+
 @pytest.mark.parametrize(
-    ('dotted', 'value', 'key', 'named', 'words'), ELSEWHERE, ids=[f'{one[0]}={one[1]}'[:60] for one in ELSEWHERE]
+    ('dotted', 'value', 'key', 'named', 'words'), ALL, ids=[f'{one[0]}={one[1]}'[:60] for one in ALL]
 )
-def test_one_entry_makes_another_or_the_whole_wrong(
-    tmp_path: Path, dotted: str, value: object, key: str, named: object, words: str
-) -> None:
-    content = copy.deepcopy(CONTENT['srs'])
-    put(content, dotted, value)
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+def test_one_wrong_entry(tmp_path: Path, dotted: str, value: object, key: str, named: object, words: str) -> None:
+    path = written(tmp_path, changed('srs', {dotted: value}))
     check(refused(path), path, key, named, words)
 
 
@@ -208,11 +194,9 @@ WHOLES = {
 @pytest.mark.parametrize('case', WHOLES)
 def test_impossible_machines(tmp_path: Path, case: str) -> None:
     change, key, words = WHOLES[case]
-    content = copy.deepcopy(CONTENT['srs'])
-    content.pop('provenance')
+    content = changed('srs', {})
     change(content)
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     error = refused(path)
     check(error, path, key, MISSING, words)
     if 'singular' in words:
@@ -240,14 +224,10 @@ def test_impossible_machines(tmp_path: Path, case: str) -> None:
 )
 def test_wrong_units_on_a_small_machine(tmp_path: Path, dotted: str, factor: float, words: str) -> None:
     """PaLiDA is four times smaller and fifty times lighter than SIMONA: absolute bounds would not see it."""
-    content = copy.deepcopy(CONTENT['palida'])
-    value: Any = content
+    value: Any = CONTENT['palida']
     for part in dotted.split('.'):
         value = value[int(part) if part.isdigit() else part]
-    put(content, dotted, value * factor)
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
-    assert words in str(refused(path))
+    assert words in str(refused(written(tmp_path, changed('palida', {dotted: value * factor}))))
 
 
 @pytest.mark.parametrize(
@@ -261,8 +241,7 @@ def test_wrong_units_on_a_small_machine(tmp_path: Path, dotted: str, factor: flo
 def test_provenance_of_what_is_not_there(tmp_path: Path, key: str, value: object, words: str) -> None:
     content = copy.deepcopy(CONTENT['srs'])
     content['provenance'][key] = value
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     check(refused(path), path, f'provenance.{key}', value, words)
 
 
@@ -310,11 +289,8 @@ def test_deeply_nested_text_is_refused_without_a_traceback(tmp_path: Path) -> No
 
 @pytest.mark.parametrize('key', ['leg_tip', 'ball_joint'])
 def test_closed_machine_without_platform(tmp_path: Path, key: str) -> None:
-    content = copy.deepcopy(CONTENT['srs'])
-    del content['platform'], content['provenance']
-    content['ball_joint'] = {'cone': 0.5}
+    content = changed('srs', {'platform': MISSING, 'ball_joint': {'cone': 0.5}})
     for other in {'leg_tip', 'ball_joint'} - {key}:
         del content[other]
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     check(refused(path), path, 'platform', None, f'is missing, but there is {key!r} ... an open chain, which has no')

@@ -12,10 +12,11 @@ import yaml
 from pkm_description.errors import MachineFileError
 from pkm_description.kinematics import joint_positions
 from pkm_description.loading import load_machine, machine_file, machine_names
-from pkm_description.loading.yaml_reader import as_lists, by_name
+from pkm_description.loading.yaml_reader import by_name
 from pkm_description.nodes import convert_machine
 from pkm_description.nodes.convert_machine import with_lists
 from pkm_description.skeleton.kinds import hexapod_layout
+from wrong_machines import written
 
 #: universal joint, strut, ball joint
 HEXAPODS = ['ford', 'msi', 'palida', 'snl', 'srs', 'uf']
@@ -28,28 +29,6 @@ MACHINES = sorted(
 
 #: paper's axes (z down) to those of the machine file
 FLIP = np.diag([1.0, -1.0, -1.0])
-
-# Miletovic et al. 2017, joints worked out from Table 1 (m, z down, z = 0)
-PLATFORM_POINTS = np.array(
-    [
-        [1.596871942, -0.100000000],
-        [1.596871942, 0.100000000],
-        [-0.711833431, 1.432931669],
-        [-0.885038512, 1.332931669],
-        [-0.885038512, -1.332931669],
-        [-0.711833431, -1.432931669],
-    ]
-)
-BASE_POINTS = np.array(
-    [
-        [1.071056658, -1.255124550],
-        [1.071056658, 1.255124550],
-        [0.551441416, 1.555124550],
-        [-1.622498074, 0.300000000],
-        [-1.622498074, -0.300000000],
-        [0.551441416, -1.555124550],
-    ]
-)
 
 
 def _content(name: str) -> dict[str, Any]:
@@ -112,26 +91,6 @@ def test_every_number_has_a_provenance(name: str) -> None:
     assert {text.partition(':')[0] for text in provenance.values()} <= {'printed', 'derived', 'assumed'}
     assert all(text.partition(': ')[2] for text in provenance.values())
     assert [key for key in provenance if not any(_source({key: 'it'}, place) for place, _ in numbers)] == []
-
-
-def test_simona_layout_from_four_numbers() -> None:
-    """Table 1 in the frame of the machine file, and the machine file itself."""
-    base, platform = hexapod_layout(1.65, 1.6, 0.6, 0.2)
-    flat = np.zeros((6, 1))
-    np.testing.assert_allclose(base, np.hstack([BASE_POINTS, flat]) @ FLIP, atol=1e-9)
-    np.testing.assert_allclose(platform, np.hstack([PLATFORM_POINTS, flat]) @ FLIP, atol=1e-9)
-    machine = load_machine('srs')
-    np.testing.assert_allclose(machine.base_points, base, atol=1e-14)
-    np.testing.assert_allclose(machine.platform_points, platform, atol=1e-14)
-
-
-def test_simona_home_is_the_neutral_pose() -> None:
-    machine = load_machine('srs')
-    lengths = np.linalg.norm(machine.home.position + machine.platform_points - machine.base_points, axis=1)
-    np.testing.assert_allclose(lengths, 2.705, atol=1e-13)
-    assert machine.home.position == pytest.approx([0.0, 0.0, 2.388772], abs=5e-7)
-    assert machine.lengths_at_zero == pytest.approx(np.full(6, 2.08), abs=0.0)
-    assert {(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints} == {(0.0, 1.25)}
 
 
 def test_simona_sensors_are_the_papers() -> None:
@@ -197,8 +156,7 @@ def test_one_value_may_differ_from_leg_to_leg(tmp_path: Path) -> None:
     chain['prismatic']['origin']['xyz'][2] = [0.600, 0.601, 0.602, 0.603, 0.604, 0.605]
     content['leg_tip'] = [0.0, 0.0, [0.00, 0.01, 0.02, 0.03, 0.04, 0.05]]
     content['sensors']['legs']['effort_noise'] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     machine = load_machine(path)
     rods = [leg.joints[2].body for leg in machine.legs]
     assert [rod.mass for rod in rods] == [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]

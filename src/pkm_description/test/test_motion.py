@@ -10,13 +10,12 @@ import pytest
 from hand_built_machines import heimann_check_robot
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions
-from pkm_description.kinematics.rotation import rotation_exp, rotation_log, rpy_from_matrix
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits, Machine, PlatformMotion, Pose
 from pkm_description.motion.circles import (
     OH_FREQUENCIES,
     OH_TRAJECTORIES,
-    Z_DOWN_TO_Z_UP,
     CircleAndRock,
     CoordinateSines,
     oh_trajectory,
@@ -104,28 +103,6 @@ def test_mp1_derivatives_through_both_fades() -> None:
     profile = CircleAndRock(TILTED_HOME, duration=40.0, fade_out=8.0)
     check_derivatives(profile.evaluate, np.linspace(-0.5, 40.5, 500), 2e-7)
     check_home_at_rest(profile.evaluate(np.array([-3.0, 0.0, 40.0, 55.0])), TILTED_HOME)
-
-
-def test_mp1_is_the_motion_of_the_paper() -> None:
-    """Circle, rate and attitude relation of Miletovic et al. 2017, section 4.1, table 2 (z down)."""
-    home = Pose(np.array([0.0, 0.0, 2.3888]), np.eye(3))
-    motion = CircleAndRock(home, 100.0).evaluate(np.arange(20.0, 80.0, 0.01))
-    position = motion.position @ Z_DOWN_TO_Z_UP
-    np.testing.assert_allclose(position[0], [0.0, -0.5, -2.3888], atol=1e-9)  # -90 deg at t = 20 s
-    np.testing.assert_allclose(position[125], [0.5, 0.0, -2.3888], atol=1e-9)  # on to +x a quarter later
-    np.testing.assert_allclose(
-        np.linalg.norm(motion.linear_velocity, axis=1), 2 * np.pi / 5 * 0.5, rtol=1e-12
-    )
-    down = Z_DOWN_TO_Z_UP @ motion.rotation_base_platform @ Z_DOWN_TO_Z_UP
-    body_rates = (np.swapaxes(down, 1, 2) @ (motion.angular_velocity @ Z_DOWN_TO_Z_UP)[..., None])[..., 0]
-    assert np.degrees(np.abs(body_rates[:, 0]).max()) == pytest.approx(10.0, abs=1e-3)
-    np.testing.assert_allclose(body_rates[:, 0], body_rates[:, 1], atol=1e-14)
-    np.testing.assert_allclose(body_rates[:, 2], 0.0, atol=1e-14)
-    roll, pitch, yaw = rpy_from_matrix(down).T
-    np.testing.assert_allclose(yaw, roll * pitch / 2, atol=2e-6)
-    assert np.degrees(np.ptp(roll)) == pytest.approx(2 * 3.979, abs=0.02)
-    acceleration = np.abs(motion.angular_acceleration).max()
-    assert acceleration == pytest.approx(0.4386, abs=1e-3)
 
 
 def test_mp1_angle_is_the_integral_of_the_rate_within_the_fade() -> None:

@@ -10,8 +10,6 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-import yaml
-from pkm_description.bounded_yaml import bounded_file
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.export.mjcf import mjcf_text
@@ -21,29 +19,18 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import describe
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, machine_file
-from pkm_description.loading.yaml_reader import as_lists, by_name
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, Machine
+from wrong_machines import MISSING, changed, written
 
-PALIDA = by_name(machine_file('palida'), bounded_file(machine_file('palida')))
 
-
-def without(path: Path, *sections: str) -> Machine:
-    """PaLiDA without sections of its file, written to ``path``."""
-    content = copy.deepcopy(PALIDA)
-    del content['provenance']
-    for section in sections:
-        *parents, last = section.split('.')
-        place = content
-        for parent in parents:
-            place = place[parent]
-        del place[last]
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
-    return load_machine(path)
+def without(folder: Path, *sections: str) -> Machine:
+    """PaLiDA without sections of its file, written into a folder."""
+    return load_machine(written(folder, changed('palida', dict.fromkeys(sections, MISSING))))
 
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Machine:
-    return without(tmp_path / 'machine.yaml', 'sensors', 'servo')
+    return without(tmp_path, 'sensors', 'servo')
 
 
 def test_a_machine_without_sensors_moves_and_is_exported(bare: Machine) -> None:
@@ -81,7 +68,7 @@ def test_missing_sections_survive_copies(bare: Machine) -> None:
 def test_the_advice_of_the_error_makes_the_file_whole(tmp_path: Path, section: str, value: Any) -> None:
     """The example of the message, put into an overlay, gives the section; and standard deviations of its numbers."""
     path, overlay = tmp_path / 'machine.yaml', tmp_path / 'overlay.yaml'
-    machine = without(path, section)
+    machine = without(tmp_path, section)
     attribute = {'sensors.imu': 'imu', 'sensors.legs': 'leg_sensors', 'servo': 'servo'}[section]
     assert getattr(machine, attribute) is value
     rate = 'servo.stiffness' if section == 'servo' else f'{section}.rate'
@@ -93,7 +80,7 @@ def test_the_advice_of_the_error_makes_the_file_whole(tmp_path: Path, section: s
 
 def test_overlays_add_whole_sections_only(tmp_path: Path) -> None:
     path, overlay = tmp_path / 'machine.yaml', tmp_path / 'overlay.yaml'
-    without(path, 'sensors.legs')
+    without(tmp_path, 'sensors.legs')
     for text, key in (
         ('sensors: {legs: {rate: 100.0}}', 'sensors.legs.position_noise'),
         ('sensors: {legs: {rate: -1.0, position_noise: 0.0, velocity_noise: 0.0, effort_noise: 0.0}}',

@@ -33,14 +33,6 @@ def _directions(count: int) -> np.ndarray:
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize(('name', 'ratio'), [('uf', 0.449), ('snl', 3.341), ('ford', 22.94)])
-def test_oh_mass_ratios(name: str, ratio: float) -> None:
-    """Oh 2003, section 2.4: platform mass over the mass of the six extending bodies."""
-    machine = load_machine(name)
-    extending = sum(leg.joints[2].body.mass for leg in machine.legs)
-    assert machine.platform.mass / extending == pytest.approx(ratio, abs=5e-4 if ratio < 10.0 else 5e-3)
-
-
 @pytest.mark.parametrize(
     ('name', 'masses', 'inertias'),
     [

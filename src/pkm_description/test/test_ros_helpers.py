@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,9 +52,14 @@ def ros() -> Iterator[None]:
         yield
 
 
-def _node(**overrides: Any) -> Node:
+@contextmanager
+def _node(**overrides: Any) -> Iterator[Node]:
     parameters = [Parameter(name, value=value) for name, value in overrides.items()]
-    return Node('helped', parameter_overrides=parameters, start_parameter_services=False)
+    node = Node('helped', parameter_overrides=parameters, start_parameter_services=False)
+    try:
+        yield node
+    finally:
+        node.destroy_node()
 
 
 @pytest.mark.parametrize('time_ns', [0, 1, 999_999_999, 10**9, 1_795_000_000_123_456_789])
@@ -97,19 +103,13 @@ def test_streams_serve_reliable_and_best_effort_subscribers() -> None:
 def test_a_node_chooses_how_reliable_its_streams_are(ros: None) -> None:
     best_effort_publisher = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
     for overrides, connects in (({}, True), ({'reliability': 'reliable'}, False)):
-        node = _node(**overrides)
-        try:
+        with _node(**overrides) as node:
             chosen = declare_stream_qos(node)
             assert (qos_check_compatible(best_effort_publisher, chosen)[0] != QoSCompatibility.ERROR) is connects
             assert node.describe_parameter('reliability').read_only
-        finally:
-            node.destroy_node()
-    node = _node(reliability='mostly')
-    try:
-        with pytest.raises(ParameterError, match="reliability = 'mostly': choose one of best_effort, reliable"):
-            declare_stream_qos(node)
-    finally:
-        node.destroy_node()
+    told = "reliability = 'mostly': choose one of best_effort, reliable"
+    with _node(reliability='mostly') as node, pytest.raises(ParameterError, match=told):
+        declare_stream_qos(node)
 
 
 def test_diagnostics_name_node_part_and_values() -> None:
@@ -123,8 +123,7 @@ def test_diagnostics_name_node_part_and_values() -> None:
 
 
 def test_declared_parameters_are_described(ros: None) -> None:
-    node = _node(rate=25.0)
-    try:
+    with _node(rate=25.0) as node:
         assert declare(node, 'rate', 10.0, 'how often, Hz', (1.0, 100.0), read_only=True) == 25.0
         assert declare(node, 'count', 3, 'how many', (1, 5)) == 3
         assert declare(node, 'law', 'viscous', 'which law', choices=['viscous', 'coulomb']) == 'viscous'
@@ -134,8 +133,6 @@ def test_declared_parameters_are_described(ros: None) -> None:
         assert (rate.floating_point_range[0].from_value, rate.floating_point_range[0].to_value) == (1.0, 100.0)
         assert (count.integer_range[0].from_value, count.integer_range[0].to_value) == (1, 5)
         assert law.additional_constraints == 'one of: viscous, coulomb'
-    finally:
-        node.destroy_node()
 
 
 @pytest.mark.parametrize(
@@ -151,30 +148,22 @@ def test_declared_parameters_are_described(ros: None) -> None:
 def test_wrong_parameters_are_named(
     ros: None, value: Any, default: Any, limits: Any, choices: list[str] | None, words: str
 ) -> None:
-    node = _node(it=value)
-    try:
-        with pytest.raises(ParameterError, match=re.escape(words)):
-            declare(node, 'it', default, 'what it is', limits, choices=choices)
-    finally:
-        node.destroy_node()
+    with _node(it=value) as node, pytest.raises(ParameterError, match=re.escape(words)):
+        declare(node, 'it', default, 'what it is', limits, choices=choices)
 
 
 def test_given_parameters_that_a_node_does_not_have_are_told_with_the_nearest_name(ros: None) -> None:
-    node = _node(rat=1.0, entirely_else='x', machine='palida', stiffness=2.0)
-    node.parameters_of_others = {'stiffness'}  # type: ignore[attr-defined]
-    try:
+    with _node(rat=1.0, entirely_else='x', machine='palida', stiffness=2.0) as node:
+        node.parameters_of_others = {'stiffness'}  # type: ignore[attr-defined]
         declare(node, 'rate', 10.0, 'how often, Hz')
         assert warn_of_unknown_parameters(node) == [
             "parameter entirely_else = 'x' is ignored: helped has none of this name",
             'parameter rat = 1.0 is ignored: helped has none of this name; did you mean rate?',
         ]
-    finally:
-        node.destroy_node()
 
 
 def test_settings_that_may_be_written_are_read_again(ros: None) -> None:
-    node = _node()
-    try:
+    with _node() as node:
         assert declare_settings(node, Loop, writable=('rate', 'names')) == Loop()
         set_ = [node.set_parameters([Parameter(name, value=value)])[0].successful for name, value in (
             ('rate', 5.0), ('rate', -1.0), ('law', 'dry'), ('names', ['a', 'b']))]  # fmt: skip
@@ -183,8 +172,6 @@ def test_settings_that_may_be_written_are_read_again(ros: None) -> None:
         assert current_settings(node, Loop, [Parameter('rate', value=6.0)]).rate == 6.0
         with pytest.raises(ConfigurationError, match='rate = 1000'):
             current_settings(node, Loop, [Parameter('rate', value=1000.0)])
-    finally:
-        node.destroy_node()
 
 
 def test_a_node_is_told_its_machine_by_name_file_and_overlay(ros: None, tmp_path: Path) -> None:
@@ -195,38 +182,32 @@ def test_a_node_is_told_its_machine_by_name_file_and_overlay(ros: None, tmp_path
         ({'machine': 'palida'}, 'palida', 8.0),
         ({'machine': 'srs', 'machine_file': str(machine_file('palida')), 'overlay': str(overlay)}, 'palida', 8.5),
     ):
-        node = _node(**given)
-        machine = declare_machine(node)
-        node.destroy_node()
+        with _node(**given) as node:
+            machine = declare_machine(node)
         assert (machine.name, machine.platform.mass) == (name, mass)
-    node = _node(machine='palida', overlay='/nowhere.yaml')
-    with pytest.raises(MachineFileError, match=r'/nowhere\.yaml'):
+    with _node(machine='palida', overlay='/nowhere.yaml') as node, pytest.raises(MachineFileError, match='/nowhere'):
         declare_machine(node)
-    node.destroy_node()
 
 
 def test_transforms_reach_tf_and_static_ones_late_listeners(ros: None) -> None:
-    node = _node()
     frames = [
         conversions.transform_stamped(index, 'base_link', f'frame{index}', [0.0, 0.0, float(index)], np.eye(3))
         for index in range(4)
     ]
-    static, moving = StaticTransformBroadcaster(node), TransformBroadcaster(node)
-    static.sendTransform(frames[0])
-    static.sendTransform([frames[1]])
     heard: dict[str, list[TFMessage]] = {'/tf': [], '/tf_static': []}
-    node.create_subscription(TFMessage, '/tf', heard['/tf'].append, 10)
-    node.create_subscription(TFMessage, '/tf_static', heard['/tf_static'].append, LATCHED_QOS)
+    with _node() as node:
+        static, moving = StaticTransformBroadcaster(node), TransformBroadcaster(node)
+        static.sendTransform(frames[0])
+        static.sendTransform([frames[1]])
+        node.create_subscription(TFMessage, '/tf', heard['/tf'].append, 10)
+        node.create_subscription(TFMessage, '/tf_static', heard['/tf_static'].append, LATCHED_QOS)
 
-    def arrived() -> bool:
-        moving.sendTransform(frames[2:])
-        # the late listener gets what was kept one by one
-        return bool(heard['/tf'] and heard['/tf_static']) and len(heard['/tf_static'][-1].transforms) == 2
+        def arrived() -> bool:
+            moving.sendTransform(frames[2:])
+            # the late listener gets what was kept one by one
+            return bool(heard['/tf'] and heard['/tf_static']) and len(heard['/tf_static'][-1].transforms) == 2
 
-    try:
         wait_for(arrived, 'transforms', spin=node)
-    finally:
-        node.destroy_node()
     assert [one.child_frame_id for one in heard['/tf'][0].transforms] == ['frame2', 'frame3']
     assert [one.child_frame_id for one in heard['/tf_static'][-1].transforms] == ['frame0', 'frame1']
 

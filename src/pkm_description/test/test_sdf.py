@@ -9,7 +9,6 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-import yaml
 from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
@@ -22,11 +21,11 @@ from pkm_description.export.sdf import (
 )
 from pkm_description.export.sdf_systems import SdfOptions, gains_without_rotors
 from pkm_description.export.urdf import urdf_text
-from pkm_description.loading import load_machine, machine_file
-from pkm_description.loading.yaml_reader import as_lists, by_name
+from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.machine import closure_ends
 from scipy.linalg import eigh, null_space
+from wrong_machines import changed, written
 
 from verification.engines.sdf_reader import PKM, SdfModel, compose, shared_names
 
@@ -336,8 +335,7 @@ def test_sdformat_keeps_every_body_of_the_urdf(one_of_a_kind: Machine, tmp_path:
 ])  # fmt: skip
 def test_names_that_only_sdf_refuses_are_made_unique(changes: dict[str, str], loop: str, tmp_path: Path) -> None:
     """Bodies called like joints, small links, the light of the world: joints keep their names."""
-    content = by_name(machine_file('palida'), yaml.safe_load(machine_file('palida').read_text()))
-    del content['provenance']
+    content = changed('palida', {})
     for key, name in changes.items():
         if key == 'imu':
             content['sensors']['imu']['link'] = name
@@ -345,8 +343,7 @@ def test_names_that_only_sdf_refuses_are_made_unique(changes: dict[str, str], lo
             content['name'] = name
         else:
             content['leg_chain'][key]['body']['name'] = name
-    path = tmp_path / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
+    path = written(tmp_path, content)
     sdf, plain = (
         SdfModel(sdf_text(machine, SdfOptions(loop=loop, world=True)))
         for machine in (load_machine(path), load_machine('palida'))

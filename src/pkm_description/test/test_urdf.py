@@ -11,12 +11,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from drive_motions import drive_motion
 from exported_machines import KINDS, exported_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, moving_joints, urdf_joints
 from pkm_description.importing.graph import ImportMachineError
-from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
@@ -148,15 +149,7 @@ def test_forces_of_other_kinds_of_machines(kind: str) -> None:
     """Legs that hold the platform, a plane, sliders; rotors come from the machine, no URDF reader has them."""
     machine = load_machine(kind)
     oracle = UrdfOracle(machine, urdf_text(machine))
-    home = machine.home
-    start = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-    time = np.linspace(0.0, 1.0, 15)
-    size, frequency = np.linspace(-0.02, 0.02, len(start)), np.linspace(6.0, 9.0, len(start))
-    angle = time[:, None] * frequency + 0.3
-    motion = motion_from_drives(
-        machine, time, start + size * np.sin(angle), size * frequency * np.cos(angle),
-        -size * frequency**2 * np.sin(angle),
-    )  # fmt: skip
+    motion = drive_motion(machine, np.linspace(0.0, 1.0, 15))
     forces = inverse_dynamics(machine, motion, friction=False)
     positions = joint_motion(machine, motion).positions
     expected = np.array([oracle.drive_forces(positions[i], motion, i) for i in range(len(motion))])

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 import yaml
-from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf_loops import urdf_with_constraints, urdf_with_loops, write_urdf_with_loops
 from pkm_description.importing.comparison import compared
 from pkm_description.importing.importer import imported
-from pkm_description.kinematics import forward_kinematics, motion_from_drives
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.nodes.export_machine import main as export_main
 from pkm_description.nodes.import_machine import main as import_main
@@ -32,35 +28,6 @@ def export(machine, form, folder):
     else:
         path.write_text(mjcf_text(machine) if form == 'mjcf' else urdf_with_constraints(machine))
     return path
-
-
-@pytest.mark.parametrize('form', FORMS)
-@pytest.mark.parametrize('name', ['srs', 'snl', 'hexaglide_6pus'])
-def test_round_trip_keeps_motion_and_forces(name, form, tmp_path):
-    machine = load_machine(name)
-    result = imported(export(machine, form, tmp_path))
-    path = tmp_path / 'machine.yaml'
-    path.write_text(result.text)
-    # a URDF does not say gravity
-    again = replace(load_machine(path), gravity=machine.gravity)
-    drives = forward_kinematics_drives(machine)
-    random = np.random.default_rng(1)
-    for _ in range(3):
-        q = drives + random.uniform(-0.05, 0.05, drives.shape)
-        rates, accelerations = random.uniform(-0.2, 0.2, (2, *drives.shape))
-        one, other = (forward_kinematics(each, q).require() for each in (machine, again))
-        np.testing.assert_allclose(other.position, one.position, atol=1e-10)
-        np.testing.assert_allclose(other.rotation_base_platform, one.rotation_base_platform, atol=1e-10)
-        forces = [
-            inverse_dynamics(each, motion_from_drives(each, np.zeros(1), q[None], rates[None], accelerations[None]))
-            for each in (machine, again)
-        ]
-        np.testing.assert_allclose(forces[1], forces[0], rtol=1e-8, atol=1e-8 * np.abs(forces[0]).max())
-
-
-def forward_kinematics_drives(machine):
-    """Drive positions at home, where all machines of this test have one drive per leg in the same place."""
-    return machine.model.home_joints[machine.model.drive_joint]
 
 
 @pytest.mark.parametrize('form', [*FORMS, 'mjcf', 'sdf'])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
-import yaml
-from pkm_description.loading import machine_file
-from pkm_description.loading.yaml_reader import as_lists, by_name
+from wrong_machines import CONTENT, written
 
 
 def write_uneven_machine(folder: Path) -> Path:
     """Write the machine file, with turned frames and a tilted, turned home."""
-    content = by_name(machine_file('palida'), yaml.safe_load(machine_file('palida').read_text()))
+    content = copy.deepcopy(CONTENT['palida'])
     content['name'] = 'uneven'
     chain = content['leg_chain']
     spread = np.linspace(0.9, 1.15, 6)
@@ -34,6 +33,4 @@ def write_uneven_machine(folder: Path) -> Path:
         leg['platform_point'][2] = 0.01 * number
     content['platform']['home'] = {'xyz': [0.02, -0.03, 0.75], 'rpy': [0.05, -0.04, 0.1]}
     content['sensors']['imu']['rpy'] = [0.3, -0.2, 0.1]
-    path = folder / 'machine.yaml'
-    path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
-    return path
+    return written(folder, content)

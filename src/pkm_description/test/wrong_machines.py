@@ -18,6 +18,8 @@ CONTENT = {
     name: by_name(machine_file(name), bounded_file(machine_file(name)))
     for name in ('srs', 'palida', 'khalifa_3prr', 'valencia_3rps')
 }
+
+
 class _Missing:
     def __repr__(self):
         return 'missing'
@@ -56,11 +58,17 @@ def check(error: MachineFileError, path: Path, key: str, value: object, words: s
         assert part in str(error), error
 
 
-def refused_with(path: Path, machine: str, changes: dict[str, object]) -> MachineFileError:
-    """Error of a machine of the package, written to ``path``, with several entries changed."""
+def changed(machine: str, changes: dict[str, object]) -> dict[str, Any]:
+    """Content of a machine of the package, without provenance and with some entries changed."""
     content = copy.deepcopy(CONTENT[machine])
     content.pop('provenance')
     for dotted, value in changes.items():
         put(content, dotted, value)
+    return content
+
+
+def written(folder: Path, content: dict[str, Any]) -> Path:
+    """Write a machine file."""
+    path = folder / 'machine.yaml'
     path.write_text(yaml.safe_dump(as_lists(content), sort_keys=False))
-    return refused(path)
+    return path

@@ -16,10 +16,10 @@ from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline  # noqa: E402
 from pkm_estimation.stream.verdict import imu_balance, leg_balance, node_balance  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
-from test_estimator_node import MECHANISM, NAMES, RELIABLE, SRS, Sensors  # noqa: E402
+from test_estimator_node import NAMES, RELIABLE, SRS, Sensors  # noqa: E402
 from warm_programs import WarmNode  # noqa: E402
 
-DATA = measure(MECHANISM, mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 13000)], seed=4)
+DATA = measure(SRS, mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 13000)], seed=4)
 
 
 @pytest.fixture

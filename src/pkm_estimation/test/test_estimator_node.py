@@ -33,10 +33,9 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from warm_programs import WarmNode  # noqa: E402
 
 SRS = load_machine('srs')
-MECHANISM = SRS
-NAMES = MECHANISM.actuated_joint_names
+NAMES = SRS.actuated_joint_names
 MOTION = mp1(SRS, duration=30.0)[slice(1200, 1500)]
-DATA = measure(MECHANISM, MOTION, seed=4)
+DATA = measure(SRS, MOTION, seed=4)
 RELIABLE = ['--ros-args', '-p', 'reliability:=reliable']
 
 LISTENED = {
@@ -386,7 +385,7 @@ def test_nothing_is_lost_at_1_khz(sensors):
     By stamps that is a second behind: without ``maximum_lag`` nothing is left out.
     """
     motion = mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 13000)]
-    data = measure(MECHANISM, motion, seed=4)
+    data = measure(SRS, motion, seed=4)
     with WarmNode('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'maximum_lag:=0.0']) as node:
         sensors.wait_for_estimator()
         for k, time in enumerate(data.stamps):

@@ -15,11 +15,10 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import WELL, summarise, values
 
 SRS = load_machine('srs')
-MECHANISM = SRS
-NAMES = MECHANISM.actuated_joint_names
+NAMES = SRS.actuated_joint_names
 #: MP1 from 10 s on; the fault begins after 14 s, at full speed
 MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(1000, 2200)]
-DATA = measure(MECHANISM, MOTION, seed=4)
+DATA = measure(SRS, MOTION, seed=4)
 FAULT, LAST = 400, 1100
 
 
@@ -188,7 +187,7 @@ def test_swapped_legs_stay_out_where_they_pass_each_other_and_come_back_when_men
 def test_swapped_legs_that_are_equally_long_for_good_are_used():
     """Home at rest, where all legs of SIMONA are equally long: nothing is wrong with exchanged values there."""
     motion = mp1_profile(SRS, 30.0).evaluate(14.0 + np.arange(1900) / 100.0)
-    data = measure(MECHANISM, motion, seed=2)
+    data = measure(SRS, motion, seed=2)
     run = Run(lambda k, x: x[[0, 4, 2, 3, 1, 5]], begin=300, last=1900, data=data, motion=motion)
     assert run.report.counters['legs_swapped'] >= 1
     assert run.report.left_out == {}
@@ -262,7 +261,7 @@ def test_spike_in_the_first_measurement_does_not_blame_a_good_leg():
 def test_bursts_of_noise_count_for_less():
     """S3-51: 0.1 mm on all legs at once; no leg is blamed for it."""
     conditions = SensorConditions(burst_std=1e-4, burst_period=15.0, burst_duration=5.0)
-    data = simulate_sensors(MECHANISM, mp1_profile(SRS, 30.0).evaluate, MOTION.time, conditions, 3)
+    data = simulate_sensors(SRS, mp1_profile(SRS, 30.0).evaluate, MOTION.time, conditions, 3)
     run = Run(None, begin=10**9, data=data)
     errors = np.array([o.motion.position for o in run.outputs[400:]]) - MOTION.position[400:LAST]
     assert np.sqrt(np.mean(errors**2)) < 0.02e-3
@@ -275,7 +274,7 @@ def test_bursts_of_noise_count_for_less():
 def test_legs_are_hardly_blamed_for_a_late_imu():
     """30 ms late and not declared: the filter is lost again and again, and a leg may be blamed for single samples."""
     conditions = SensorConditions(imu_delay=0.03)
-    data = simulate_sensors(MECHANISM, mp1_profile(SRS, 30.0).evaluate, MOTION.time, conditions, 3)
+    data = simulate_sensors(SRS, mp1_profile(SRS, 30.0).evaluate, MOTION.time, conditions, 3)
     run = Run(None, begin=10**9, data=data, last=1200)
     assert sum(count for name, count in run.report.counters.items() if name.endswith('left_out')) < 0.01 * 1200
 

@@ -10,8 +10,9 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.filtering.singular_reach import AssemblySide
 from pkm_estimation.models.inertial_process import move_chart, rotation_of
+from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig
-from test_filter import MECHANISM, PAPER, SRS, f_pose, make_filter, measure, platform_inputs, run
+from test_filter import SRS, first_pose, follow, make_filter
 
 POSITION, ATTITUDE = slice(0, 3), slice(6, 9)
 
@@ -55,22 +56,21 @@ def moved_std(moved, covariance, std, state):
 
 def test_manifold_and_printed_filter_agree_where_both_are_valid():
     motion = mp1(SRS, duration=30.0)[slice(1000, 2000)]
-    same_noise = EstimatorConfig(noise_inflation=1.1)
-
-    def start_with_printed_process(filter_):
+    data, states = measure(SRS, motion, 3), []
+    for kind in ('manifold', 'paper'):
+        filter_ = make_filter(SRS, EstimatorConfig(filter=kind, noise_inflation=1.1))
         filter_.process.set_loudness(0.0, np.inf)
         filter_.process.data.longest_gap[0] = 0.0
-        filter_.start_at(f_pose(motion))
-
-    errors = [run(SRS, motion, 3, config, start_with_printed_process)[0] for config in (same_noise, PAPER)]
-    np.testing.assert_allclose(errors[0][300:, :9], errors[1][300:, :9], atol=2e-7)
+        filter_.start_at(first_pose(motion))
+        states.append(follow(filter_, SRS, data))
+    np.testing.assert_allclose(states[0][300:, :9], states[1][300:, :9], atol=2e-7)
 
 
 def test_platform_that_turns_all_the_way_round():
     """A printed filter's quaternion ends at half a turn; here a carousel goes through two whole turns."""
     motion = mp1(SRS, duration=20.0)[slice(0, 1200)]
     filter_ = make_filter()
-    start = f_pose(motion)
+    start = first_pose(motion)
     filter_.start_at(start)
     rate = np.array([0.0, 0.0, 2 * np.pi / 5.0])
     for k in range(1000):
@@ -99,11 +99,8 @@ def test_broad_prior_converges_without_forward_kinematics(seed):
     random = np.random.default_rng(seed)
     filter_.ukf.state = filter_.ukf.state + random.normal(size=15) * np.sqrt(np.diag(filter_.covariance))
     data = measure(machine, motion, seed)
-    inputs = platform_inputs(machine, data)
     assert filter_.first_update(data.drive_positions[0], AssemblySide(machine).is_home_mode) is not None
-    for k in range(1, len(motion)):
-        filter_.predict(inputs[k - 1], inputs[k], 0.01)
-        filter_.update(data.drive_positions[k])
+    follow(filter_, machine, data)
     assert np.abs(filter_.imu_point - motion.position[-1]).max() < 5e-4
     assert np.linalg.eigvalsh(filter_.covariance)[0] > 0.0
 
@@ -111,13 +108,9 @@ def test_broad_prior_converges_without_forward_kinematics(seed):
 def calibration_run(name, machine, late=0, duration=45.0, seed=4):
     """Filter that believes the shipped file on the sensors of another machine; returns estimate and deviation."""
     motion = mp1(SRS, duration=duration)
-    data = measure(machine, motion, seed)
     filter_ = make_filter(SRS, EstimatorConfig(estimate=(name,)))
-    filter_.start_at(f_pose(motion))
-    inputs = platform_inputs(SRS, data)
-    for k in range(1 + late, len(motion)):
-        filter_.predict(inputs[k - 1 - late], inputs[k - late], 0.01)
-        filter_.update(data.drive_positions[k])
+    filter_.start_at(first_pose(motion))
+    follow(filter_, SRS, measure(machine, motion, seed), late)
     rows = filter_.layout.groups[name]
     return filter_.state[rows], np.sqrt(np.diag(filter_.covariance))[rows]
 
@@ -153,13 +146,10 @@ def test_offset_of_a_leg_is_seen_where_motion_shows_it():
     """Six offsets and a pose: honest deviations; a common error of the pose stays unknown."""
     motion = mp1(SRS, duration=40.0)
     offsets = np.array([0.3e-3, 0.0, -0.2e-3, 0.0, 0.0, 0.1e-3])
-    data = measure(MECHANISM, motion, 2)
+    data = measure(SRS, motion, 2)
     filter_ = make_filter(SRS, EstimatorConfig(estimate=('leg_offsets',)))
-    filter_.start_at(f_pose(motion))
-    inputs = platform_inputs(SRS, data)
-    for k in range(1, len(motion)):
-        filter_.predict(inputs[k - 1], inputs[k], 0.01)
-        filter_.update(data.drive_positions[k] + offsets)
+    filter_.start_at(first_pose(motion))
+    follow(filter_, SRS, replace(data, drive_positions=data.drive_positions + offsets))
     rows = filter_.layout.leg_offsets
     error = filter_.state[rows] - offsets
     covariance = filter_.covariance[rows, rows]

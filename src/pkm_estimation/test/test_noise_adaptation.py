@@ -12,10 +12,10 @@ from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import values
-from test_pipeline import MECHANISM, SRS, feed, pairs
+from test_pipeline import SRS, feed, pairs
 
 MOTION = mp1(SRS, duration=55.0, rate=100.0)[slice(1000, 4500)]
-DATA = measure(MECHANISM, MOTION, seed=8)
+DATA = measure(SRS, MOTION, seed=8)
 
 
 def in_band(outputs):

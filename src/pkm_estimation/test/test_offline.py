@@ -28,7 +28,6 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import innovation_names, innovation_rows
 
 SRS = load_machine('srs')
-MECHANISM = SRS
 SKIPPED = 5
 
 
@@ -37,14 +36,14 @@ def bag(tmp_path_factory):
     """Eight seconds of MP1 with truth, and the odometry of a 'live' run that began a few samples late."""
     path = tmp_path_factory.mktemp('bags') / 'run'
     motion = mp1(SRS, duration=30.0)[slice(1000, 1800)]
-    data = measure(MECHANISM, motion, seed=6)
+    data = measure(SRS, motion, seed=6)
     positions = data.drive_positions
     zeros = np.zeros_like(positions)
     rotation = motion.rotation_base_platform
 
     def write(where, live=None):
         with BagWriter(where, 'mcap', '') as writer:
-            writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, positions, zeros, zeros)
+            writer.write_joint_states(data.stamps, SRS.actuated_joint_names, positions, zeros, zeros)
             writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
             writer.write_odometry(
                 data.stamps,
@@ -121,7 +120,7 @@ def test_live_run_is_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
 
 
 def test_live_innovations_are_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
-    result, names = estimate_recording(SRS, read_bag(bag[0])), innovation_names(MECHANISM.actuated_joint_names)
+    result, names = estimate_recording(SRS, read_bag(bag[0])), innovation_names(SRS.actuated_joint_names)
     rows, stamps = innovation_rows(result.innovation, result.innovation_std, result.nis), result.motion.stamps
     none = np.full_like(rows, np.nan)
     live = JointStates(stamps, stamps, tuple(names), rows, none, none)

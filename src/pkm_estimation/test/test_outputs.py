@@ -11,9 +11,8 @@ from pkm_estimation.sensors import measure
 from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
 
 SRS = load_machine('srs')
-MECHANISM = SRS
 MOTION = mp1(SRS, duration=30.0, rate=200.0)[slice(2400, 2900)]
-DATA = measure(MECHANISM, MOTION, seed=3)
+DATA = measure(SRS, MOTION, seed=3)
 POSITIONS = DATA.drive_positions
 STAMPS = [int(stamp) for stamp in DATA.stamps]
 
@@ -22,7 +21,7 @@ def run(config=None, data=DATA):
     pipeline, outputs = EstimatorPipeline(SRS, config), []
     for k, stamp in enumerate(STAMPS):
         pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(stamp, MECHANISM.actuated_joint_names, POSITIONS[k])
+        outputs += pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, POSITIONS[k])
     return pipeline, outputs
 
 
@@ -58,7 +57,7 @@ def test_a_restart_forgets_the_angular_acceleration():
     pipeline.reset()
     stamp = STAMPS[-1] + 5_000_000
     pipeline.add_imu(stamp, DATA.specific_force[-1], DATA.angular_rate[-1])
-    (output,) = pipeline.add_joint_positions(stamp, MECHANISM.actuated_joint_names, POSITIONS[-1])
+    (output,) = pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, POSITIONS[-1])
     assert output.angular_acceleration is None
 
 
@@ -83,7 +82,7 @@ def test_baseline_alone_says_the_same_as_beside_the_filter():
     _, outputs = run()
     pipeline = BaselinePipeline(SRS)
     alone = [
-        pipeline.add_joint_positions(stamp, MECHANISM.actuated_joint_names, positions)
+        pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, positions)
         for stamp, positions in zip(STAMPS, POSITIONS, strict=True)
     ]
     for one, output in zip(alone, outputs, strict=True):
@@ -94,7 +93,7 @@ def test_baseline_alone_says_the_same_as_beside_the_filter():
 
 def test_baseline_alone_counts_what_it_rejects_and_goes_on():
     pipeline = BaselinePipeline(SRS)
-    names = MECHANISM.actuated_joint_names
+    names = SRS.actuated_joint_names
     assert pipeline.add_joint_positions(STAMPS[0], names, POSITIONS[0]) is not None
     assert pipeline.add_joint_positions(STAMPS[0], names, POSITIONS[1]) is None
     assert pipeline.add_joint_positions(STAMPS[1], names[:5], POSITIONS[1][:5]) is None

@@ -18,11 +18,10 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import WELL, summarise, values
 
 SRS = load_machine('srs')
-MECHANISM = SRS
-NAMES = MECHANISM.actuated_joint_names
+NAMES = SRS.actuated_joint_names
 #: two seconds at full speed
 MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(1200, 1400)]
-DATA = measure(MECHANISM, MOTION, seed=4)
+DATA = measure(SRS, MOTION, seed=4)
 
 
 def positions(k, data=DATA):
@@ -88,7 +87,7 @@ def test_first_estimate_is_the_start_and_later_ones_are_near_the_truth(pipeline)
 def half_second(imu_rate, leg_rate):
     """Messages of both topics, in the order of their stamps."""
     imu_data, leg_data = (
-        measure(MECHANISM, mp1(SRS, 30.0, rate)[slice(12 * rate, 12 * rate + rate // 2)], 4)
+        measure(SRS, mp1(SRS, 30.0, rate)[slice(12 * rate, 12 * rate + rate // 2)], 4)
         for rate in (imu_rate, leg_rate)
     )
     imu = [imu_message(k, imu_data) for k in range(imu_rate // 2)]
@@ -129,7 +128,7 @@ def test_finer_imu_does_not_hurt_and_noise_is_scaled_to_its_interval():
     """IMU at 1 kHz with legs at 100 Hz, and the reverse: consistent innovations."""
     for imu_rate, leg_rate in ((1000, 100), (100, 1000)):
         imu_data, leg_data = (
-            measure(MECHANISM, mp1(SRS, 30.0, rate)[slice(12 * rate, 14 * rate)], 4) for rate in (imu_rate, leg_rate)
+            measure(SRS, mp1(SRS, 30.0, rate)[slice(12 * rate, 14 * rate)], 4) for rate in (imu_rate, leg_rate)
         )
         messages = [imu_message(k, imu_data) for k in range(2 * imu_rate)]
         messages += [leg_message(k, leg_data) for k in range(2 * leg_rate)]

@@ -15,7 +15,6 @@ from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, mea
 from pkm_estimation.sensors.conditions import ImuFault
 
 SRS = load_machine('srs')
-MECHANISM = SRS
 TIME = np.arange(0.0, 30.0, 0.01)
 EVALUATE = mp1_profile(SRS, 40.0).evaluate
 #: neither noise nor bias: what is left is the effect alone
@@ -26,7 +25,7 @@ GRAVITY = np.array([1.0, -2.0, -9.5])
 
 
 def sense(conditions, seed=1):
-    return simulate_sensors(MECHANISM, EVALUATE, TIME, conditions, seed)
+    return simulate_sensors(SRS, EVALUATE, TIME, conditions, seed)
 
 
 IDEAL = sense(QUIET)
@@ -58,7 +57,7 @@ def test_same_seed_same_bits_and_another_seed_others():
 
 
 def test_nothing_wrong_is_the_ideal_sensor():
-    exact = measure(MECHANISM, EVALUATE(TIME), seed=None)
+    exact = measure(SRS, EVALUATE(TIME), seed=None)
     data = sense(replace(QUIET, bias=True))
     for name in ('stamps', 'drive_positions', 'specific_force', 'angular_rate'):
         assert np.array_equal(getattr(data, name), getattr(exact, name)), name
@@ -172,7 +171,7 @@ def test_what_is_not_said_is_as_in_the_machine_file():
     bias = np.concatenate([SRS.imu.accelerometer_bias, SRS.imu.gyroscope_bias])
     assert (bias != 0.0).all()
     data, ideal = (
-        simulate_sensors(MECHANISM, EVALUATE, TIME[:5], conditions, 1)
+        simulate_sensors(SRS, EVALUATE, TIME[:5], conditions, 1)
         for conditions in (SensorConditions(noise=False), QUIET)
     )
     difference = np.hstack([data.specific_force - ideal.specific_force, data.angular_rate - ideal.angular_rate])

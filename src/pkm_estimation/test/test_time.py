@@ -17,7 +17,6 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import WELL, summarise
 from test_pipeline import (
     DATA,
-    MECHANISM,
     MOTION,
     NAMES,
     SRS,
@@ -133,7 +132,7 @@ EVALUATE = mp1_profile(SRS, 40.0).evaluate
 def delayed_run(delay, config, duration=20.0, begin=8.0, seed=3):
     """Errors (N, 3) of the position, outputs, pipeline; IMU samples are ``delay`` old at their stamps."""
     time = begin + np.arange(round(100 * duration)) / 100.0
-    data = simulate_sensors(MECHANISM, EVALUATE, time, SensorConditions(imu_delay=delay), seed)
+    data = simulate_sensors(SRS, EVALUATE, time, SensorConditions(imu_delay=delay), seed)
     pipeline = EstimatorPipeline(SRS, config)
     outputs = feed(pipeline, pairs(range(len(time)), data))
     truth = dict(zip(data.stamps.tolist(), EVALUATE(time).position, strict=True))
@@ -184,7 +183,7 @@ def test_delay_that_was_declared_too_long_is_corrected():
 def test_disturbed_filter_does_not_make_up_a_delay():
     """All legs jump at once, as between two recordings: no delay of seconds is made of that, but a new start."""
     motion = mp1(SRS, 30.0, 100.0)[slice(1200, 1500)]
-    data = measure(MECHANISM, motion, 4)
+    data = measure(SRS, motion, 4)
     later = replace(data, stamps=data.stamps + 3 * 10**9)
     pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, estimate=('imu_delay',)))
     outputs = feed(pipeline, pairs(range(300), data) + pairs(range(300), later))
@@ -324,7 +323,7 @@ def test_stream_that_sends_old_values_with_new_stamps_is_stuck():
 def test_imu_ten_times_as_fast_with_late_legs():
     """IMU at 1 kHz, legs at 100 Hz that come 50 ms late, both on time by their stamps: the same bits."""
     imu_data, leg_data = (
-        measure(MECHANISM, mp1(SRS, 30.0, rate)[slice(12 * rate, 13 * rate)], 4) for rate in (1000, 100)
+        measure(SRS, mp1(SRS, 30.0, rate)[slice(12 * rate, 13 * rate)], 4) for rate in (1000, 100)
     )
     imu = [imu_message(k, imu_data) for k in range(1000)]
     legs = [leg_message(k, leg_data) for k in range(100)]

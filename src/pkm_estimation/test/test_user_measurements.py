@@ -9,10 +9,10 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import values
-from test_pipeline import DATA, MECHANISM, MOTION, SRS, as_bytes, feed, imu_message, leg_message
+from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message
 
 CONFIG = EstimatorConfig(baseline=False)
-RATES = joint_motion(MECHANISM, MOTION).velocities[:, MECHANISM.drive_columns]  # of the prismatic joints
+RATES = joint_motion(SRS, MOTION).velocities[:, SRS.drive_columns]  # of the prismatic joints
 RATE_NOISE, ATTITUDE_NOISE = 2e-4, 1e-3
 
 
