@@ -11,7 +11,7 @@ from mutation.modules import ROOT, module_name
 
 def kernel_files() -> list[Path]:
     """Sources of all kernels."""
-    return sorted((ROOT / 'src').glob('pkm_*/pkm_*/kernels/*.py'))
+    return sorted((ROOT / 'src').glob('pkm_*/pkm_*/kernels/**/*.py'))
 
 
 @cache

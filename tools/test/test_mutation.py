@@ -121,7 +121,7 @@ def test_kernels_contain_those_that_they_call() -> None:
     found = reaching({f'{estimation}.unscented.factorise'})
     assert {f'{estimation}.unscented.correct', f'{estimation}.steps.predict_step'} <= found
     assert 'pkm_description.kernels.kinematics.legs.close_strut' not in found
-    path = ROOT / 'src' / 'pkm_description' / 'pkm_description' / 'kernels' / 'legs.py'
+    path = ROOT / 'src' / 'pkm_description' / 'pkm_description' / 'kernels' / 'kinematics' / 'legs.py'
     lines = path.read_text(encoding='utf-8').splitlines()
     assert names_at(path, lines.index('def wrapped(angle: float, middle: float) -> float:') + 3) == {
         'pkm_description.kernels.kinematics.legs.wrapped'

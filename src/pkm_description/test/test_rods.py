@@ -9,6 +9,7 @@ import pytest
 import yaml
 from graph_machines import FOLDER
 from pkm_description.arrays import Array
+from pkm_description.errors import AssemblyModeError
 from pkm_description.kernels.forward_kinematics.assembly import drive_jacobian
 from pkm_description.kernels.forward_kinematics.continuation import start_at
 from pkm_description.kernels.forward_kinematics.newton import leg_gaps
@@ -74,7 +75,7 @@ def test_machines_with_rods_as_on_the_general_path(name: str, verify: bool) -> N
 
 @pytest.mark.parametrize('first', range(0, COUNT, BATCH))
 def test_random_machines_of_rods(first: int) -> None:
-    checked = alike = kinds = 0
+    checked = alike = refused = kinds = 0
     trusted = np.zeros(3)
     for machine in map(random_rods, range(first, first + BATCH)):
         assert (machine.model.rod_carrier >= 0).all(), machine.name
@@ -93,11 +94,15 @@ def test_random_machines_of_rods(first: int) -> None:
             assert max(closure_errors(machine, joints, *pose)) < 1e-11
             assert np.abs(joints[machine.drive_columns] - drives[sample]).max() == 0.0
             if found.condition[sample] < 1e3:
-                # a leg may reach the pose with another drive position, on the other side of its universal joint
-                inverse = joint_positions(machine, *(one[None] for one in pose))[0]
-                alike += int(np.abs(inverse - joints).max() < 1e-8)
                 checked += 1
-    assert kinds == 3 and checked > 4 * BATCH and alike > 0.9 * checked
+                try:
+                    inverse = joint_positions(machine, *(one[None] for one in pose))[0]
+                except AssemblyModeError:  # several drive positions of a leg reach the pose, and home tells none
+                    refused += 1
+                    continue
+                # a leg may reach the pose with another drive position, on the other side of its universal joint
+                alike += int(np.abs(inverse - joints).max() < 1e-8)
+    assert kinds == 3 and checked > 4 * BATCH and refused < 0.02 * checked and alike > 0.9 * (checked - refused)
     # passive joints as unknowns end a path where a universal joint has no angles, although the platform may go on
     # (more poses of rods), and Newton's steps from home do not find the same poses far out
     assert trusted[1:].sum() < 0.1 * trusted[0]

@@ -132,7 +132,7 @@ def test_what_is_not_seen_is_named():
     seen = {name for name, part in zip(names, ratio, strict=True) if part < 0.1}
     assert {'delay', 'place z', 'mounting x', 'mounting y', 'mounting z', 'skew'} <= seen
     text = '\n'.join(observability_report(moving))
-    assert 'gyroscope z                              0.003     0.003       NOT SEEN' in text
+    assert 'gyroscope zz                             0.003     0.003       NOT SEEN' in text
     assert f'of {len(names)} directions)' in text
 
 
@@ -282,7 +282,7 @@ def test_a_standstill_shows_no_constant(tmp_path, capsys):
     assert main([str(tmp_path / 'bag'), '--motion', '--keep-r']) == 0
     printed = capsys.readouterr().out
     assert 'no settings are written' in printed
-    assert 'not seen (24 of 24 directions)' in printed
+    assert 'not seen (36 of 36 directions)' in printed
 
 
 @pytest.mark.parametrize(

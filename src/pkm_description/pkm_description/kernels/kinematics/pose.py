@@ -42,7 +42,7 @@ CONTRACTION = 0.2
 #: shortest step of the platform from home to where a leg is wanted, as a part of the way
 SHORTEST_STEP = 2.0**-10
 
-#: rad and m, distance from which on two closings of a leg are two
+#: rad and m, distance of a drive from which on two closings of a leg are two
 APART = 1e-6
 
 #: most damped iterations, and their first damping relative to the diagonal of the normal equations
@@ -119,7 +119,7 @@ def place_leg(model: ModelData, scratch: ScratchData, leg: int) -> int:
     """Close a leg by iterations: to where it follows the platform from home, or from a start that is as good as there.
 
     Only a closing that contracts tells that. Where the platform's straight path from home meets a singular position of
-    the leg, turned joints are tried; then the leg must close in one way alone on the branch of home.
+    the leg, turned joints are tried; then its drives must have one position alone on the branch of home.
     """
     if close_leg(model, scratch, leg, MOST) <= CONTRACTION and _is_placed(model, scratch, leg):
         return OK
@@ -137,11 +137,13 @@ def place_leg(model: ModelData, scratch: ScratchData, leg: int) -> int:
         close_leg(model, scratch, leg, MOST)
         if not _is_placed(model, scratch, leg):
             continue
-        apart = 0.0
         for other in range(first, model.joint_start[leg + 1]):
             if found == 0:
                 kept[1, 12 + other] = scratch.joints[other]
-            apart = max(apart, abs(scratch.joints[other] - kept[1, 12 + other]))
+        apart = 0.0
+        for other in model.drive_joint:  # a rod that is turned about itself is no other way
+            if first <= other < model.joint_start[leg + 1]:
+                apart = max(apart, abs(scratch.joints[other] - kept[1, 12 + other]))
         if apart > APART:
             scratch.detail[2] = apart
             return UNDECIDED_BRANCH
