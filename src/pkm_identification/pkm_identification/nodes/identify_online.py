@@ -72,7 +72,7 @@ def _run(machine: Machine, recording: Recording, settings: OnlineSettings | None
         print(f'{name:<70s} {value:12.5g} {std:10.3g} {nominal:12.5g}')
     if identifier.payload is not None:
         print(f'load: {identifier.payload}')
-    print(identifier.misfit or 'the model fits')
+    print(identifier.verdict)
     if output is not None:
         labels = machine.drive_labels
         header = ['time', *(f'{one}.measured' for one in labels), *(f'{one}.predicted' for one in labels)]

@@ -76,7 +76,7 @@ def write_overlay(identifier: OnlineIdentifier, path: Path, date: str) -> Path:
         beside, identifier.machine.name, overlay_values(machine, model.identical_legs, model.rubbing),
         date=date, data=f'{identifier.samples} samples until {identifier.last_stamp / 1e9:.2f} s of the machine',
         method='identified while it ran (online_identification): bodies and friction of the drives'
-        + (f'; {identifier.misfit}' if identifier.misfit else ''),
+        + ('' if identifier.is_certain else f'; {identifier.verdict}'),
     )  # fmt: skip
     return beside.replace(path)
 

@@ -15,7 +15,6 @@ from pkm_estimation.stream.samples import Sample, SampleQueue
 from pkm_identification.online.identifier import OnlineIdentifier, OnlineSample
 from pkm_identification.online.overlay import News
 from pkm_identification.online.settings import OnlineSettings
-from pkm_identification.result import INSUFFICIENT
 
 #: s; longer steps of stamps are jumps
 _JUMP = 1.0
@@ -99,13 +98,13 @@ class OnlineStream:
             return OnlineReport(False, one.misfit, values)
         if not one.is_moving:
             return OnlineReport(True, 'at rest: friction at rest is not known, nothing is learned', values)
-        return OnlineReport(True, 'learning', values)
+        return OnlineReport(True, f'learning; {one.verdict}', values)
 
     def parameter_texts(self) -> dict[str, object]:
         """Base parameters: value, standard deviation and the file's value."""
         one = self.identifier
         rows = zip(one.observation.base.names, one.parameters, one.std, one.observation.nominal, strict=True)
-        doubt = '' if one.is_certain else ' (not certain: the model does not fit)'
+        doubt = '' if one.is_certain else f' (not certain: {one.status})'
         return {name: f'{value:.6g} +- {std:.2g}{doubt}, file {nominal:.6g}' for name, value, std, nominal in rows}
 
     def content(self) -> dict[str, object]:
@@ -116,8 +115,8 @@ class OnlineStream:
         content: dict[str, object] = {
             'machine': self._machine.name,
             'samples': one.samples,
-            'status': 'fits' if one.is_certain else INSUFFICIENT,
-            'remark': one.misfit,
+            'status': one.status,
+            'remark': one.verdict,
             'base_parameters': {
                 name: {'value': float(value), 'std': float(std), 'file': float(nominal), 'certain': one.is_certain}
                 for name, value, std, nominal in rows
