@@ -21,9 +21,9 @@ from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.nodes.identify_online import main
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import PayloadPrior
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.online.stream import write_overlay
 
 BEGIN = 10**9
 

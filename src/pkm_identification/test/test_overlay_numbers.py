@@ -15,7 +15,7 @@ from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.fitting.physical_machine import overlay_values
 from pkm_identification.judgement.physical import PhysicalParameters, body_from_parameters, machine_with
 from pkm_identification.online.identifier import OnlineIdentifier
-from pkm_identification.online.overlay import write_overlay as write_learned
+from pkm_identification.online.stream import write_overlay as write_learned
 from pkm_identification.report.files import overlay_std
 from pkm_identification.report.files import write_overlay as write_found
 

@@ -16,8 +16,8 @@ from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
 from pkm_identification.online.identifier import OnlineIdentifier
-from pkm_identification.online.overlay import News
 from pkm_identification.online.settings import OnlineSettings
+from pkm_identification.online.stream import News
 from pkm_identification.recording.bag_recordings import read_recordings
 from pkm_identification.recording.recording import Recording
 
