@@ -28,7 +28,7 @@ from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.least_squares import ordinary, weighted
 from pkm_identification.judgement.physical import bodies_by_name, infeasibilities
-from pkm_identification.recording.drive_data import DriveData, DriveNoise
+from pkm_identification.recording.recording import DriveData, DriveNoise
 from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.optimize import minimize_scalar
 

@@ -27,7 +27,7 @@ from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OneFactor
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import Estimate, ordinary
 from pkm_identification.judgement.significance import IDENTIFIED, classify, collinear_groups, possible_signs
-from pkm_identification.recording.drive_data import DriveData
+from pkm_identification.recording.recording import DriveData
 from pkm_identification.validation.other_motions import mean_relative_error, relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near, within

@@ -18,8 +18,7 @@ from pkm_identification.motion_source.filters import low_pass
 from pkm_identification.motion_source.interface import Curve
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.motion_source.repeatability import Repeatability, repeatability
-from pkm_identification.recording.drive_data import DriveData
-from pkm_identification.recording.recording import Recording
+from pkm_identification.recording.recording import DriveData, Recording
 from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.signal import butter, sosfiltfilt
 

@@ -22,8 +22,7 @@ from pkm_description.machine import Machine
 from pkm_identification.estimator.constrained import bounded_least_squares
 from pkm_identification.judgement.force_error import force_error
 from pkm_identification.motion_source.by_name import SavitzkyGolay
-from pkm_identification.recording.drive_data import DriveData
-from pkm_identification.recording.recording import Recording, recording_from_joint_states
+from pkm_identification.recording.recording import DriveData, Recording, recording_from_joint_states
 
 from verification.check import Check, at_least, at_most, equal, near, near_each, within
 from verification.rosyid_2020.data import (

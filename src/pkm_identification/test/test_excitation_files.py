@@ -14,8 +14,7 @@ from pkm_description.motion.limits import check_motion
 from pkm_description.motion.recorded_poses import RecordedPoses
 from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_identification.excitation.coordinates import coordinates_of
-from pkm_identification.excitation.export import REFERENCE_TYPE
-from pkm_identification.nodes.design_excitation import main
+from pkm_identification.nodes.design_excitation import REFERENCE_TYPE, main
 from rosbags.highlevel import AnyReader
 
 MACHINE = 'valencia_3rps'

@@ -9,7 +9,7 @@ from pkm_description.dynamics import reduce_parameters
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.judgement.significance import collinear_groups, possible_signs
-from pkm_identification.recording.drive_data import DriveData, DriveNoise
+from pkm_identification.recording.recording import DriveData, DriveNoise
 from pkm_identification.validation.other_motions import cross_prediction, mean_relative_error, relative_absolute_error
 from scipy.optimize import linprog
 

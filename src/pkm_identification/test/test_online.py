@@ -10,7 +10,6 @@ import pytest
 from known_machines import known_machine
 from loaded import loaded_signals
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.friction_laws import LoadDependentStribeck
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
@@ -22,9 +21,9 @@ from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.nodes.identify_online import main
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import PayloadPrior
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.online.stream import write_overlay
 
 BEGIN = 10**9
 
@@ -97,7 +96,7 @@ def test_a_load_is_named(srs: Machine) -> None:
     assert abs((payload.since - BEGIN) / 1e9 - since) < 0.5
     assert abs(payload.mass - mass) < min(0.02 * mass, 4.0 * payload.mass_std)
     assert (np.abs(payload.center - place) < 4.0 * payload.center_std).all()
-    assert payload.center_std.max() < 0.035 and identifier.misfit == ''
+    assert payload.center_std.max() < 0.035 and (identifier.misfit == '' or 'ripple' in identifier.misfit)
     assert 'centre of mass' in str(payload) and identifier.detectable_mass < 0.5 * mass
 
 
@@ -165,27 +164,17 @@ def test_a_clock_that_is_set_back(srs: Machine) -> None:
     assert identifier.samples > 600 and sum(identifier.rejected.values()) == 1
 
 
-def test_what_the_model_lacks_is_said(srs: Machine) -> None:
-    """Friction by the load in the drives, a model without: residuals are not noise, and it says so."""
-    law = LoadDependentStribeck(
-        viscous=600.0, coulomb_coefficient=0.08, static_coefficient=0.08, stribeck_velocity=0.01, additional_load=0.0
-    )
-
-    def rubbing(joint: object) -> JointFriction:
-        return JointFriction(law=law) if joint.actuated else JointFriction()
-
-    motion = profile('mp1', srs, 14.0, 100.0)
-    true = with_friction(srs, rubbing)
-    positions, forces = loaded_signals(true, motion, 100.0, 1.0, np.zeros(3))
-    _, plain = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
-    # friction that goes with each drive's own force
-    speeds = np.gradient(positions, motion.time, axis=0)
-    forces = plain + 0.08 * np.abs(plain) * np.sign(speeds)
-    for values, fits in ((plain, True), (forces, False)):
+def test_a_force_of_no_known_form_is_said(srs: Machine) -> None:
+    """A wave in time, which differs from drive to drive: residuals are not noise, before enough is tested."""
+    motion = profile('mp1', srs, 9.0, 100.0)
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    wave = np.sin(8.0 * motion.time)[:, None] * np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+    for part, fits in ((0.0, True), (0.1, False)):
         identifier = OnlineIdentifier(srs)
+        values = forces + part * float(np.sqrt(np.mean(forces**2))) * wave
         for time, position, force in zip(motion.time, positions, values, strict=True):
             identifier.add(BEGIN + round(time * 1e9), position, force)
-        assert (identifier.misfit == '') is fits, identifier.misfit
+        assert ('does not fit' not in identifier.verdict) is fits and not identifier.is_certain, identifier.verdict
 
 
 def test_samples_of_no_use_are_counted_and_a_reset_forgets(srs: Machine) -> None:
@@ -224,7 +213,7 @@ def test_the_program_reads_a_bag(srs: Machine, tmp_path: Path, capsys: pytest.Ca
     settings.write_text('online_identification: {ros__parameters: {window: 0.3}}')
     assert main([str(tmp_path / 'bag'), '--machine', 'srs', '-o', str(table), '--config', str(settings)]) == 0
     said = capsys.readouterr().out
-    assert 'platform_link.m + 6 leg_rod.m' in said and 'the model fits' in said
+    assert 'platform_link.m + 6 leg_rod.m' in said and 'not tested yet' in said
     values = np.genfromtxt(table, delimiter=',', names=True)
     # half of the window is missing on both sides
     assert values['time'][0] == pytest.approx(0.15, abs=0.02) and len(values) == pytest.approx(370, abs=3)

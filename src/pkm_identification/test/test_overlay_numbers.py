@@ -15,7 +15,7 @@ from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.fitting.physical_machine import overlay_values
 from pkm_identification.judgement.physical import PhysicalParameters, body_from_parameters, machine_with
 from pkm_identification.online.identifier import OnlineIdentifier
-from pkm_identification.online.overlay import write_overlay as write_learned
+from pkm_identification.online.stream import write_overlay as write_learned
 from pkm_identification.report.files import overlay_std
 from pkm_identification.report.files import write_overlay as write_found
 
@@ -136,7 +136,7 @@ def learning(machine: Machine) -> SimpleNamespace:
     return SimpleNamespace(
         machine=machine, observation=begun.observation, settings=begun.settings, parameters=begun.observation.nominal,
         covariance=np.diag((0.5 * spread) ** 2), std=0.5 * spread, residual_std=np.ones(machine.actuated_count),
-        samples=1234, last_stamp=12_340_000_000, misfit='',
+        samples=1234, last_stamp=12_340_000_000, is_certain=True,
     )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def test_what_was_learned_online_is_written_once_something_is_known(tmp_path: Pa
     text = ' '.join(path.read_text().split())
     assert '1234 samples until 12.34 s of the machine' in text and "bodies and friction of the drives'" in f"{text}'"
     assert load_machine('srs', path).platform.mass == pytest.approx(machine.platform.mass, rel=1e-3)
-    known.misfit = 'the model does not fit'
+    known.is_certain, known.verdict = False, 'the model does not fit'
     text = ' '.join(write_learned(known, path, '2026-11-26').read_text().split())
     assert 'bodies and friction of the drives; the model does not fit' in text
     known.std, before = known.std / 0.5, path.read_text()  # as before

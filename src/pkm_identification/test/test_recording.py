@@ -13,8 +13,7 @@ from pkm_identification.errors import RecordingError
 from pkm_identification.nodes.node_settings import IdentificationNodeSettings
 from pkm_identification.recording.bag_recordings import read_recording
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
-from pkm_identification.recording.stream_recorder import StreamRecorder
-from pkm_identification.session import WindowRecorder
+from pkm_identification.session import StreamRecorder, WindowRecorder
 
 
 def states(machine: Machine) -> dict:

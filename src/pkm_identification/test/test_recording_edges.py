@@ -12,8 +12,7 @@ from pkm_estimation.bags import BagWriter
 from pkm_identification.errors import RecordingError
 from pkm_identification.recording.bag_recordings import parse_split, read_recording, read_recordings
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
-from pkm_identification.recording.stream_recorder import StreamRecorder
-from pkm_identification.session import WindowRecorder
+from pkm_identification.session import StreamRecorder, WindowRecorder
 
 MS, SECOND = 10**6, 10**9
 UPRIGHT = [0.0, 0.0, 0.0, 1.0]

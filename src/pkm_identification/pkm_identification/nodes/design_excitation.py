@@ -1,4 +1,7 @@
-"""Program ``design_excitation``: a motion that an identification learns most from, inside all limits of a machine."""
+"""Program ``design_excitation``: a motion that an identification learns most from, inside all limits of a machine.
+
+Its files: CSV of poses and of drives, a trajectory message as YAML, a bag, a picture, and the design itself.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,17 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from pkm_description.errors import PkmError
+import numpy as np
+import yaml
+from pkm_description.arrays import Array
+from pkm_description.errors import ArgumentError, PkmError
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
+from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.settings import default_of
+from pkm_description.writing import replacing, replacing_together, write_text
 
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
-from pkm_identification.excitation.export import RATE, write_all
 from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.search import dask_executor
 
@@ -24,6 +32,188 @@ from pkm_identification.excitation.search import dask_executor
 _OPTIONS = (
     'coordinates', 'objective', 'harmonics', 'base_frequency', 'periods', 'margin', 'friction', 'starts', 'seed',
 )  # fmt: skip
+
+#: Hz of the exported files unless another rate is asked for: that of a controller's set-points
+RATE = 100.0
+
+#: topic and type of a reference, which the leg controller follows
+REFERENCE_TOPIC, REFERENCE_TYPE = 'platform/reference', 'trajectory_msgs/msg/MultiDOFJointTrajectory'
+
+
+def write_poses(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
+    """CSV of time, position and quaternion, which the motion player takes as ``motion_file``."""
+    motion = design.sampled(rate)
+    rows = np.column_stack([motion.time, motion.position, quaternion_from_matrix(motion.rotation_base_platform)])
+    return _write_csv(path, QUATERNION_COLUMNS, rows)
+
+
+def write_drives(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
+    """CSV of the drives' set-points: positions, velocities, accelerations, and forces of the nominal machine."""
+    time, *values = design.drive_values(design.sampled(rate))
+    names = [
+        f'{joint}.{quantity}'
+        for quantity in ('position', 'velocity', 'acceleration', 'force')
+        for joint in design.machine.actuated_joint_names
+    ]
+    return _write_csv(path, ('time', *names), np.column_stack([time, *values]))
+
+
+def write_trajectory(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
+    """YAML of a ``trajectory_msgs/MultiDOFJointTrajectory``, as ``topic pub`` takes it; stamp 0 starts at once."""
+    message = _plain_message(design, rate)
+    write_text(path, yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=200))
+    return path
+
+
+def write_bag(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
+    """Bag (MCAP) with the reference as one message, and the set-points of the drives as joint states.
+
+    Raises
+    ------
+    BagError
+        The folder exists already.
+    """
+    from pkm_estimation.bags import BagWriter
+    from pkm_estimation.bags.decoding import TYPESTORE
+
+    time, positions, velocities, _, forces = design.drive_values(design.sampled(rate))
+    stamps = np.round(time * 1e9).astype(np.int64)
+    with BagWriter(path) as writer:
+        writer.add_topic(f'/{REFERENCE_TOPIC}', REFERENCE_TYPE)
+        message = _typed(TYPESTORE.types, REFERENCE_TYPE, _plain_message(design, rate))
+        writer.write(f'/{REFERENCE_TOPIC}', 0, bytes(TYPESTORE.serialize_cdr(message, REFERENCE_TYPE)))
+        writer.write_joint_states(
+            stamps, design.machine.actuated_joint_names, positions, velocities, forces, 'excitation/joint_setpoints'
+        )
+    return path
+
+
+def write_design(design: ExcitationDesign, path: Path) -> Path:
+    """YAML of the result: settings, coefficients, objective, margins; enough to make the motion again."""
+    series, settings = design.series, design.settings
+    content = {
+        'machine': design.machine.name,
+        'summary': design.summary,
+        'objective': {
+            settings.objective: _number(design.objective), 'start': _number(design.start_objective),
+            'best_random': _number(design.random_objective), 'random_series': design.random_count,
+            **{name: _number(value) for name, value in design.measures.items()},
+        },
+        'series': {
+            'coordinates': list(design.coordinates.names), 'units': list(design.coordinates.units),
+            'base_frequency': _number(series.base_frequency), 'periods': series.periods,
+            'fade_in': _number(series.fade_in), 'fade_out': _number(series.fade_out),
+            'offset': _numbers(np.zeros(len(series.sine)) if series.offset is None else series.offset),
+            'sine': [_numbers(row) for row in series.sine], 'cosine': [_numbers(row) for row in series.cosine],
+        },
+        'limits': [{'limit': one.limit, 'of': one.name, 'use': _number(one.use)} for one in design.margins],
+        'base_parameters': list(design.base.names),
+        'settings': {item.name: _setting(getattr(settings, item.name)) for item in fields(settings)},
+    }  # fmt: skip
+    write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200))
+    return path
+
+
+def write_all(design: ExcitationDesign, folder: str | Path, rate: float = RATE) -> list[Path]:
+    """Write every file into a folder, which is made; an existing bag in it is an error, other files are replaced.
+
+    Raises
+    ------
+    ArgumentError
+        A bag of an earlier design stands there.
+    UnwritableError
+        A file cannot be written; those of an earlier design stay as they were.
+    """
+    from pkm_identification.excitation.plots import write_plot
+
+    folder = Path(folder)
+    bag = folder / 'excitation_bag'
+    if bag.exists():
+        raise ArgumentError(f'{bag} exists already and is not overwritten; choose another output or move it away')
+    with replacing_together(folder) as beside:
+        written = [
+            write_design(design, beside / 'excitation.yaml'),
+            write_poses(design, beside / 'excitation_poses.csv', rate),
+            write_drives(design, beside / 'excitation_drives.csv', rate),
+            write_trajectory(design, beside / 'excitation_trajectory.yaml', rate),
+            write_bag(design, beside / bag.name, rate),
+            write_plot(design, beside / 'excitation.png'),
+        ]
+    return [folder / path.name for path in written]
+
+
+def _plain_message(design: ExcitationDesign, rate: float) -> dict[str, Any]:
+    """The message as plain data; ``base_link`` axes, accelerations included."""
+    motion = design.sampled(rate)
+    turns = quaternion_from_matrix(motion.rotation_base_platform)
+    points = []
+    for row, time in enumerate(motion.time):
+        seconds, nanoseconds = divmod(round(float(time) * 1e9), 10**9)
+        points.append({
+            'transforms': [{'translation': _vector(motion.position[row]),
+                            'rotation': dict(zip('xyzw', turns[row].tolist(), strict=True))}],
+            'velocities': [_twist(motion.linear_velocity[row], motion.angular_velocity[row])],
+            'accelerations': [_twist(motion.linear_acceleration[row], motion.angular_acceleration[row])],
+            'time_from_start': {'sec': seconds, 'nanosec': nanoseconds},
+        })  # fmt: skip
+    header = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': 'base_link'}
+    return {'header': header, 'joint_names': [design.machine.platform.name], 'points': points}
+
+
+def _typed(types: Any, name: str, content: Any) -> Any:
+    """Message object of a type from plain data."""
+    kind = types[name]
+    fields = {}
+    for field, described in kind.__dataclass_fields__.items():
+        if field.startswith('__'):
+            continue
+        value = content[field]
+        if isinstance(value, dict):
+            value = _typed(types, _type_name(described), value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            value = [_typed(types, _ELEMENTS[field], one) for one in value]
+        fields[field] = value
+    return kind(**fields)
+
+
+#: types of the elements of the message's lists
+_ELEMENTS = {
+    'points': 'trajectory_msgs/msg/MultiDOFJointTrajectoryPoint',
+    'transforms': 'geometry_msgs/msg/Transform',
+    'velocities': 'geometry_msgs/msg/Twist',
+    'accelerations': 'geometry_msgs/msg/Twist',
+}
+
+
+def _type_name(described: Any) -> str:
+    """ROS name of a field's type from that of its Python class, such as ``std_msgs__msg__Header``."""
+    return str(described.type).strip("'").replace('__', '/')
+
+
+def _vector(values: Array) -> dict[str, float]:
+    return dict(zip('xyz', values.tolist(), strict=True))
+
+
+def _twist(linear: Array, angular: Array) -> dict[str, dict[str, float]]:
+    return {'linear': _vector(linear), 'angular': _vector(angular)}
+
+
+def _write_csv(path: Path, names: Sequence[str], rows: Array) -> Path:
+    with replacing(path) as beside:
+        np.savetxt(beside, rows, fmt='%.12g', delimiter=',', header=','.join(names), comments='')
+    return path
+
+
+def _number(value: float) -> float:
+    return float(f'{value:.12g}')
+
+
+def _numbers(values: Array) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _setting(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def main(args: Sequence[str] | None = None) -> int:

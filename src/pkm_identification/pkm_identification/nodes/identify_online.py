@@ -16,8 +16,8 @@ from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
 from pkm_identification.online.identifier import OnlineIdentifier
-from pkm_identification.online.overlay import News
 from pkm_identification.online.settings import OnlineSettings
+from pkm_identification.online.stream import News
 from pkm_identification.recording.bag_recordings import read_recordings
 from pkm_identification.recording.recording import Recording
 
@@ -72,7 +72,7 @@ def _run(machine: Machine, recording: Recording, settings: OnlineSettings | None
         print(f'{name:<70s} {value:12.5g} {std:10.3g} {nominal:12.5g}')
     if identifier.payload is not None:
         print(f'load: {identifier.payload}')
-    print(identifier.misfit or 'the model fits')
+    print(identifier.verdict)
     if output is not None:
         labels = machine.drive_labels
         header = ['time', *(f'{one}.measured' for one in labels), *(f'{one}.predicted' for one in labels)]

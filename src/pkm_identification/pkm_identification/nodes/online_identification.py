@@ -29,10 +29,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from pkm_identification.nodes.node_settings import OnlineNodeSettings, output_directory
 from pkm_identification.online.identifier import OnlineSample
-from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import Payload
 from pkm_identification.online.settings import OnlineSettings
-from pkm_identification.online.stream import OnlineBacklog, OnlineStream
+from pkm_identification.online.stream import OnlineBacklog, OnlineStream, write_overlay
 
 #: ns between two messages of the parameters and of the payload
 _PARAMETER_PERIOD = 100_000_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from pkm_identification.online.payload import STEP, LoadChange, Payload, Payload
 from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.result import INSUFFICIENT
 
 #: part of the force below which residuals are what smoothing and differentiation get wrong
 ACCURACY = 1e-4
@@ -38,6 +39,8 @@ BEGINNING, RESTING = 0.1, 10.0
 WHITE_MEMORY = 1000
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
 MOST_REASONS = 20
+#: what may be said of the model, beside that it does not suffice
+UNTESTED, FITS = 'not tested yet', 'fits'
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,13 @@ class OnlineIdentifier:
     @property
     def std(self) -> Array:
         """Standard deviations (B,) of the base parameters."""
-        return self._filter.std
+        return np.sqrt(self._filter.std**2 + np.sum(self._watches.model.doubts**2, axis=0))
 
     @property
     def covariance(self) -> Array:
-        """Covariance (B, B) of the base parameters."""
-        return self._filter.covariance
+        """Covariance (B, B) of the base parameters: by noise, and by forces that the model may lack."""
+        doubts = self._watches.model.doubts
+        return self._filter.covariance + doubts.T @ doubts
 
     @property
     def last_stamp(self) -> int:
@@ -176,9 +180,20 @@ class OnlineIdentifier:
         return tuple(self._watches.friction.drifts.values())
 
     @property
+    def status(self) -> str:
+        """One of :data:`UNTESTED`, :data:`FITS` and :data:`~pkm_identification.result.INSUFFICIENT`."""
+        return INSUFFICIENT if self.misfit else FITS if self._watches.model.is_tested else UNTESTED
+
+    @property
     def is_certain(self) -> bool:
-        """Whether parameters are as certain as their standard deviations say: not where the model does not fit."""
-        return not self.misfit
+        """Whether parameters are as certain as their standard deviations say: only where it was tested, and fits."""
+        return self.status == FITS
+
+    @property
+    def verdict(self) -> str:
+        """The status in words."""
+        untested = 'not tested yet: no parameter is certain before some seconds of motion have tested the model'
+        return self.misfit or (untested if self.status == UNTESTED else 'the model fits')
 
     @property
     def misfit(self) -> str:
@@ -330,7 +345,7 @@ class Watches:
         self.model, self.friction = ModelWatch(observation), FrictionWatch(observation, prior)
         self._prior, self._floor = prior, ACCURACY * observation.typical_force
         self._collector = SegmentCollector(len(observation.typical_force), len(prior))
-        self._work: Generator[None, None, None] | None = None
+        self._work: Iterator[None] = iter(())
 
     def load_has_changed(self) -> None:
         """Bodies are others now: segments begin anew, and what friction is compared with, too."""
@@ -340,7 +355,7 @@ class Watches:
     def interrupt(self) -> None:
         """What was collected is no one motion."""
         self._collector.clear()
-        self._work = None
+        self._work = iter(())
 
     def add(
         self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
@@ -355,13 +370,13 @@ class Watches:
         polynomial : that smoothed the sample
         std : gives the standard deviations (B,) that are stated at present
         """
-        if not self._collector.is_due(sample.stamp):
-            return
-        segment = self._collector.add(sample, rows, used, slow, polynomial)
+        is_due = self._collector.is_due(sample.stamp)
+        segment = self._collector.add(sample, rows, used, slow, polynomial) if is_due else None
         if segment is not None:
+            deque(self._work, maxlen=0)  # what a slow stream has left of the last one
             self._work = self._test(segment, std)
-        elif self._work is not None and next(self._work, True):
-            self._work = None
+        else:
+            next(self._work, None)
 
     def _test(self, segment: MotionSegment, std: Callable[[], Array]) -> Generator[None, None, None]:
         noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
@@ -369,4 +384,5 @@ class Watches:
         fit = yield from fit_segment(segment, self.friction.order, self._prior, floor)
         yield
         yield from self.model.test(fit, std())
-        self.friction.take(fit, self.model.lack is None)
+        if segment.is_whole:
+            self.friction.take(fit, self.model.lack is None)

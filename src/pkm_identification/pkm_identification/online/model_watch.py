@@ -1,8 +1,8 @@
 """Does the model of the running identification lack a force? The same test as offline, segment by segment.
 
 Each force that the model does not have is offered to the residuals of a segment (:mod:`pkm_identification.judgement.
-score`), with a fit of the segment's own: parameters that drift slowly are no lack of a force. Evidence of segments adds
-up, older ones fade.
+score`), with a fit of the segment's own: parameters that drift slowly are no lack of a force. A segment is tested each
+time that it has grown; evidence of whole ones adds up, older ones fade.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from pkm_identification.columns.joint_terms import (
 )
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK_TITLE, WAVES, fading
-from pkm_identification.fitting.lack_of_fit import is_there
+from pkm_identification.fitting.lack_of_fit import CHANCE, DOUBTFUL, HARM
 from pkm_identification.judgement.score import Evidence, Explained, log_probability
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.segment import MotionSegment, SegmentFit
 
 #: part that evidence keeps from one segment to the next
 KEPT = 0.8
+#: samples of the least segment in which nothing that is missing means that nothing is
+LEAST = 200
 #: factor of the travel by which it must grow for other ripples to be offered
 WIDER = 1.3
 
@@ -45,7 +47,6 @@ class Lack:
     ----------
     title : what it may be
     log_probability : natural logarithm of the probability that chance makes it seem so clear
-    share : part of the residuals' power that it explains
     shift : largest change of a base parameter with it, in its stated standard deviations
     drive : where it is largest
     size : N, N m, rms of it there
@@ -54,7 +55,6 @@ class Lack:
 
     title: str
     log_probability: float
-    share: float
     shift: float
     drive: str
     size: float
@@ -72,14 +72,14 @@ class Lack:
 class _Tested:
     offered: Offered
     explained: Explained
+    changes: Array
     shift: float
-    share: float
     log_probability: float
 
     @property
-    def is_there(self) -> bool:
-        """Whether chance does not explain it, and it matters for parameters or for predicted forces."""
-        return is_there(self.log_probability, self.shift, self.share)
+    def is_decisive(self) -> bool:
+        """Whether chance does not explain it, and parameters are wrong without it."""
+        return self.log_probability < np.log(CHANCE) and self.shift > HARM
 
 
 class ModelWatch:
@@ -91,7 +91,9 @@ class ModelWatch:
 
     Attributes
     ----------
+    is_tested : whether so much was tested that a force which matters would have been found
     lack : the clearest force that is missing; ``None``: nothing is known to be missing
+    doubts : (F, B) changes of the base parameters with forces that may be there: part of the deviations, as offline
     """
 
     def __init__(self, observation: OnlineObservation) -> None:
@@ -102,10 +104,11 @@ class ModelWatch:
 
     def reset(self) -> None:
         """Forget all evidence."""
+        self.is_tested = False
         self.lack: Lack | None = None
+        self.doubts: Array = np.zeros((0, len(self._observation.scale)))
         self._evidence: dict[str, Evidence] = {}
-        self._freedom = self._power = 0.0
-        self._travel = 0.0
+        self._freedom = self._travel = 0.0
         self._fastest: Array | None = None
 
     def test(self, fit: SegmentFit, std: Array) -> Generator[None, None, None]:
@@ -114,15 +117,15 @@ class ModelWatch:
         Parameters
         ----------
         fit : of the segment
-        std : (B,) standard deviations of the base parameters that are stated at present
+        std : (B,) standard deviations of the base parameters by their noise
         """
         segment, observation = fit.segment, self._observation
         predicted = segment.file_forces + segment.matrix @ fit.parameters
         rubbing = observation.is_friction | observation.is_offset
         own = segment.matrix[..., rubbing] @ (observation.nominal + fit.parameters)[rubbing]
         motion = Motion(segment, segment.joint_samples(predicted - own), segment.joint_samples(predicted))
-        self._freedom = fit.freedom + KEPT * self._freedom
-        self._power = float(np.sum(fit.residuals**2)) + KEPT * self._power
+        freedom = fit.freedom + KEPT * self._freedom
+        whole: dict[str, Evidence] = {}
         tested: list[_Tested] = []
         ripples: list[_Tested] = []
         for offered in self._offers(fit):
@@ -130,35 +133,41 @@ class ModelWatch:
             evidence = Evidence.of(products)
             if offered.key in self._evidence:
                 evidence = evidence.after(self._evidence[offered.key], KEPT)
-            self._evidence[offered.key] = evidence
+            whole[offered.key] = evidence
             yield
             found = evidence.explained()
             if found is None:
                 continue
-            shift = float(np.abs(fit.changes(products, found) / std).max())
-            (ripples if offered.key.startswith('ripple') else tested).append(
-                _Tested(
-                    offered, found, shift, found.power / max(self._power, 1e-300),
-                    log_probability(found, self._freedom),
-                )
-            )
+            changes = fit.changes(products, found)
+            (ripples if offered.key.startswith('ripple') else tested).append(_Tested(
+                offered, found, changes, float(np.abs(changes / std).max()), log_probability(found, freedom)
+            ))  # fmt: skip
         if ripples:
             one = min(ripples, key=_by_chance)
             tested.append(replace(one, log_probability=min(0.0, one.log_probability + np.log(len(ripples)))))
         # what does the harm may only resemble what is missing: the clearest has the name
-        is_lacking = any(one.is_there for one in tested)
+        is_lacking = any(one.is_decisive for one in tested)
         self.lack = self._lack(min(tested, key=_by_chance), fit, motion) if is_lacking else None
+        self.doubts = np.array([one.changes for one in tested if one.log_probability < np.log(DOUBTFUL)])
+        self.doubts = self.doubts.reshape(-1, len(std))
+        self.is_tested = self.is_tested or len(segment.stamps) >= LEAST
+        if segment.is_whole:
+            self._evidence, self._freedom = whole, freedom
+            self._fastest = self._fastest_of(segment)
 
     def _offers(self, fit: SegmentFit) -> Iterator[Offered]:
-        positions, speeds = fit.segment.positions, np.abs(fit.segment.velocities).max(axis=0)
-        if self._fastest is None:
-            self._fastest = np.maximum(speeds, 1e-300)
-        travel = float(np.ptp(positions, axis=0).mean())
+        travel = float(np.ptp(fit.segment.positions, axis=0).mean())
         if travel > WIDER * self._travel:
             self._travel = travel
             self._evidence = {key: one for key, one in self._evidence.items() if not key.startswith('ripple')}
-        yield from offered_forces(self._fastest, self._observation.has_offsets)
+        yield from offered_forces(self._fastest_of(fit.segment), self._observation.has_offsets)
         yield from offered_ripples(self._joints, self._travel)
+
+    def _fastest_of(self, segment: MotionSegment) -> Array:
+        """Speeds (A,) that Stribeck's are parts of: those of the first whole segment, for evidence to add up."""
+        if self._fastest is not None:
+            return self._fastest
+        return np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
 
     def _lack(self, tested: _Tested, fit: SegmentFit, motion: Motion) -> Lack:
         used = fit.segment.used
@@ -167,7 +176,7 @@ class ModelWatch:
         part = size / self._observation.typical_force
         worst = int(np.argmax(part))
         return Lack(
-            tested.offered.title, tested.log_probability, tested.share, tested.shift, self._labels[worst],
+            tested.offered.title, tested.log_probability, tested.shift, self._labels[worst],
             float(size[worst]), float(part[worst]),
         )  # fmt: skip
 

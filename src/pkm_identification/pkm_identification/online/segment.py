@@ -28,8 +28,9 @@ LOOK = 20
 
 #: columns of a sample before its rows
 OWN = ('number', 'force', 'residual', 'squared residual')
-#: samples of a segment, and time between two of them as a part of the window: nearer ones are alike
-SAMPLES, SPACING = 400, 0.25
+#: samples of a whole segment, after how many more it is tested while it grows, and time between two of them as a part
+#: of the window: nearer ones are alike
+SAMPLES, GROWTH, SPACING = 400, 100, 0.25
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class MotionSegment:
     positions, velocities, accelerations, effort_rates : (n, A)
     acceleration_std : (n, A) of the smoothed noise
     response : frequencies in rad/s, and the part that smoothing leaves of a wave
+    is_whole : False: it grows further
     """
 
     stamps: NDArray[np.int64]
@@ -59,6 +61,7 @@ class MotionSegment:
     effort_rates: Array
     acceleration_std: Array
     response: tuple[Array, Array]
+    is_whole: bool
 
     @property
     def middle(self) -> int:
@@ -78,7 +81,7 @@ class MotionSegment:
 
 
 class SegmentCollector:
-    """Takes samples that are far enough apart, until a segment is full.
+    """Takes samples that are far enough apart: segments that grow until they are whole.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ class SegmentCollector:
         slow: Array,
         polynomial: SlidingPolynomial,
     ) -> MotionSegment | None:
-        """Take a sample that is due, if it tells anything; the segment that it completes.
+        """Take a sample that is due, if it tells anything; the segment so far, where it has grown enough for a look.
 
         Parameters
         ----------
@@ -126,16 +129,16 @@ class SegmentCollector:
             sample.efforts - rows.forces, rows.forces, sample.positions, sample.velocities, sample.accelerations,
             sample.effort_rates, sample.acceleration_std, sample.slowest,
         )  # fmt: skip
-        self._count += 1
-        if self._count < SAMPLES:
+        count = self._count = place + 1
+        if count % GROWTH:
             return None
-        self._count = 0
-        targets, forces, positions, velocities, accelerations, rates, spread, slowest = self._values.copy()
-        still_used = self._used & (slowest > slow)
-        stamps, matrix = self._stamps.copy(), self._matrix.copy()
+        self._count %= SAMPLES
+        values = self._values[:, :count].copy()
+        targets, forces, positions, velocities, accelerations, rates, spread, slowest = values
         return MotionSegment(
-            stamps, matrix, targets, forces, still_used, positions, velocities, accelerations, rates, spread,
-            polynomial.response,
+            self._stamps[:count].copy(), self._matrix[:count].copy(), targets, forces,
+            self._used[:count] & (slowest > slow), positions, velocities, accelerations, rates, spread,
+            polynomial.response, is_whole=count == SAMPLES,
         )  # fmt: skip
 
 

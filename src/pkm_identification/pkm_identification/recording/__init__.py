@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pkm_identification.recording.drive_data import DriveData, DriveNoise
+    from pkm_identification.recording.recording import DriveData, DriveNoise
 
 __all__ = [
     'DriveData',
