@@ -9,7 +9,7 @@ from pkm_description.arrays import Array
 from scipy.stats import f as f_distribution
 
 #: part of a column's square beyond the fitted columns up to which it counts as one of them
-OWN = 1e-4
+OWN = 1e-3
 
 
 @dataclass(frozen=True)
