@@ -60,9 +60,11 @@ def kernels(installed: Path) -> None:
     """What was compiled for the sources serves their copies, too: Numba names its folders by where the sources are."""
     for package in PACKAGES:
         sources, copies = ROOT / 'src' / package / package / 'kernels', _modules(installed, package) / 'kernels'
-        here, there = (f'kernels_{hashlib.sha1(str(place).encode()).hexdigest()}' for place in (sources, copies))
-        for kept in sources.glob(f'__pycache__/compiled/*/{here}'):
-            shutil.copytree(kept, copies / kept.parent.relative_to(sources) / there, dirs_exist_ok=True)
+        for room in [sources, *(path.parent for path in sources.glob('*/__init__.py'))]:
+            places = room, copies / room.relative_to(sources)
+            here, there = (f'{room.name}_{hashlib.sha1(str(place).encode()).hexdigest()}' for place in places)
+            for kept in sources.glob(f'__pycache__/compiled/*/{here}'):
+                shutil.copytree(kept, copies / kept.parent.relative_to(sources) / there, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope='module')
