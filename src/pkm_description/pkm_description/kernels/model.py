@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 OK = 0
-#: iterations do not close the loops
-NOT_CONVERGED = -1
 #: a leg's joints do not determine its motion here: stretched or folded
 LEG_SINGULAR = -2
 #: a strut lies along its first universal axis

@@ -85,7 +85,7 @@ class HealthReport:
     findings : those causes, the likeliest first
     mode_doubt : poses that are possible, and why it is not known which one it is; empty: it is known
     imu_because : likeliest causes why the IMU that is left out, or was lately, does not fit; empty: not looked for
-    found : constants of the IMU that motion has shown, by name: what the machine file would have to say
+    found : constants that motion has shown, by name: what the machine file would have to say
     """
 
     samples: int

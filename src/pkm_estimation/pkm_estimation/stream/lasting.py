@@ -226,7 +226,7 @@ class LastingTest:
         """Constants that are off, and their variances, by what came up to now, ``seconds`` after the last test."""
         filter_ = self._tracker.filter
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
-        newest = new
+        self._is_explained = self._explanation.predicts(new)
         if self._is_alone:
             is_unexplained = self._tracker.imu_fault.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
@@ -241,9 +241,8 @@ class LastingTest:
             told, *_ = constants_that_are_off(groups, self._weights, self._trial)
             everything = everything.aged(1.0, self._trial)
             known, wider, _ = constants_that_are_off(groups, self._weights, everything)
-        constants, self._taken = Explanation.of(self._weights, wider, everything), []
-        self._is_explained = self._explanation.predicts(newest)
-        self._explanation = constants
+        self._explanation = constants = Explanation.of(self._weights, wider, everything)
+        self._taken = []
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
             self._taken = [one for one in known if _is_taken(one.group) and one.units > _MATTERS]
             self._take_into_account(constants, wider)
