@@ -87,6 +87,12 @@ class ConstantScore(NamedTuple):
         squares[0] += size * (size * self.information[place, place] - 2.0 * self.score[place])
         return ConstantScore(score, self.information, squares)
 
+    def without(self, place: int) -> ConstantScore:
+        """The same where nothing was said of one of them."""
+        score, information = self.score.copy(), self.information.copy()
+        score[place], information[place], information[:, place] = 0.0, 0.0, 0.0
+        return ConstantScore(score, information, self.squares)
+
     def aged(self, kept: float, new: ConstantScore) -> ConstantScore:
         """The same counted as a part ``kept`` of it, and what is new."""
         return ConstantScore(*(kept * old + more for old, more in zip(self, new, strict=True)))

@@ -47,10 +47,10 @@ _ANYWHERE = 1e6, 1e9, 1e12
 _SURPRISING, _MOST_SURPRISING = 1e-3, 1e6
 #: m/s^2, rad/s and rad/s^2, standard deviations where nothing is known yet
 _ANY_FORCE, _ANY_RATE, _ANY_TURNING = 30.0, 5.0, 100.0
+#: rad/s, by which a gyroscope that fails is wrong
+_WRONG_RATE = 1.0
 #: standard deviation of the start pose in those of the legs
 _VAGUE = 4.0
-#: m and quaternion, of a pose that was predicted with a wrong input
-_FAR = 0.02, 0.05
 #: standard deviation of the pose, in platform radii, beyond which no Gaussian describes it
 _LOST = 0.2
 #: (m/s^2)^2 and (rad/s)^2: there is no IMU whose noise counts
@@ -232,12 +232,10 @@ class LegsAlone:
         """Take over what another filter knows about the jitter of stamps."""
         self.filter.process.restore(other.process.snapshot())
 
-    def doubt(self) -> None:
-        """Know all states only roughly from now on."""
-        size, std = self.filter.layout.size, np.zeros(self.filter.layout.size)
-        (std[POSITION], std[ATTITUDE]), std[VELOCITY] = _FAR, self._config.start_velocity_std
-        std[ACCELEROMETER_BIAS], std[GYROSCOPE_BIAS] = _ANY_FORCE, _ANY_RATE
-        self.filter.covariance.ravel()[:: size + 1] += std**2
+    def doubt_input(self) -> None:
+        """Know force and angular rate only roughly from now on: the IMU may have been wrong already."""
+        variances = np.repeat([_ANY_FORCE, _WRONG_RATE], 3) ** 2
+        self.filter.covariance[BIASES, BIASES] += np.diag(variances)
 
     def hand_over(self, other: PlatformFilter) -> None:
         """Give the motion to a filter that uses the IMU; the biases are unknown to it."""

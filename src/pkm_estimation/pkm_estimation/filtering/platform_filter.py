@@ -359,6 +359,11 @@ class PlatformFilter:
         if isinstance(self.ukf, UnscentedKalmanFilter):
             self.ukf.memory.data.stamp_variance[0] = variance
 
+    def doubt_leg_stamp(self, std: float) -> None:
+        """Know the time [s] of the present leg measurement less certainly than the stamps so far say."""
+        if isinstance(self.ukf, UnscentedKalmanFilter):
+            self.ukf.memory.data.stamp_variance[0] = float(self.process.data.leg_scatter[VARIANCE]) + std**2
+
     def update(
         self,
         drive_positions: Array,

@@ -47,8 +47,9 @@ from pkm_estimation.stream.causes import (
     rate_of,
     told_cause,
 )
+from pkm_estimation.tracking.leg_sets import Offsets
+from pkm_estimation.tracking.start_poses import NEVER
 from pkm_estimation.tracking.tracker import Tracker
-from pkm_estimation.tracking.tracker_parts import NEVER
 
 #: ns between two tests, and of a block of innovations whose size is tested
 _INTERVAL, _BLOCK = 200_000_000, 500_000_000
@@ -109,6 +110,8 @@ class LastingTest:
         self._priors = {
             'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std
         }  # fmt: skip
+        if self._groups and self.is_on:
+            tracker.on_zeros_moved = self.take_moved_zeros
         self.clear()
 
     def clear(self) -> None:
@@ -228,7 +231,7 @@ class LastingTest:
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
         self._is_explained = self._explanation.predicts(new)
         if self._is_alone:
-            is_unexplained = self._tracker.imu_fault.kind in _UNEXPLAINED
+            is_unexplained = self._tracker.imu_report.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
             new = self._nothing()
         self._sums = [old.aged(exp(-seconds / memory), new) for old, memory in zip(self._sums, _MEMORIES, strict=True)]
@@ -284,6 +287,21 @@ class LastingTest:
                 self._weights[place] = max(self._weights[place], abs(size))
                 self._sums = [sums.moved(place, size) for sums in self._sums]
             self._is_known[place] = True
+
+    def take_moved_zeros(self, moved: Offsets) -> None:
+        """Zeros of drives have moved, and are known with these variances: what innovations said of them was before."""
+        filter_ = self._tracker.filter
+        for leg, (_, variance) in moved.items():
+            place = self._tracker.zero_columns[leg]
+            unit = next(one.unit for one in filter_.columns if one.place == place)
+            self._weights[place] = max(self._weights[place], variance**0.5 / unit)
+            self._is_known[place] = False
+            self._sums = [sums.without(place) for sums in self._sums]
+            filter_.score, self._trial = filter_.score.without(place), self._trial.without(place)
+            for ukf in (one.ukf for one in self._filters):
+                ukf.claim[place], ukf.judge[place], ukf.found[place] = self._weights[place], self._weights[place], 0.0
+        self._blocks.clear()
+        self._waiting = []
 
     def _declare_delay(self, size: float) -> bool:
         """Count a delay [s] more as declared, if it can be."""

@@ -31,12 +31,12 @@ from pkm_estimation.exchange.messages import (
 from pkm_estimation.exchange.output import EstimatorOutput
 from pkm_estimation.exchange.samples import ImuSample, Instant, StampGate
 from pkm_estimation.filtering.point_motion import PlatformPoints
-from pkm_estimation.legs.resolution import EncoderResolution
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.stream.lasting import LastingTest
+from pkm_estimation.stream.resolution import EncoderResolution
 from pkm_estimation.tracking.tracker import Tracker
-from pkm_estimation.tracking.tracker_parts import LatestPositions
+from pkm_estimation.tracking.tracker_state import LatestPositions
 
 
 class EstimatorPipeline:
@@ -59,7 +59,7 @@ class EstimatorPipeline:
     Attributes
     ----------
     tracker : processes the samples in order
-    filter, baseline, leg_gate, angular_acceleration : its parts
+    filter, baseline, angular_acceleration : its parts
     health : counters, events and statistics
     waits_for_imu : whether samples of a silent IMU are waited for however long it takes: in a recording they come
     """
@@ -86,7 +86,7 @@ class EstimatorPipeline:
         self.machine, self._stds, self._history = machine, stds, History.of(self.config)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self.tracker = Tracker(machine, self.config, self.imu_frame, health)
-        self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
+        self.filter = self.tracker.filter
         self.baseline = self.tracker.baseline.estimator
         self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(machine, self.config.minimum_legs)

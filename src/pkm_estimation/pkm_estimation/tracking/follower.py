@@ -33,7 +33,7 @@ from pkm_estimation.models import LegLengthModel
 from pkm_estimation.models.leg_model import DriveModel
 
 if TYPE_CHECKING:
-    from pkm_estimation.tracking.tracker_parts import TrackerParts
+    from pkm_estimation.tracking.tracker import Tracker
 
 
 @dataclass(slots=True)
@@ -108,9 +108,9 @@ class Follower:
     Needs an unscented filter without estimated constants.
     """
 
-    def __init__(self, parts: TrackerParts, ukf: UnscentedKalmanFilter) -> None:
-        config, filter_, gate, side = parts.config, parts.filter, parts.leg_gate, parts.side
-        self._filter, self._ukf, self._gate, legs = filter_, ukf, gate, filter_.legs
+    def __init__(self, parts: Tracker, ukf: UnscentedKalmanFilter) -> None:
+        config, filter_, fit, side = parts.config, parts.filter, parts.fit, parts.side
+        self._filter, self._ukf, self._fit, legs = filter_, ukf, fit, filter_.legs
         # legs are of one kind: the loop does not look at the other model
         self._struts = legs if isinstance(legs, LegLengthModel) else LegLengthModel(np.zeros((1, 3)), np.zeros((1, 3)))
         self._drives = (
@@ -146,9 +146,9 @@ class Follower:
             longest_leg_gap=config.maximum_leg_gap,
             chart_radius=CHART_RADIUS if filter_.moves else inf,
             has_struts=int(legs is self._struts),
-            fitting_nis=gate.fitting_nis,
+            fitting_nis=fit.largest_nis,
             largest_nis=min(ukf.iteration_nis, config.divergence_nis),
-            is_judged=int(gate.active),
+            is_judged=int(fit.is_on),
             stiffness=differentiator.stiffness,
             drag=differentiator.drag,
             height=side.height,
@@ -161,7 +161,7 @@ class Follower:
         self._struct = structure(self._data)
 
     @classmethod
-    def of(cls, parts: TrackerParts) -> Follower | None:
+    def of(cls, parts: Tracker) -> Follower | None:
         """Follower of these parts, ``None`` where every measurement needs decisions."""
         ukf = parts.filter.ukf
         return cls(parts, ukf) if isinstance(ukf, UnscentedKalmanFilter) and not parts.filter.layout.groups else None
@@ -171,8 +171,6 @@ class Follower:
         return (
             now is not None
             and self._noise.constant_for != 0
-            and not self._gate.faults
-            and self._gate.noise_scale == 1.0
             and self._angular_acceleration.last == now.instant
         )
 
@@ -205,7 +203,7 @@ class Follower:
         begin, before = self._watch.quiet
         data.times[NOW], data.times[LOOK_FROM], data.times[LOOK_BEFORE] = stamp, begin + delay, before + delay
         data.times[SINCE], data.place[0] = since, 0
-        data.now[:], data.normal[:], data.fit[:] = now.value, self._side.normal(self._filter), self._gate.fit
+        data.now[:], data.normal[:], data.fit[:] = now.value, self._side.normal(self._filter), self._fit.fit
         data.differentiated[:] = turning.differentiate.memory
         data.ages[AGE], data.ages[INTERVAL] = turning.age, turning.interval
         filter_, struts, drives = self._filter, self._struts, self._drives
@@ -230,8 +228,8 @@ class Follower:
             turning.last = now.instant
             turning.differentiate.memory = data.differentiated.copy()
             turning.age, turning.interval = data.ages.tolist()
-            if self._gate.active:
-                self._gate.accepted(positions[count - 1], data.fit.copy(), count)
+            if self._fit.is_on:
+                self._fit.take(data.fit.copy(), count)
             for index in range(count if self._noise.is_on else 0):
                 self._noise.accept(followed.innovation(index))
         return followed

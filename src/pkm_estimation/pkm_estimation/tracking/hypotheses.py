@@ -1,12 +1,14 @@
-"""Sums of Gaussians in place of one: what a filter's estimate is where legs do not tell which of several poses it is.
+"""Hypotheses: Gaussian estimates with a label, which says who is trusted, and a probability; moments of their mixture.
 
-A Gaussian is cut into narrower ones along a direction (Alspach and Sorenson 1972), each of which a Kalman filter can
-correct; two that describe one pose become one again. Mean and covariance of the sum stay what they were.
+Where legs do not tell which of several poses it is, a Gaussian is cut into narrower ones along a direction (Alspach and
+Sorenson 1972), each of which a Kalman filter can correct; two that describe one pose become one again. Mean and
+covariance of the sum stay what they were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +17,9 @@ from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, r
 
 from pkm_estimation.filters.kalman import solved
 from pkm_estimation.kernels.unscented import CARRIED_NOISES
-from pkm_estimation.models import ATTITUDE, POSITION
+from pkm_estimation.models import ATTITUDE, BIASES, POSITION
 from pkm_estimation.models.inertial_process import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
+from pkm_estimation.tracking.leg_sets import Offsets
 
 #: the states that make the pose
 POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
@@ -27,18 +30,47 @@ _LEAST_CLAIMED = 0.01
 _CUTS = ((3, 1.0), (5, 0.8), (9, 0.55), (15, 0.4))
 
 
-class GaussianComponent(NamedTuple):
+class Label(NamedTuple):
+    """Who is trusted.
+
+    Attributes
+    ----------
+    uses_imu : whether the IMU is; else legs alone estimate
+    outliers : legs that are not
+    moved : legs that are, but whose zeros have moved of late
+    noise : factor on the noise variances of the others, above 1 in a burst
+    is_late : whether the present measurement of the legs is of another time than its stamp
+    """
+
+    uses_imu: bool = True
+    outliers: frozenset[int] = frozenset()
+    moved: frozenset[int] = frozenset()
+    noise: float = 1.0
+    is_late: bool = False
+
+
+#: all sensors tell the truth
+GOOD = Label()
+
+
+class Hypothesis(NamedTuple):
     """One Gaussian of a sum.
 
     Attributes
     ----------
     snapshot : of the filter, see :meth:`PlatformFilter.snapshot`
     logarithm : of its probability
+    label : who is trusted
+    motion : what is known of the motion where legs alone estimate
+    moved : by how much zeros have moved, and the variances of that
     family : number of the Gaussian that it was cut from just now
     """
 
     snapshot: tuple[Any, ...]
     logarithm: float
+    label: Label = GOOD
+    motion: tuple[Any, ...] = ()
+    moved: Offsets = MappingProxyType({})
     family: int = 0
 
     @property
@@ -52,11 +84,11 @@ class GaussianComponent(NamedTuple):
         chart: Array = self.snapshot[2]
         return chart
 
-    def with_gaussian(self, state: Array, covariance: Array, carried: Array, logarithm: float) -> GaussianComponent:
+    def with_gaussian(self, state: Array, covariance: Array, carried: Array, logarithm: float) -> Hypothesis:
         """The same with another estimate."""
         _, _, chart, legs, factors, constants, (_, *others), process = self.snapshot
         snapshot = state, covariance, chart, legs, factors, constants, (carried, *others), process
-        return GaussianComponent(snapshot, logarithm, self.family)
+        return self._replace(snapshot=snapshot, logarithm=logarithm)
 
     def seen_from(self, chart: Array) -> tuple[Array, Array, Array]:
         """Its Gaussian in the axes of another chart."""
@@ -81,7 +113,7 @@ def _turned(relative: Array, q: Array) -> tuple[Array, Array]:
     return sign * (scalar * q + own * vector + cross(vector, q)), sign[..., None] * slope
 
 
-def cut(whole: GaussianComponent, along: Array, curvature: float, straight: float) -> list[GaussianComponent]:
+def cut(whole: Hypothesis, along: Array, curvature: float, straight: float) -> list[Hypothesis]:
     """Cut an estimate along a direction (n,) of one standard deviation into parts over which it is straight.
 
     Parameters
@@ -103,7 +135,7 @@ def cut(whole: GaussianComponent, along: Array, curvature: float, straight: floa
     ]
 
 
-def joined(one: GaussianComponent, other: GaussianComponent) -> GaussianComponent:
+def joined(one: Hypothesis, other: Hypothesis) -> Hypothesis:
     """One Gaussian with mean and covariance of two, in the chart of the first."""
     state, covariance, carried = one.gaussian
     state_2, covariance_2, carried_2 = other.seen_from(one.chart)
@@ -123,7 +155,7 @@ class _Poses(NamedTuple):
     covariance: Array
 
     @classmethod
-    def of(cls, parts: Sequence[GaussianComponent]) -> _Poses:
+    def of(cls, parts: Sequence[Hypothesis]) -> _Poses:
         """Those of parts, along one axis."""
         states, covariances, _ = zip(*(part.gaussian for part in parts), strict=True)
         charts = np.array([part.chart for part in parts])
@@ -145,19 +177,20 @@ class _Poses(NamedTuple):
         return squares
 
 
-def apart(ones: Sequence[GaussianComponent], other: GaussianComponent) -> Array:
+def apart(ones: Sequence[Hypothesis], other: Hypothesis) -> Array:
     """Squares (N,) of the distances of poses from another one, by their covariances."""
     return _Poses.of(ones).apart(_Poses.of([other]))
 
 
 def covariance_about(
-    best: GaussianComponent, parts: tuple[GaussianComponent, ...], arm: Array, claim: Array
+    best: Hypothesis, parts: tuple[Hypothesis, ...], arm: Array, claim: Array
 ) -> Array:
     """Mean square (n, n) of the deviations of all parts from the state of one of them, in its chart.
 
-    So what is claimed for the likeliest pose covers the others, too, with a probability of at least 1 % each. They may
-    be far: a deviation is the one whose linear image is the other part's pose, of the point of the platform that is
-    ``arm`` (3,) m from the state's. Constants of the machine count with the weights ``claim`` (p,).
+    So what is claimed for the likeliest pose covers the others, too; those that trust the same sensors with a
+    probability of at least 1 % each, as nothing but the motion tells them apart. They may be far: a deviation is the
+    one whose linear image is the other part's pose, of the point of the platform that is ``arm`` (3,) m from the
+    state's. Constants of the machine count with the weights ``claim`` (p,).
     """
     q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
@@ -175,13 +208,20 @@ def covariance_about(
     turns = rotation_log(there @ here.T)
     away[:, ATTITUDE] = np.linalg.solve(by_q, turns.T).T
     away[:, POSITION] += (there - here) @ arm - cross(turns, here @ arm)
-    weights = np.maximum(np.exp([part.logarithm for part in parts]), _LEAST_CLAIMED)
+    weights = np.exp([part.logarithm for part in parts])
+    alike = np.array([part.label == best.label for part in parts])
+    weights[alike] = np.maximum(weights[alike], _LEAST_CLAIMED)
     moved = transport @ covariances @ np.swapaxes(transport, 1, 2)
+    others = np.array([part.label.uses_imu != best.label.uses_imu for part in parts])
+    if others.any():  # what are biases with an IMU are none without
+        away[others, BIASES] = 0.0
+        moved[others, BIASES, :], moved[others, :, BIASES] = 0.0, 0.0
+        moved[others, BIASES, BIASES] = covariances[0][BIASES, BIASES]
     total = np.tensordot(weights, moved, 1) + (weights * away.T) @ away
     return np.asarray(0.5 * (total + total.T))
 
 
-def normalised(parts: list[GaussianComponent], least: float) -> tuple[GaussianComponent, ...]:
+def normalised(parts: list[Hypothesis], least: float) -> tuple[Hypothesis, ...]:
     """Parts whose probability is at least ``least``, of together 1, the likeliest first."""
     logarithms = np.array([part.logarithm for part in parts])
     logarithms -= np.logaddexp.reduce(logarithms)
@@ -190,7 +230,7 @@ def normalised(parts: list[GaussianComponent], least: float) -> tuple[GaussianCo
     return tuple(parts[place]._replace(logarithm=-value - total) for value, place in kept)
 
 
-def reduced(parts: list[GaussianComponent], most: int) -> list[GaussianComponent]:
+def reduced(parts: list[Hypothesis], most: int) -> list[Hypothesis]:
     """At most so many parts: those are joined that move the least probability over the least distance."""
     parts = list(parts)
     if len(parts) <= most:
@@ -221,7 +261,7 @@ def _far(ones: _Poses, others: _Poses) -> Array:
     return np.nan_to_num(np.log1p(ones.apart(others)), nan=np.inf, posinf=np.inf)
 
 
-def turn_between(one: GaussianComponent, other: GaussianComponent) -> Array:
+def turn_between(one: Hypothesis, other: Hypothesis) -> Array:
     """Rotation (3, 3) from the platform of one part to that of another."""
     attitudes = [part.chart @ rotation_of(part.gaussian[0][ATTITUDE]) for part in (one, other)]
     turn: Array = attitudes[0].T @ attitudes[1]

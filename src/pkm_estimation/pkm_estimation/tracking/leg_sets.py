@@ -1,0 +1,257 @@
+"""Which legs tell the truth: the probability of each set of outliers, by what all legs measured.
+
+Each leg is an inlier or an outlier, and changes at random (a Markov chain, as of interacting multiple models:
+Bar-Shalom, Li, Kirubarajan 2001, section 11.6). An inlier is where the filter expects it, ``N(z - h(x); S)``. An
+outlier is anywhere within its stroke, or repeats its last position. A set of outliers F explains a measurement with the
+density::
+
+    p(z | F) = N(z_rest - h_rest(x); S_rest) prod p(z_F)
+
+with the rows of all other legs, so that all sets explain the same numbers. With ``P = S^-1`` and ``u = P y`` that is::
+
+    y_rest' S_rest^-1 y_rest = y' u - u_F' P_FF^-1 u_F,   det S_rest = det S det P_FF
+
+Several legs may fail together, as they share a bus. Instead of outliers they may be inliers from now on whose zeros
+have moved. Beside it, all legs may be inliers in a burst of noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import exp, inf, log, log1p, pi
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+
+from pkm_estimation.filters import CovarianceError
+from pkm_estimation.filters.kalman import solved
+
+#: 1/s, how often a leg fails, several that share a bus, a burst of noise begins; and how often they are well again
+FAULTS, BUS_FAULTS, BURSTS, RECOVERIES = 1e-4, 1e-4, 1e-5, 2.0
+#: factors on the noise variances of all legs in a burst, and how likely they are, each to the one before
+LOUDER, _LOUDER_STILL = (10.0, 100.0, 1e3, 1e4), 0.1
+#: s, a measurement that comes sooner than this after the last one gives legs as much time to change
+_SHORTEST = 1e-6
+#: s, after which failures of a leg count by a factor e less in how often it fails
+_MEMORY = 10.0
+#: explanations that are looked at
+_MOST = 6
+#: what one more outlier, or a burst, costs at least: minus the logarithm of its probability
+_DEAR = 9.0
+#: largest probability of a change
+_CHANCE = 0.5
+
+
+#: by leg: how far it is off [m or rad], and the variance of that
+Offsets = Mapping[int, tuple[float, float]]
+
+
+class Explanation(NamedTuple):
+    """What explains a measurement.
+
+    Attributes
+    ----------
+    outliers : legs
+    noise : factor on the noise variances of the others
+    logarithm : of the probability of the change, times the density of the measurement
+    size : part of it by the determinant of the covariance of the inliers
+    nis : normalised innovation squared of the legs that are inliers, and are in the measurement
+    used : (k,) these legs
+    moved : legs that do not fit because their zeros have moved
+    residual, covariance : (A,), (A, A) m or rad, against the prediction
+    """
+
+    outliers: frozenset[int]
+    noise: float
+    logarithm: float
+    size: float
+    nis: float
+    used: NDArray[np.intp]
+    moved: frozenset[int] = frozenset()
+    residual: Array = np.zeros(0)
+    covariance: Array = np.zeros((0, 0))
+
+    @property
+    def offsets(self) -> Offsets:
+        """Of legs that do not fit, from the prediction by the others [m or rad], and the variances of that."""
+        off = [leg for leg in sorted(self.outliers | self.moved) if leg < len(self.residual)]
+        there = [leg for leg in off if np.isfinite(self.residual[leg])]
+        return {leg: conditional(leg, self.used, self.residual, self.covariance) for leg in there}
+
+
+class LegSets:
+    """Explains measurements of a machine's legs.
+
+    How often a leg fails is learned: one that failed of late fails again.
+
+    Parameters
+    ----------
+    machine : strokes and noise of its drives
+
+    Attributes
+    ----------
+    rates : (A,) 1/s, how often each leg becomes an outlier; replaced, never written into
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        noise = machine.leg_sensors.position_noise
+        strokes = np.array([joint.limits.upper - joint.limits.lower for joint in machine.actuated_joints])
+        # a drive that turns without end is anywhere within a turn
+        self._strokes = np.where(np.isfinite(strokes) & (strokes > 0.0), strokes, 2.0 * pi)
+        self._noise = np.broadcast_to(np.maximum(noise, 1e-12), len(strokes))
+        self.rates = np.full(len(strokes), FAULTS)
+
+    def learn(self, before: frozenset[int], outliers: frozenset[int], seconds: float) -> None:
+        """Take which legs were outliers before, and at a measurement so many seconds later."""
+        if outliers - before or (self.rates > 2.0 * FAULTS).any():
+            new = np.isin(np.arange(len(self.rates)), list(outliers - before))
+            self.rates = FAULTS + exp(-seconds / _MEMORY) * (self.rates - FAULTS) + new / _MEMORY
+
+    def anywhere(self, legs: NDArray[np.intp]) -> float:
+        """Logarithm of the density of positions that may be anywhere within the strokes."""
+        return -float(np.log(self._strokes[legs]).sum())
+
+    def explanations(
+        self, outliers: frozenset[int], noise: float, legs: NDArray[np.intp], residual: Array, covariance: Array,
+        noise_variance: Array, positions: Array, last: Array,
+        seconds: float, scale: float, may_be_loud: bool, may_move: bool,
+    ) -> list[Explanation]:  # fmt: skip
+        """All that may explain a measurement, the likeliest first.
+
+        Parameters
+        ----------
+        outliers, noise : legs that were outliers before, and the factor on the noise variances of the others
+        legs : (k,) in the measurement
+        residual, covariance, noise_variance : (A,), (A, A), (A,) against the prediction, with this noise; the noise
+            without the factor
+        positions, last : (A,), (A,) m or rad, now and before
+        seconds : since the last measurement
+        scale : mean square of the normalised innovations so far: how well the model fits
+        may_be_loud, may_move : whether a burst of noise, and zeros that move, may explain it
+
+        Raises
+        ------
+        CovarianceError
+            The covariance is not positive definite.
+        """
+        time = max(seconds, _SHORTEST)
+        whole, all_of, variance = residual, covariance, noise_variance[legs]
+        residual, covariance = residual[legs], scale * covariance[np.ix_(legs, legs)]
+        was_out = np.array([leg in outliers for leg in legs.tolist()], dtype=bool)
+        stays = was_out & (positions[legs] == last[legs])
+        densities = np.where(stays, 0.5e3 / self._noise[legs], 1.0 / self._strokes[legs])
+        change = _Change(was_out, self.rates[legs], np.log(densities), -np.log(self._strokes[legs]), time, noise)
+        elsewhere = outliers - frozenset(legs.tolist())
+        none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), whole, all_of)
+        found: list[Explanation] = []
+        for factor in dict.fromkeys((noise, 1.0, *LOUDER)):
+            is_burst = factor not in (noise, 1.0)
+            if is_burst and (outliers or not may_be_loud or 0.5 * found[0].nis < _DEAR):
+                continue
+            spread = covariance + scale * (factor - noise) * np.diag(variance)
+            for out, logarithm, size, nis in _sets(residual, spread, change, not is_burst):
+                inside = np.ones(len(legs), dtype=bool)
+                inside[list(out)] = False
+                left_out = frozenset(legs[list(out)].tolist())
+                logarithm += change.of_noise(factor)
+                why = none._replace(
+                    outliers=elsewhere | left_out, noise=factor, logarithm=logarithm, size=size, nis=nis,
+                    used=legs[inside],
+                )  # fmt: skip
+                found.append(why)
+                if out and may_move:
+                    new = logarithm + change.of_move(np.array(out, dtype=np.intp))
+                    found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
+        found.sort(key=lambda one: -one.logarithm)
+        return found[:_MOST]
+
+
+class _Change:
+    """Logarithms of the probabilities of changes within a time [s]."""
+
+    def __init__(
+        self, was_out: NDArray[np.bool_], rates: Array, anywhere: Array, uniform: Array, time: float, noise: float
+    ) -> None:
+        fails, back = np.minimum(_CHANCE, rates * time), min(_CHANCE, RECOVERIES * time)
+        self._moves = log(0.5 * FAULTS) - np.log(rates)
+        self._bus, self._burst, self._time = log(min(_CHANCE, BUS_FAULTS * time)), BURSTS * time, time
+        self.out = np.where(was_out, log1p(-back), np.log(fails)) + anywhere
+        self.inside = np.where(was_out, log(back), np.log1p(-fails))
+        self.is_calm = not was_out.any()
+        # those that failed together are well again together
+        self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
+        self._new, self._anywhere, self._uniform = ~was_out, anywhere, uniform
+        self._noise, self._back = noise, log(back)
+
+    def of_outliers(self, places: Array) -> Array:
+        """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
+        alone = (self.out[places] - self.inside[places]).sum(axis=1)
+        count, few = len(self.out), places.shape[1]
+        if few < 2:
+            return np.asarray(alone)
+        # legs that share a bus: all of them, or any set
+        share = 0.0 if few == count else -count * log(2.0)
+        together = self._bus - log(2.0) + share + self._anywhere[places].sum(axis=1)
+        return np.where(self._new[places].all(axis=1), np.maximum(alone, together), alone)
+
+    def of_move(self, places: NDArray[np.intp]) -> float:
+        """Logarithm of the probability that zeros have moved, to that of outliers."""
+        new, old = places[self._new[places]], places[~self._new[places]]  # well again, with another zero
+        return float(self._moves[new].max(initial=log(0.5)) + (self._back + self._uniform[old] - self.out[old]).sum())
+
+    def of_noise(self, factor: float) -> float:
+        """Logarithm of the probability of a factor on the noise."""
+        ends = min(_CHANCE, RECOVERIES * self._time)
+        if factor == self._noise:
+            return log1p(-ends) if factor > 1.0 else 0.0
+        return log(ends) if factor == 1.0 else log(min(_CHANCE, self._burst) * _LOUDER_STILL ** LOUDER.index(factor))
+
+
+def _sets(
+    residual: Array, covariance: Array, change: _Change, is_any: bool
+) -> Iterator[tuple[tuple[int, ...], float, float, float]]:
+    """Sets of outliers, their logarithms, what is of it by the determinant, and what is left of the NIS.
+
+    Only that of none where not ``is_any``.
+    """
+    count = len(residual)
+    try:
+        precision = np.linalg.inv(covariance)
+        sign, size = np.linalg.slogdet(covariance)
+    except np.linalg.LinAlgError:
+        sign, size = 0.0, inf
+    if not sign > 0.0:
+        raise CovarianceError('innovation covariance is not positive definite')
+    along = precision @ residual
+    nis, normal = float(residual @ along), log(2.0 * pi)
+    none = float(change.inside.sum())
+    whole = -0.5 * (size + count * normal)
+    yield (), none + change.together - 0.5 * nis + whole, whole, nis
+    if not is_any or (0.5 * nis < _DEAR and change.is_calm):
+        return
+    for few in range(1, count // 2 + 1):
+        places = np.array(list(combinations(range(count), few)))
+        block = precision[places[:, :, None], places[:, None, :]]
+        less = np.einsum('ck,ck->c', along[places], np.linalg.solve(block, along[places][..., None])[..., 0])
+        sizes = -0.5 * (size + np.linalg.slogdet(block)[1] + (count - few) * normal)
+        logarithms = none + change.of_outliers(places) - 0.5 * (nis - less) + sizes
+        for place in np.argsort(-logarithms)[:3]:
+            rest = max(0.0, nis - float(less[place]))
+            yield tuple(places[place].tolist()), float(logarithms[place]), float(sizes[place]), rest
+        if 0.5 * float((nis - less).min()) < _DEAR:
+            return
+    everything = np.arange(count)[None]
+    yield tuple(range(count)), none + float(change.of_outliers(everything)[0]), 0.0, 0.0
+
+
+def conditional(leg: int, given: NDArray[np.intp], residual: Array, covariance: Array) -> tuple[float, float]:
+    """Residual of a leg and its variance, conditional on the legs ``given``."""
+    if not len(given):
+        return float(residual[leg]), float(covariance[leg, leg])
+    gain = solved(covariance[np.ix_(given, given)], covariance[given, leg])
+    variance = float(covariance[leg, leg] - gain @ covariance[given, leg])
+    return float(residual[leg] - gain @ residual[given]), max(variance, 1e-18)
