@@ -16,7 +16,7 @@ from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tracking.doubtful_tracker import contradiction
+from pkm_estimation.tracking.start_poses import contradiction
 
 NAMES = ('octopod_8ups', 'four_rrr')
 

@@ -15,6 +15,7 @@ from math import ceil, exp
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, Pose
 from scipy.special import chdtri
@@ -41,14 +42,16 @@ _JERK, _TURNING, _LASTING = 120.0, 10.0, 0.08
 _FACTORS, _LIVELIER = 10.0 ** np.arange(-12.0, 2.5, 1.0), 2.0
 #: s, after which positions count by a factor e less in how lively and noisy the legs are
 _MEMORY = 0.5
+#: measurements that say how lively the motion is
+_RECENT = 40
 #: m, m/s, m/s^2, standard deviations of a leg's motion before its first position, in those of its noise
 _ANYWHERE = 1e6, 1e9, 1e12
 #: probability of a NIS that surprises, and the factor on the prediction's covariance that explains no motion any more
 _SURPRISING, _MOST_SURPRISING = 1e-3, 1e6
 #: m/s^2, rad/s and rad/s^2, standard deviations where nothing is known yet
 _ANY_FORCE, _ANY_RATE, _ANY_TURNING = 30.0, 5.0, 100.0
-#: rad/s, by which a gyroscope that fails is wrong
-_WRONG_RATE = 1.0
+#: m/s^2, rad/s, m/s, m and quaternion: what an IMU that fails makes of input and motion before that shows
+_WRONG = 10.0, 1.0, 0.1, 5e-4, 5e-4
 #: standard deviation of the start pose in those of the legs
 _VAGUE = 4.0
 #: standard deviation of the pose, in platform radii, beyond which no Gaussian describes it
@@ -71,6 +74,30 @@ class SurpriseError(Exception):
     def __init__(self, detail: str, kind: str = 'legs_jumped') -> None:
         super().__init__(detail)
         self.kind = kind
+
+
+class RecentPositions:
+    """The last measurements of the legs; attributes are replaced, never written into.
+
+    Attributes
+    ----------
+    stamps, positions : (K,) ns, (K, A) m or rad
+    """
+
+    def __init__(self) -> None:
+        self.stamps, self.positions = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+
+    def add(self, stamps: Integers, positions: Array) -> None:
+        """Take measurements (N,) ns, (N, A)."""
+        if len(self.stamps) and stamps[0] > self.stamps[-1]:
+            stamps = np.concatenate([self.stamps, stamps[-_RECENT:]])
+            positions = np.concatenate([self.positions, positions[-_RECENT:]])
+        self.stamps, self.positions = stamps[-_RECENT:], positions[-_RECENT:]
+
+    def move_zero(self, leg: int, by: float) -> None:
+        """The zero of a leg has moved: count positions from the new one."""
+        self.positions = self.positions.copy()
+        self.positions[:, leg] += by
 
 
 class LegNoise:
@@ -129,6 +156,11 @@ class LegNoise:
         self.scale = float(np.exp(weights @ np.log(scales)))
         self.liveliness = float(np.exp(weights @ np.log(scales * _FACTORS)))
 
+    def move_zero(self, leg: int, by: float) -> None:
+        """The zero of a leg has moved: its positions are so much larger [m or rad]."""
+        self._motion = self._motion.copy()
+        self._motion[leg, :, 0] += by / self._std
+
     def snapshot(self) -> tuple[object, ...]:
         """State for :meth:`restore`; what is kept is never written into."""
         return self._motion, self._covariance, self._sums, self.liveliness, self.scale
@@ -178,6 +210,7 @@ class LegsAlone:
         self._noise = float(length_covariance.diagonal().mean()) ** 0.5, machine.actuated_count
         self._forget_legs()
         self.is_moving = False
+        self._learned: tuple[Integers, tuple[object, ...]] | None = None
 
     def start_at(self, pose: Pose, before: Pose | None = None, duration: float = 0.0) -> None:
         """Start from a pose of the platform's origin, and its motion from the pose ``duration`` s ``before``, if known.
@@ -207,14 +240,22 @@ class LegsAlone:
         self._forget_legs()
         self.is_moving = before is not None
 
-    def go_on_from(self, other: PlatformFilter, imu: Array) -> None:
-        """Take over a filter that was right so far, with the IMU's sample (6,) at its state."""
+    def go_on_from(self, other: PlatformFilter, imu: Array, recent: RecentPositions) -> None:
+        """Take over a filter that was right so far, with the IMU's sample (6,) at its state.
+
+        ``recent`` positions of the legs say how lively the motion is.
+        """
         self.filter.restore(other.snapshot())
         _forget_samples(self.filter)
         self._without_delay()
         self.filter.ukf.state[BIASES] -= imu
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
         self._forget_legs()
+        if self._learned is None or self._learned[0] is not recent.stamps:
+            for seconds, positions in zip(1e-9 * np.diff(recent.stamps), recent.positions[1:], strict=True):
+                self.legs.add(float(seconds), positions, np.flatnonzero(np.isfinite(positions)))
+            self._learned = recent.stamps, self.legs.snapshot()
+        self.legs.restore(self._learned[1])
         self.is_moving = True
 
     def _forget_legs(self) -> None:
@@ -232,10 +273,11 @@ class LegsAlone:
         """Take over what another filter knows about the jitter of stamps."""
         self.filter.process.restore(other.process.snapshot())
 
-    def doubt_input(self) -> None:
-        """Know force and angular rate only roughly from now on: the IMU may have been wrong already."""
-        variances = np.repeat([_ANY_FORCE, _WRONG_RATE], 3) ** 2
-        self.filter.covariance[BIASES, BIASES] += np.diag(variances)
+    def doubt_motion(self, part: float) -> None:
+        """Know the motion only roughly from now on: the IMU may have been wrong already, by a part of ``_WRONG``."""
+        std = np.zeros(self.filter.layout.size)
+        std[ACCELEROMETER_BIAS], std[GYROSCOPE_BIAS], std[VELOCITY], std[POSITION], std[ATTITUDE] = _WRONG
+        self.filter.covariance.ravel()[:: len(std) + 1] += (part * std) ** 2
 
     def hand_over(self, other: PlatformFilter) -> None:
         """Give the motion to a filter that uses the IMU; the biases are unknown to it."""

@@ -63,12 +63,14 @@ class Candidate(NamedTuple):
     predicted: Hypothesis
     explanation: Explanation
     logarithm: float
+    number: int
 
     @property
     def label(self) -> Label:
         """Who is trusted then."""
         before, why = self.predicted.label, self.explanation
-        return Label(before.uses_imu, why.outliers, before.moved - why.outliers | why.moved, why.noise)
+        moved = before.moved | {(leg, self.number) for leg in why.moved}
+        return Label(before.uses_imu, why.outliers, moved, why.noise)
 
 
 class Bank:
@@ -93,7 +95,7 @@ class Bank:
     def clear(self) -> None:
         """There is no estimate."""
         self.hypotheses: tuple[Hypothesis, ...] = ()
-        self.noise_scale, self._vague = 1.0, 0
+        self.noise_scale, self._vague, self._number = 1.0, 0, 0
 
     # -- hypotheses and filters ----------------------------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class Bank:
         self.collect()
         best = self.hypotheses[0]
         self.hypotheses = (best._replace(logarithm=0.0, label=best.label._replace(moved=frozenset()), moved={}),)
-        return {leg: best.moved[leg] for leg in sorted(best.label.moved)}
+        return dict(sorted(best.moved.items()))
 
     @property
     def parts(self) -> tuple[Hypothesis, ...]:
@@ -202,9 +204,10 @@ class Bank:
 
     def weigh(self, explained: Iterable[tuple[Hypothesis, Explanation]]) -> list[Candidate]:
         """Candidates that are not improbable, the likeliest first."""
+        self._number += 1
         groups: dict[tuple[Label, Label, int], list[Candidate]] = {}
         for one, why in explained:
-            candidate = Candidate(one, why, one.logarithm + why.logarithm)
+            candidate = Candidate(one, why, one.logarithm + why.logarithm, self._number)
             groups.setdefault((one.label, candidate.label, one.family // BIRTHS), []).append(candidate)
         found = [one for (label, *_), group in groups.items() for one in _compared(group, label.uses_imu)]
         found.sort(key=lambda one: -one.logarithm)

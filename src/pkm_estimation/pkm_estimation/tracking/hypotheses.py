@@ -37,14 +37,14 @@ class Label(NamedTuple):
     ----------
     uses_imu : whether the IMU is; else legs alone estimate
     outliers : legs that are not
-    moved : legs that are, but whose zeros have moved of late
+    moved : legs whose zeros have moved of late, each with the number of the measurement at which it did
     noise : factor on the noise variances of the others, above 1 in a burst
     is_late : whether the present measurement of the legs is of another time than its stamp
     """
 
     uses_imu: bool = True
     outliers: frozenset[int] = frozenset()
-    moved: frozenset[int] = frozenset()
+    moved: frozenset[tuple[int, int]] = frozenset()
     noise: float = 1.0
     is_late: bool = False
 

@@ -31,13 +31,19 @@ from pkm_estimation.filters import CovarianceError
 from pkm_estimation.filters.kalman import solved
 
 #: 1/s, how often a leg fails, several that share a bus, a burst of noise begins; and how often they are well again
-FAULTS, BUS_FAULTS, BURSTS, RECOVERIES = 1e-4, 1e-4, 1e-5, 2.0
+FAULTS, BUS_FAULTS, BURSTS, RECOVERIES = 1e-4, 1e-4, 1e-6, 2.0
 #: factors on the noise variances of all legs in a burst, and how likely they are, each to the one before
 LOUDER, _LOUDER_STILL = (10.0, 100.0, 1e3, 1e4), 0.1
 #: s, a measurement that comes sooner than this after the last one gives legs as much time to change
 _SHORTEST = 1e-6
 #: s, after which failures of a leg count by a factor e less in how often it fails
 _MEMORY = 10.0
+#: standard deviation of a prediction, in those of the noise, up to which it tells of a zero
+_SHARP = 12.0
+#: number of failures of late from which on a leg fails often
+_OFTEN = 0.95
+#: weight of a new one in how far it is off then
+_NEW = 0.1
 #: explanations that are looked at
 _MOST = 6
 #: what one more outlier, or a burst, costs at least: minus the logarithm of its probability
@@ -86,7 +92,7 @@ class Explanation(NamedTuple):
 class LegSets:
     """Explains measurements of a machine's legs.
 
-    How often a leg fails is learned: one that failed of late fails again.
+    How often a leg fails, and how far it is off then, is learned: one that failed of late fails again.
 
     Parameters
     ----------
@@ -94,7 +100,8 @@ class LegSets:
 
     Attributes
     ----------
-    rates : (A,) 1/s, how often each leg becomes an outlier; replaced, never written into
+    rates, sizes : (A,) 1/s, how often each leg becomes an outlier, and mean square of how far it is off then, m^2 or
+        rad^2; replaced, never written into
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -103,13 +110,22 @@ class LegSets:
         # a drive that turns without end is anywhere within a turn
         self._strokes = np.where(np.isfinite(strokes) & (strokes > 0.0), strokes, 2.0 * pi)
         self._noise = np.broadcast_to(np.maximum(noise, 1e-12), len(strokes))
-        self.rates = np.full(len(strokes), FAULTS)
+        self.rates, self.sizes, self._stamp = np.full(len(strokes), FAULTS), np.zeros(len(strokes)), 0
 
-    def learn(self, before: frozenset[int], outliers: frozenset[int], seconds: float) -> None:
-        """Take which legs were outliers before, and at a measurement so many seconds later."""
-        if outliers - before or (self.rates > 2.0 * FAULTS).any():
-            new = np.isin(np.arange(len(self.rates)), list(outliers - before))
-            self.rates = FAULTS + exp(-seconds / _MEMORY) * (self.rates - FAULTS) + new / _MEMORY
+    def forget(self, stamp: int) -> None:
+        """Let failures count less at a measurement of a stamp [ns] than before."""
+        seconds, self._stamp = 1e-9 * abs(stamp - self._stamp), stamp
+        if (self.rates > 2.0 * FAULTS).any():
+            self.rates = FAULTS + exp(-min(seconds / _MEMORY, 100.0)) * (self.rates - FAULTS)
+
+    def learn(self, before: frozenset[int], outliers: frozenset[int], offsets: Offsets) -> None:
+        """Take which legs did not fit before, and at a measurement, and how far they are off."""
+        if outliers:
+            self.rates = self.rates + np.isin(np.arange(len(self.rates)), list(outliers - before)) / _MEMORY
+            sizes = self.sizes.copy()
+            for leg in outliers & offsets.keys():
+                sizes[leg] += (offsets[leg][0] ** 2 - sizes[leg]) * (_NEW if sizes[leg] > 0.0 else 1.0)
+            self.sizes = sizes
 
     def anywhere(self, legs: NDArray[np.intp]) -> float:
         """Logarithm of the density of positions that may be anywhere within the strokes."""
@@ -143,7 +159,13 @@ class LegSets:
         residual, covariance = residual[legs], scale * covariance[np.ix_(legs, legs)]
         was_out = np.array([leg in outliers for leg in legs.tolist()], dtype=bool)
         stays = was_out & (positions[legs] == last[legs])
-        densities = np.where(stays, 0.5e3 / self._noise[legs], 1.0 / self._strokes[legs])
+        off, variances = _by_the_others(residual, covariance)
+        spread, often = variances + self.sizes[legs], (self.rates[legs] - FAULTS) * _MEMORY  # as it failed of late
+        # what is hardly predicted tells of no zero, nor does a leg that fails often
+        is_sharp = (variances < (_SHARP * self._noise[legs]) ** 2) & (often < _OFTEN)
+        usual = np.exp(-0.5 * np.minimum(off**2 / spread, 1e3)) / np.sqrt(2.0 * pi * spread)
+        densities = (1.0 / self._strokes[legs] + often * usual) / (1.0 + often)
+        densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
         change = _Change(was_out, self.rates[legs], np.log(densities), -np.log(self._strokes[legs]), time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
         none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), whole, all_of)
@@ -163,7 +185,7 @@ class LegSets:
                     used=legs[inside],
                 )  # fmt: skip
                 found.append(why)
-                if out and may_move:
+                if out and may_move and factor == 1.0 and is_sharp[list(out)].all():
                     new = logarithm + change.of_move(np.array(out, dtype=np.intp))
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
         found.sort(key=lambda one: -one.logarithm)
@@ -201,7 +223,8 @@ class _Change:
     def of_move(self, places: NDArray[np.intp]) -> float:
         """Logarithm of the probability that zeros have moved, to that of outliers."""
         new, old = places[self._new[places]], places[~self._new[places]]  # well again, with another zero
-        return float(self._moves[new].max(initial=log(0.5)) + (self._back + self._uniform[old] - self.out[old]).sum())
+        moves = float(self._moves[new].min()) if len(new) else log(0.5)
+        return moves + float((self._back + self._uniform[old] - self.out[old]).sum())
 
     def of_noise(self, factor: float) -> float:
         """Logarithm of the probability of a factor on the noise."""
@@ -246,6 +269,16 @@ def _sets(
             return
     everything = np.arange(count)[None]
     yield tuple(range(count)), none + float(change.of_outliers(everything)[0]), 0.0, 0.0
+
+
+def _by_the_others(residual: Array, covariance: Array) -> tuple[Array, Array]:
+    """Residuals (k,) of legs, each conditional on all others, and their variances."""
+    try:
+        precision = np.linalg.inv(covariance)
+    except np.linalg.LinAlgError:
+        raise CovarianceError('innovation covariance is not positive definite') from None
+    variances = 1.0 / np.maximum(precision.diagonal(), 1e-30)
+    return variances * (precision @ residual), variances
 
 
 def conditional(leg: int, given: NDArray[np.intp], residual: Array, covariance: Array) -> tuple[float, float]:

@@ -30,7 +30,7 @@ from pkm_estimation.exchange.samples import (
     seconds,
     take_input,
 )
-from pkm_estimation.filtering.legs_alone import LegsAlone, SurpriseError
+from pkm_estimation.filtering.legs_alone import LegsAlone, RecentPositions, SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.point_motion import ObservationError
 from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
@@ -57,10 +57,12 @@ from pkm_estimation.tracking.tracker_state import (
 #: kind of failure, and name of the event
 IMU_GAP = 'imu_gap'
 #: 1/s, how often the IMU fails, is well again, and the platform is elsewhere than all legs said before
-IMU_FAULTS, IMU_RECOVERIES, RESTARTS = 1e-3, 2.0, 1e-6
+IMU_FAULTS, IMU_RECOVERIES, RESTARTS = 1e-4, 2.0, 1e-6
 #: 1/s, how often a platform whose legs were calm moves as lively as any, and a measurement is of another time than its
 #: stamp; s, by how much
-_MANOEUVRES, _LATE, _LATE_BY = 1.0, 1e-2, 0.005
+_MANOEUVRES, _LATE, _LATE_BY = 1.0, 0.1, 0.005
+#: how wrong an IMU may have been already when that shows, see :meth:`LegsAlone.doubt_motion`
+_WRONG = 0.05, 1.0
 #: probability that a start was wrong, or the IMU is from the start, and for how many measurements that may show
 _WRONG_START, _CONFIRMED = 1e-2, 10
 #: probability of a NIS of legs that are where they should be
@@ -157,7 +159,7 @@ class Tracker:
         self._leg_noise = np.maximum(np.sqrt(leg_noise.diagonal()), 1e-12)
         self.legs, self._leg_sets = LegReports(machine), LegSets(machine)
         self.stale = StaleEncoders(np.sqrt(leg_noise.diagonal()))
-        self._gathered, self._last = LatestPositions(drives), LatestPositions(drives)
+        self._gathered, self._last, self._recent = LatestPositions(drives), LatestPositions(drives), RecentPositions()
         priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
         largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
         self.largest_biases = largest if self.may_leave_out_imu else np.full(6, inf)
@@ -176,11 +178,11 @@ class Tracker:
         self.on_zeros_moved: Callable[[Offsets], None] | None = None
         self.now: ImuSample | None = None
         self.since: Instant | None = None
-        self.lost_samples = 0
+        self.lost_samples = self._stamp = 0
         self._memory = Memory(
             self.bank, self.fit, self.delay, self.pose_watch, self.noise, self.imu_report, self._imu_causes, self.legs,
-            self._leg_sets, self.stale, self._gathered, self._last, *self.baseline.remembering,
-            *self.angular_acceleration.remembering,
+            self._leg_sets, self.stale, self._gathered, self._last, self._recent,
+            *self.baseline.remembering, *self.angular_acceleration.remembering,
         )  # fmt: skip
         self._follower = Follower.of(self)
 
@@ -224,6 +226,7 @@ class Tracker:
         if self.stale.stamp != stamp:  # not all of its legs are stale
             self.stale.add(np.array([stamp]), positions[None])
             self._last.add(stamp, positions)
+            self._recent.add(np.array([stamp]), positions[None])
         return output
 
     def process_user(self, measurement: UserMeasurement, queue: deque[ImuSample]) -> bool:
@@ -295,6 +298,7 @@ class Tracker:
             self.lost_samples = 0
             self.stale.add(followed.stamps, followed.positions)
             self._last.add(int(followed.stamps[-1]), followed.positions[-1])
+            self._recent.add(followed.stamps, followed.positions)
             self.legs.see(followed.positions[-1])
             self._look_at_pose(int(followed.stamps[-1]))
         return followed
@@ -357,6 +361,8 @@ class Tracker:
         duration = seconds(now.instant, path.end.instant)
         bad = None if path.in_gap else self._bad_samples(now.instant, path.end.instant, sample)
         bank.collect()
+        self._stamp = stamp
+        self._leg_sets.forget(stamp)
         label = bank.label
         before = bank.hypotheses if path.in_gap or bad is not None else self._with_imu(duration)
         predicted = self._predicted(before, path, bad, len(sample.used))
@@ -377,14 +383,15 @@ class Tracker:
             candidates = bank.weigh(explained)
         corrected = self._corrected(candidates, sample, duration)
         if not corrected and self._judges_imu:  # an IMU with such biases is none
-            born = self._without_imu(before, duration, 0.0) + self._without_imu(before, duration, 0.0, was_right=False)
+            born = [one for wrong in _WRONG for one in self._without_imu(before, duration, 0.0, wrong)]
             explained = [(one, why) for one in born for why in self._explanations(one, sample, duration)]
             corrected = self._corrected(bank.weigh(explained), sample, duration)
         bank.keep([one.hypothesis for one in corrected])
         first = next(one for one in corrected if one.candidate.label == bank.label)
         if bank.label == GOOD and first.innovation is not None:
             self.fit.accept(first.innovation)
-        self._leg_sets.learn(label.outliers, bank.label.outliers, duration)
+        why = first.candidate.explanation
+        self._leg_sets.learn(label.outliers, why.outliers | why.moved, why.offsets)
         self._tell(measurement, path.end, label, bad, first)
         return first.innovation, len(first.candidate.explanation.used)
 
@@ -466,8 +473,8 @@ class Tracker:
         if self._judges_imu:
             is_new = self.fit.accepted <= _CONFIRMED
             fails = log(0.5 * (_WRONG_START if is_new else min(_CHANCE, IMU_FAULTS * duration)))
-            born += self._without_imu(before, duration, fails)
-            born += self._without_imu(before, duration, fails, was_right=False)
+            for wrong in _WRONG:
+                born += self._without_imu(before, duration, fails, wrong)
         return born
 
     def _started_anew(
@@ -493,18 +500,18 @@ class Tracker:
         return born
 
     def _without_imu(
-        self, hypotheses: Sequence[Hypothesis], duration: float, logarithm: float, was_right: bool = True
+        self, hypotheses: Sequence[Hypothesis], duration: float, logarithm: float, wrong: float = 0.0
     ) -> list[Hypothesis]:
-        """The same at the next measurement without the IMU; ``was_right``: whether it was so far."""
+        """The same at the next measurement without the IMU; ``wrong``: how much it may have been so already."""
         found: list[Hypothesis] = []
         now = self.now
         if not self.may_leave_out_imu or now is None:
             return found
         for family, one in enumerate(one for one in hypotheses if one.label.uses_imu):
             self.bank.load(one)
-            self.alone.go_on_from(self.filter, now.value)
-            if not was_right:
-                self.alone.doubt_input()
+            self.alone.go_on_from(self.filter, now.value, self._recent)
+            if wrong:
+                self.alone.doubt_motion(wrong)
             label = one.label._replace(uses_imu=False, noise=1.0)
             try:
                 few = self.machine.actuated_count - len(label.outliers)
@@ -512,7 +519,7 @@ class Tracker:
             except CovarianceError:
                 continue
             new = self.bank.held(label, one.logarithm + logarithm, one.moved)
-            found.append(new._replace(family=(3 - was_right) * BIRTHS + family))
+            found.append(new._replace(family=(2 + (wrong == 1.0)) * BIRTHS + family))
         return self.bank.cut(found)
 
     def _livelier(self, hypotheses: Sequence[Hypothesis], duration: float, count: int) -> list[Hypothesis]:
@@ -566,6 +573,7 @@ class Tracker:
             new = {leg: candidate.explanation.offsets[leg] for leg in sorted(candidate.explanation.moved)}
             for leg, (off, _) in new.items():
                 filter_.legs.zeros[leg] -= off
+                self.alone.legs.move_zero(leg, off)
                 filter_.ukf.sensitivity[:, self.zero_columns[leg]] = 0.0
             try:
                 innovation = self._correct(filter_, label, sample, used, duration) if len(used) else None
@@ -590,8 +598,13 @@ class Tracker:
             # far from linear: a correction would lead to any of the assembly modes, and call it certain
             raise SurpriseError('the pose is not known', 'pose_lost')
         innovation = self.alone.update(sample.positions, used)
-        self.alone.legs.add(duration, sample.positions, used)
+        self.alone.legs.add(self._since_last(duration), sample.positions, used)
         return innovation
+
+    def _since_last(self, duration: float) -> float:
+        """Time [s] since the last measurement of the legs; that since the last estimate where there was none."""
+        stamps = self._recent.stamps
+        return 1e-9 * (self._stamp - int(stamps[-1])) if len(stamps) and self._stamp > stamps[-1] else duration
 
     def _is_possible(self, filter_: PlatformFilter, label: Label) -> bool:
         """Whether what a filter holds is possible: on the machine's side of the base, with biases of a sensor."""
@@ -900,12 +913,13 @@ class Tracker:
         instant, label, sample = measurement.instant, self.bank.label, measurement.sample
         if label.outliers or label.moved or self.legs.reports:
             self.legs.update(
-                label.outliers | label.moved, found.candidate.explanation.offsets, sample.positions,
+                label.outliers | {leg for leg, _ in label.moved}, found.candidate.explanation.offsets, sample.positions,
                 lambda name, detail: self.health.event(instant.stamp, name, detail),
             )  # fmt: skip
             moved = self.bank.take_moved_zeros()
             for leg, (off, variance) in moved.items():
                 self.legs.settle(leg)
+                self._recent.move_zero(leg, off)
                 name, unit = self.machine.drive_labels[leg], self.machine.position_units[leg]
                 self.health.event(
                     instant.stamp, 'leg_offset', f'{name}: its zero has moved by {1e3 * off:.3g} m{unit} '
