@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,6 +36,7 @@ from pkm_bringup.demo.system import DemoError
 from pkm_bringup.recording import message_class
 from pkm_bringup.ros.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
 from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion
+from pkm_bringup.ros.service_calls import answer_of
 
 #: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (
@@ -181,24 +181,10 @@ class DemoNode(Node):
 
     def call(self, service: str, patience: float) -> str:
         """Call a Trigger service and serve everything else meanwhile."""
-        result = self._answer_of(self._service_clients[service], Trigger.Request(), service, patience)
+        result = answer_of(self._service_clients[service], Trigger.Request(), service, self.wait, patience)
         if not result.success:
             raise DemoError(f'{service} failed: {result.message}')
         return str(result.message)
-
-    def _answer_of(self, client: Client, request: Any, service: str, patience: float) -> Any:
-        """Answer of a service; everything else is served meanwhile."""
-        if not client.wait_for_service(timeout_sec=5.0):
-            raise DemoError(f'{service} is not there any more; see the messages of the node above')
-        answer = client.call_async(request)
-        deadline = time.monotonic() + patience
-        while not answer.done():
-            if time.monotonic() > deadline:
-                raise DemoError(f'{service} did not answer within {patience:.0f} s')
-            self.wait(0.05)
-        result = answer.result()
-        assert result is not None  # the answer is done
-        return result
 
     def put_payload(self, mass: float, center: Array) -> None:
         """Set the parameter of the simulator; an answer that refuses it ends the demo."""
@@ -206,7 +192,9 @@ class DemoNode(Node):
             type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=[mass, *np.asarray(center).tolist()]
         )
         request = SetParameters.Request(parameters=[Parameter(name=PAYLOAD, value=value)])
-        answer: Any = self._answer_of(self._simulator, request, 'simulator/set_parameters', self._settings.patience)
+        answer = answer_of(
+            self._simulator, request, 'simulator/set_parameters', self.wait, self._settings.patience
+        )
         if not answer.results[0].successful:
             raise DemoError(f'the simulator takes no payload: {answer.results[0].reason}')
 
