@@ -13,7 +13,7 @@ from pkm_bringup.control.axis_controllers import AxisControllers
 from pkm_bringup.control.leg_reference import LegSetpoint
 from pkm_bringup.control.leg_servo import SetpointWindow, TrippedError
 from pkm_bringup.control.reference_check import check_drives, check_knots
-from pkm_bringup.control.reference_plan import ReferencePlan, braking_reference
+from pkm_bringup.control.reference_plan import ReferenceMaker, ReferencePlan
 from pkm_bringup.control.servo_settings import TrackingSupervision, largest_integral_rate
 from pkm_description.dynamics import mass_matrix
 from pkm_description.errors import ConfigurationError
@@ -319,7 +319,7 @@ def test_braking_fades_all_rates_out_together(direction):
     motion = six_axis_sinusoids(MACHINE).evaluate(np.arange(1401) / 100.0)
     legs = joint_motion(MACHINE, motion)
     rates = direction * 0.3 * legs.velocities[400, DRIVES]
-    reference = braking_reference(MACHINE, SECOND, AT_HOME, rates, np.full(6, np.inf), 0.25, 'gravity', 1e-3)
+    reference = braking(rates, start=SECOND)
     assert reference.end_ns == SECOND + 250 * MS
     found = reference.evaluate(np.array([SECOND, SECOND + 125 * MS, SECOND + 250 * MS, 9 * SECOND]))
     assert found.positions[0] == pytest.approx(AT_HOME, abs=1e-9)
@@ -327,25 +327,28 @@ def test_braking_fades_all_rates_out_together(direction):
     assert found.positions[2] - AT_HOME == pytest.approx(0.5 * 0.25 * rates, abs=1e-5)
     # forces that do not suffice stretch it, up to four times; if they never do, the shortest one stands
     forces = np.abs(reference.between_knots()[1].forces).max(axis=0)
-    weak = braking_reference(MACHINE, 0, AT_HOME, rates, 0.5 * forces, 0.25, 'gravity', 1e-3)
+    weak = braking(rates, 0.5 * forces)
     assert weak.end_ns == 250 * MS
-    needed = {time: stopping(5.0 * rates, np.full(6, np.inf), time) for time in (0.1, 0.15, 0.2)}
+    needed = {time: braking(5.0 * rates, None, time, 'rigid_body') for time in (0.1, 0.15, 0.2)}
     limits = 1.001 * np.abs(needed[0.2].between_knots()[1].forces).max(axis=0)
     for time in (0.1, 0.15):
         assert (np.abs(needed[time].between_knots()[1].forces).max(axis=0) > limits).any()
-    assert stopping(5.0 * rates, limits, 0.1).end_ns == 200 * MS
+    assert braking(5.0 * rates, limits, 0.1, 'rigid_body').end_ns == 200 * MS
 
 
-def stopping(rates, limits, duration):
-    """Braking from home with the forces of the rigid body."""
-    return braking_reference(MACHINE, 0, AT_HOME, rates, limits, duration, 'rigid_body', 1e-3)
+def braking(rates, limits=None, duration=0.25, feedforward='gravity', start=0):
+    """Braking from home; force limits (6,) of the machine file or lower ones."""
+    own = np.array([joint.limits.effort for joint in MACHINE.actuated_joints])
+    texts = tuple(map(repr, np.minimum(own, own if limits is None else limits).tolist()))
+    settings = ServoSettings(feedforward=feedforward, braking_time=duration, force_limits=texts)
+    return ReferenceMaker(MACHINE, settings).braking(start, AT_HOME, rates)
 
 
 def test_a_drive_at_the_end_of_its_range_stops_there():
     limits = MACHINE.actuated_joints[0].limits
     rates = np.zeros(6)
     rates[0] = 4.0 * (limits.upper - AT_HOME[0]) / 0.25
-    reference = braking_reference(MACHINE, 0, AT_HOME, rates, np.full(6, np.inf), 0.25, 'gravity', 1e-3)
+    reference = braking(rates)
     ends = reference.evaluate(np.arange(0, 260) * MS).positions
     assert ends[:, 0].max() == pytest.approx(limits.upper, abs=1e-4)
     assert ends[:, 1:] == pytest.approx(np.tile(AT_HOME[1:], (260, 1)), abs=1e-6)

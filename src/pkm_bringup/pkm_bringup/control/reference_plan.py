@@ -120,11 +120,13 @@ class ReferenceMaker:
         # a stop carries the weight also if the motion's feed-forward does not
         self._stopping = 'gravity' if settings.feedforward == 'none' else settings.feedforward
 
-    def motion(self, motion: PlatformMotion, start_ns: int, feedforward: str = '') -> LegReference:
+    def motion(
+        self, motion: PlatformMotion, start_ns: int, feedforward: str = '', from_rest: bool = True
+    ) -> LegReference:
         """Reference of a motion; raises as :class:`LegReference`."""
         settings = self._settings
         return LegReference(
-            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band
+            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band, from_rest
         )
 
     def rest(self, pose: Pose) -> LegReference:
@@ -136,12 +138,25 @@ class ReferenceMaker:
         return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0, self._stopping)
 
     def braking(self, start_ns: int, positions: Array, rates: Array) -> LegReference:
-        """Brake all drives from positions and rates (A,) to rest; raises as :func:`braking_reference`."""
-        settings = self._settings
-        return braking_reference(
-            self._machine, start_ns, positions, rates, self._force_limits, settings.braking_time, self._stopping,
-            settings.friction_dead_band,
-        )  # fmt: skip
+        """Reference that takes the drives from positions and rates (A,) to rest.
+
+        All rates fade out in the same time with the C3 step, so that the platform goes on along its path at first and
+        needs half the braking time times its speed. The time is stretched (up to four times) until the feed-forward
+        forces keep the limits; if they never do, the shortest one stands and the forces are cut. Drives that would
+        leave their range stop at its end.
+
+        Raises
+        ------
+        KinematicsError
+            The positions belong to no regular pose of the platform.
+        """
+        references = []
+        for stretch in _STRETCHES:
+            motion = _braking_motion(self._machine, positions, rates, stretch * self._settings.braking_time)
+            references.append(self.motion(motion, start_ns, self._stopping, from_rest=False))
+            if (np.abs(references[-1].between_knots()[1].forces) <= self._force_limits).all():
+                return references[-1]
+        return references[0]
 
     def pose(self, positions: Array) -> Pose:
         """Pose of the platform at drive positions (A,).
@@ -156,38 +171,6 @@ class ReferenceMaker:
             self._machine, positions[None], tolerance=measured_tolerance(self._machine)
         ).require()
         return Pose(result.position[0], result.rotation_base_platform[0])
-
-
-def braking_reference(
-    machine: Machine,
-    start_ns: int,
-    positions: Array,
-    rates: Array,
-    force_limits: Array,
-    braking_time: float,
-    feedforward: str,
-    dead_band: float,
-) -> LegReference:
-    """Reference that takes the drives from positions and rates (A,) to rest.
-
-    All rates fade out in the same time with the C3 step, so that the platform goes on along its path at first and
-    needs half the braking time times its speed. The time is stretched (up to four times) until the feed-forward forces
-    keep the limits; if they never do, the shortest one stands and the forces are cut. Drives that would leave their
-    range stop at its end.
-
-    Raises
-    ------
-    KinematicsError
-        The positions belong to no regular pose of the platform.
-
-    """
-    references = []
-    for stretch in _STRETCHES:
-        motion = _braking_motion(machine, positions, rates, stretch * braking_time)
-        references.append(LegReference(machine, motion, start_ns, feedforward, dead_band, from_rest=False))
-        if (np.abs(references[-1].between_knots()[1].forces) <= force_limits).all():
-            return references[-1]
-    return references[0]
 
 
 def _braking_motion(machine: Machine, positions: Array, rates: Array, duration: float) -> PlatformMotion:
