@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_built_platform import hand_built_platform, six_axis_sinusoids
-from pkm_bringup.control import EffortCommands, LegReference, LegServo, ReferenceRefusedError, ServoSettings, ServoState
+from pkm_bringup.control import LegReference, LegServo, ReferenceRefusedError, ServoSettings, ServoState
 from pkm_bringup.control import gains_for_delay as lowered
 from pkm_bringup.control.axis_controllers import AxisControllers
 from pkm_bringup.control.leg_reference import LegSetpoint
@@ -245,7 +245,7 @@ def test_gains_of_a_loop_with_delay():
 def test_integral_rate_up_to_its_bound():
     bound = largest_integral_rate(MACHINE, MACHINE.servo)
     LegServo(MACHINE, MS, ServoSettings(integral_rate=0.999 * bound))
-    with pytest.raises(ConfigurationError, match='unstable'):
+    with pytest.raises(ConfigurationError, match='would be unstable; at most'):
         LegServo(MACHINE, MS, ServoSettings(integral_rate=1.001 * bound))
 
 
@@ -263,8 +263,6 @@ def test_limits_of_forces_and_errors():
     turning = load_machine('five_bar')
     share = [0.1 * (joint.limits.upper - joint.limits.lower) for joint in turning.actuated_joints]
     assert ServoSettings().error_limits_of(turning) == pytest.approx(np.minimum(share, 0.35))
-    assert ServoSettings(stiffness=5.0).gains(MACHINE) == ServoGains(5.0, MACHINE.servo.damping)
-    assert ServoSettings(damping=5.0).gains(MACHINE) == ServoGains(MACHINE.servo.stiffness, 5.0)
 
 
 # -- checks of references ----------------------------------------------------------------------------------------------
@@ -439,10 +437,3 @@ def test_rates_of_a_driver_without_velocities_are_difference_quotients():
     assert forces == pytest.approx(weight - gains.stiffness * away - gains.damping * away / 2e-3)
     # of the same time there is none
     assert servo.forces(2 * MS, moved, None) == pytest.approx(weight - gains.stiffness * (moved - AT_HOME))
-
-
-def test_a_command_counts_until_its_timeout():
-    commands = EffortCommands(['a'], timeout_ns=100)
-    commands.receive([1.0], 50)
-    commands.receive([2.0], 60)
-    assert commands.forces(160).tolist() == [2.0] and commands.forces(161) is None

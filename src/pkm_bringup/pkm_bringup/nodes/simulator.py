@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import DriverStreams
-from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import nanoseconds, stamp
+from pkm_description.ros.conversions import nanoseconds, point, quaternion_of_rotation, stamp, vector3
 from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import Frames, declare_frames
 from pkm_description.ros.node_main import run_node
@@ -363,10 +363,8 @@ class SampleMessages:
         message = Imu()
         message.header.stamp = stamp
         message.header.frame_id = self._frames.imu
-        force, rate = message.linear_acceleration, message.angular_velocity
         specific_force, angular_rate = self._streams.imu(sample.specific_force, sample.angular_rate)
-        force.x, force.y, force.z = specific_force.tolist()
-        rate.x, rate.y, rate.z = angular_rate.tolist()
+        message.linear_acceleration, message.angular_velocity = vector3(specific_force), vector3(angular_rate)
         message.orientation_covariance[0] = -1.0
         message.linear_acceleration_covariance = self._accelerometer_covariance
         message.angular_velocity_covariance = self._gyroscope_covariance
@@ -377,14 +375,10 @@ class SampleMessages:
         message = Odometry()
         message.header.stamp = stamp
         message.header.frame_id, message.child_frame_id = self._frames.base, self._frames.platform
-        position, orientation = message.pose.pose.position, message.pose.pose.orientation
-        position.x, position.y, position.z = sample.position.tolist()
-        quaternion = quaternion_from_matrix(sample.rotation_base_platform)
-        orientation.x, orientation.y, orientation.z, orientation.w = quaternion.tolist()
-        to_platform = sample.rotation_base_platform.T
-        linear, angular = message.twist.twist.linear, message.twist.twist.angular
-        linear.x, linear.y, linear.z = (to_platform @ sample.linear_velocity).tolist()
-        angular.x, angular.y, angular.z = (to_platform @ sample.angular_velocity).tolist()
+        rotation = sample.rotation_base_platform
+        message.pose.pose = Pose(position=point(sample.position), orientation=quaternion_of_rotation(rotation))
+        linear, angular = vector3(rotation.T @ sample.linear_velocity), vector3(rotation.T @ sample.angular_velocity)
+        message.twist.twist = Twist(linear=linear, angular=angular)
         return message
 
 

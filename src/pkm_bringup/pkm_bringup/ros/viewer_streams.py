@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,6 @@ from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.ros.serialized import UNREADABLE, read_joint_state, read_stamp
 from pkm_description.viewing.coupled_pose import JointReader
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
@@ -30,6 +32,7 @@ from pkm_bringup.viewer.moment import BodyPose, Moment
 
 #: messages between two looks that are kept: 0.2 s of a stream at 1 kHz
 _KEPT = 200
+_STREAM_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=_KEPT, reliability=ReliabilityPolicy.BEST_EFFORT)
 ESTIMATE, TRUTH, BASELINE, REFERENCE = (
     'platform/odometry', 'ground_truth/odometry', 'baseline/odometry', 'platform/reference'
 )  # fmt: skip
@@ -52,12 +55,9 @@ class ViewerStreams:
     def __init__(self, node: Node, machine: Machine, frames: Frames) -> None:
         self._machine, self._frames = machine, frames
         self._joint_topic = machine.driver.joint_topic
-        self._topics = PolledTopics(node)
-        for topic in (ESTIMATE, TRUTH, BASELINE):
-            self._topics.want(Odometry, topic)
-        self._topics.want(JointState, self._joint_topic)
-        self._topics.want(MultiDOFJointTrajectory, REFERENCE, latched=True)
-        self._topics.want(TFMessage, _STATIC, latched=True)
+        wanted = {**dict.fromkeys((ESTIMATE, TRUTH, BASELINE), Odometry), self._joint_topic: JointState,
+                  REFERENCE: MultiDOFJointTrajectory, _STATIC: TFMessage}  # fmt: skip
+        self._topics = PolledTopics(node, wanted, latched=(REFERENCE, _STATIC))
         self._drives = JointStateReader.of_drives(machine)
         self._poses = JointReader(machine, machine.actuated_joint_names)
         self.problem = ''
@@ -177,64 +177,45 @@ class ViewerStreams:
         return position
 
 
-class NeverExecuted(CallbackGroup):
-    """Group whose members no executor looks at: their messages wait until somebody takes them."""
-
-    def can_execute(self, entity: Any) -> bool:
-        """Never."""
-        return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        """Never."""
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        """Nothing has begun."""
-
-
 class PolledTopics:
     """Subscriptions that exist while they are wanted; messages stay serialised until they are needed.
 
     Parameters
     ----------
     node : in whose namespace the topics are
+    wanted : message class of each topic
+    latched : those of which late subscribers get the last message
     """
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._group = NeverExecuted()
-        self._wanted: dict[str, tuple[type, QoSProfile]] = {}
-        self._subscriptions: dict[str, Any] = {}
-
-    def want(self, kind: type, topic: str, latched: bool = False) -> None:
-        """Subscribe to a topic whenever :meth:`open` is called."""
-        stream = QoSProfile(
-            history=HistoryPolicy.KEEP_LAST, depth=_KEPT, reliability=ReliabilityPolicy.BEST_EFFORT
-        )
-        self._wanted[topic] = (kind, LATCHED_QOS if latched else stream)
+    def __init__(self, node: Node, wanted: Mapping[str, type], latched: Collection[str]) -> None:
+        self._node, self._wanted, self._latched = node, wanted, latched
+        self._waiting: dict[str, deque[bytes]] = {topic: deque(maxlen=_KEPT) for topic in wanted}
+        self._subscriptions: list[Any] = []
 
     def open(self) -> None:
         """Subscribe, if that has not been done yet."""
-        if self._subscriptions:
-            return
-        for topic, (kind, qos) in self._wanted.items():
-            self._subscriptions[topic] = self._node.create_subscription(
-                kind, topic, _nobody, qos, callback_group=self._group, raw=True
-            )
+        if not self._subscriptions:
+            self._subscriptions = [
+                self._node.create_subscription(
+                    kind, topic, partial(self._keep, topic), LATCHED_QOS if topic in self._latched else _STREAM_QOS,
+                    raw=True,
+                )
+                for topic, kind in self._wanted.items()
+            ]  # fmt: skip
+
+    def _keep(self, topic: str, message: bytes) -> None:
+        self._waiting[topic].append(message)
 
     def close(self) -> None:
         """Unsubscribe: who publishes only to subscribers stops."""
-        for subscription in self._subscriptions.values():
+        for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
-        self._subscriptions.clear()
+        self._subscriptions = []
 
     def take(self, topic: str) -> list[bytes]:
         """Serialised messages of a topic since the last look, in order, the last 200 of them."""
-        subscription = self._subscriptions[topic]
-        taken: list[bytes] = []
-        with subscription.handle:
-            while (message := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-                taken.append(bytes(message[0]))
+        taken = list(self._waiting[topic])
+        self._waiting[topic].clear()
         return taken
 
 
@@ -270,7 +251,3 @@ class StampedMessages:
 
     def __bool__(self) -> bool:
         return bool(self._by_stamp)
-
-
-def _nobody(_message: bytes) -> None:
-    """Callback that is never called."""
