@@ -139,7 +139,6 @@ class BagRecording:
     Parameters
     ----------
     path, storage : as for :class:`pkm_estimation.bags.RawBagWriter`; the bag directory must not exist
-    flush_every : messages after which what was written is made safe against a crash
 
     Notes
     -----
@@ -147,10 +146,8 @@ class BagRecording:
     first time that the clock shows, so that replay does not wait through the years between.
     """
 
-    def __init__(self, path: str | Path, storage: str = 'mcap', flush_every: int = 5000) -> None:
+    def __init__(self, path: str | Path, storage: str = 'mcap') -> None:
         self._writer = RawBagWriter(path, storage, message_definitions())
-        self._flush_every = flush_every
-        self._unflushed = 0
         self._early: list[tuple[str, bytes]] = []
         self.closed = False
 
@@ -188,10 +185,6 @@ class BagRecording:
         try:
             self._write_early(time)
             self._writer.write(topic, time, data)
-            self._unflushed += 1
-            if self._unflushed >= self._flush_every:
-                self._writer.flush()
-                self._unflushed = 0
         except BagError:
             self.closed = self._writer.closed
             raise
@@ -202,7 +195,6 @@ class BagRecording:
             self._writer.flush()
         finally:
             self.closed = self.closed or self._writer.closed
-        self._unflushed = 0
 
     def close(self) -> str:
         """Close the bag (once) and return one line that says what it holds."""

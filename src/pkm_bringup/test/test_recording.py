@@ -28,7 +28,7 @@ def make_bag(path: Path, storage: str = 'mcap', count: int = 20) -> Path:
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 def test_recorded_bytes_are_the_published_bytes(tmp_path: Path, storage: str) -> None:
     source = Playback(make_bag(tmp_path / 'source'))
-    recording = BagRecording(tmp_path / 'copy', storage, flush_every=7)
+    recording = BagRecording(tmp_path / 'copy', storage)
     for topic in sorted(source.types):
         recording.add_topic(topic, source.types[topic], source.qos[topic])
     for message in source:

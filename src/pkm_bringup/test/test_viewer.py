@@ -13,7 +13,6 @@ from pkm_bringup.viewer import moment
 from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status, parameter_image
 from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage
 from pkm_bringup.viewer.scene import MachineShapes
-from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine.machine import closure_ends
@@ -232,9 +231,3 @@ def test_platform_turns_about_its_origin() -> None:
     np.testing.assert_allclose(poses['platform_link'][0], [1.0, 2.0, 3.0])
     np.testing.assert_allclose(poses['platform_anchor1'][0], [1.0, 2.0, 3.0] + turn @ machine.platform_points[0])
     assert shapes.platform_links >= {'platform_link', 'imu_link', 'platform_anchor6'}
-
-
-def test_pose_out_of_reach_is_refused() -> None:
-    machine = load_machine('hexaglide_6pus')
-    with pytest.raises(KinematicsError):
-        MachineShapes(machine).at_pose(np.array([0.0, 0.0, 50.0]), np.eye(3))

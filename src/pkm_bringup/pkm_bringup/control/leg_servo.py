@@ -65,7 +65,6 @@ class LegServo:
     trip_reason : why it stopped; empty if it did not
     tracking_error : (A,) desired minus measured positions at the last sample
     saturation_count : (A,) control periods in which a drive's force was cut to its limit
-    last_saturation_ns : time of the latest one, None if there was none
 
     Raises
     ------
@@ -115,7 +114,6 @@ class LegServo:
         self.trip_reason = ''
         self.tracking_error = np.zeros(machine.actuated_count)
         self.saturation_count = np.zeros(machine.actuated_count, dtype=int)
-        self.last_saturation_ns: int | None = None
 
     # -- what is followed ----------------------------------------------------------------------------------------------
 
@@ -191,9 +189,10 @@ class LegServo:
                 self.state = ServoState.HOLDING
         forces = self._axes.forces(time_ns, feedforward, error, rate - rates)
         if not np.isfinite(forces).all():
-            self._trip(time_ns, f'the computed forces {forces} are not finite', positions, rates, ServoState.DAMPED)
+            self.trip_reason = self.trip_reason or f'the computed forces {forces} are not finite'
+            self._damp(time_ns, positions, rates)
             return self._emergency_forces(feedforward, rates)
-        self._count_cuts(time_ns)
+        self.saturation_count += self._axes.cut
         return forces
 
     def forces_without_measurement(self, time_ns: int) -> Array:
@@ -273,15 +272,9 @@ class LegServo:
         else:
             self._damp(time_ns, positions, rates)
 
-    def _trip(
-        self, time_ns: int, reason: str, positions: Array, rates: Array, state: ServoState = ServoState.BRAKING
-    ) -> None:
-        if not self.trip_reason:
-            self.trip_reason = reason
-        if state is ServoState.DAMPED:
-            self._damp(time_ns, positions, rates)
-        else:
-            self._brake(time_ns, positions, rates)
+    def _trip(self, time_ns: int, reason: str, positions: Array, rates: Array) -> None:
+        self.trip_reason = self.trip_reason or reason
+        self._brake(time_ns, positions, rates)
 
     def _brake(self, time_ns: int, positions: Array, rates: Array) -> None:
         if self.state in (ServoState.DAMPED, ServoState.RELEASED):
@@ -330,11 +323,6 @@ class LegServo:
         self._window.forget()
         self._axes.restart()
         self._supervision.restart()
-
-    def _count_cuts(self, time_ns: int) -> None:
-        if self._axes.cut.any():
-            self.saturation_count += self._axes.cut
-            self.last_saturation_ns = time_ns
 
 
 class SetpointWindow:
