@@ -17,9 +17,10 @@ from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
+from pkm_estimation.bags import Imu, JointStates
 
 from pkm_bringup.robot_check.expected import Prediction
-from pkm_bringup.robot_check.recorded import Flags, ImuLog, JointLog, Observation
+from pkm_bringup.robot_check.recorded import Flags, Observation
 from pkm_bringup.robot_check.signals import ClockShift, Signal, TimeAxes
 from pkm_bringup.robot_check.table import Row
 
@@ -180,8 +181,8 @@ class Wiring:
     machine: Machine
     seen: Observation
     patch: DriverPatch
-    joints: JointLog | None = None
-    imu: ImuLog | None = None
+    joints: JointStates | None = None
+    imu: Imu | None = None
     times: TimeAxes = field(default_factory=lambda: TimeAxes(None, None))
     columns: list[int] | None = None
     named: bool = True

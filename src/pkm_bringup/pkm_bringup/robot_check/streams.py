@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding
 
-from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, ImuLog
+from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE
 from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
 
 #: part of local gravity by which the median of the specific force may be off
@@ -91,7 +91,7 @@ def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> It
 def _several(wiring: Wiring, topic: str, which: str, count: int, nodes: str) -> Iterator[Finding]:
     who = f' ({nodes})' if nodes else ''
     if which == 'joint' and wiring.seen.joints is not None:
-        others = wiring.seen.joints.other_layouts
+        others = wiring.seen.other_layouts
         wanted = set(wiring.seen.joints.names)
         if others and all(not wanted & set(layout) for layout in others):
             yield ok('joint_publishers', f'{topic} has {count} publishers{who} with different joints')
@@ -165,7 +165,7 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
     guess = guessed_map(wanted, names)
     if guess is None:
         rest = f'; the others are {", ".join(free)}' if free else ''
-        elsewhere = {name for layout in log.other_layouts for name in layout} & set(missing)
+        elsewhere = {name for layout in wiring.seen.other_layouts for name in layout} & set(missing)
         split = f' ({", ".join(sorted(elsewhere))} comes in messages of its own)' if elsewhere else ''
         yield wrong(
             'joint_names',
@@ -256,7 +256,7 @@ def imu_checks(wiring: Wiring) -> Iterator[Finding]:
     log, axis = wiring.imu, wiring.times.imu
     if log is None or axis is None or not wiring.machine.has_imu:
         return
-    yield from _header(wiring, log)
+    yield from _header(wiring)
     force, rate = log.specific_force[axis.rows], log.angular_rate[axis.rows]
     finite = np.isfinite(force).all(axis=1) & np.isfinite(rate).all(axis=1)
     if not finite.all():
@@ -331,17 +331,17 @@ def _acceleration_unit(wiring: Wiring, force: Array) -> Iterator[Finding]:
     )
 
 
-def _header(wiring: Wiring, log: ImuLog) -> Iterator[Finding]:
+def _header(wiring: Wiring) -> Iterator[Finding]:
     frame, machine = wiring.machine.imu.frame, wiring.machine
-    if len(log.frames) > 1:
+    if len(wiring.seen.frames) > 1:
         yield wrong(
             'imu_frames',
-            f'{wiring.seen.imu_topic} has messages of several frames: {", ".join(map(repr, log.frames))}; '
+            f'{wiring.seen.imu_topic} has messages of several frames: {", ".join(map(repr, wiring.seen.frames))}; '
             'two sensors publish on it?',
             'give each IMU a topic of its own (-r imu/data_raw:=imu2/data_raw)',
         )
-    elif log.frames:
-        (own,) = log.frames
+    elif wiring.seen.frames:
+        (own,) = wiring.seen.frames
         if own.split('/')[-1] == frame.split('/')[-1]:
             yield ok('imu_frame', f'IMU frame {own!r}')
         else:
@@ -351,7 +351,7 @@ def _header(wiring: Wiring, log: ImuLog) -> Iterator[Finding]:
                 f'set the driver\'s parameter frame_id: {frame}, or sensors.imu.link: {own or frame} in'
                 f' {machine.path.name}; a frame of another place needs its own sensors.imu.xyz and rpy',
             )
-    for name, covariance in log.covariances.items():
+    for name, covariance in wiring.seen.covariances.items():
         diagonal = covariance.reshape(3, 3).diagonal()
         if (
             not np.isfinite(covariance).all()
