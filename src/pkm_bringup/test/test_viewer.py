@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pkm_bringup.viewer import moment
 from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status, parameter_image
-from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage
+from pkm_bringup.viewer.page import Plot, ViewerError, ViewerPage
 from pkm_bringup.viewer.scene import MachineShapes
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
@@ -121,16 +121,20 @@ def test_missing_viser_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
         ViewerPage(MACHINE, '127.0.0.1', 8473)
 
 
-def test_history_keeps_its_span_and_starts_again_when_the_clock_jumps_back() -> None:
-    history = CurveHistory(2, span=1.0)
+def test_plot_keeps_its_span_and_starts_again_when_the_clock_jumps_back(server: Any) -> None:
+    plot = Plot(server.gui, 'title', ['a', 'b'], ('#000000',), span=1.0)
+    assert not plot._handle.visible
     for time in np.arange(0.0, 3.0, 0.125):
-        history.add(time, np.array([time, -time]))
-    time, first, second = history.columns()
-    assert time[0] == 1.875 and time[-1] == 2.875
+        plot.add(time, np.array([time, -time]))
+    plot.refresh()
+    time, first, second = plot._handle.data
+    assert plot._handle.visible and time[0] == 1.875 and time[-1] == 2.875
     np.testing.assert_allclose(first, time)
     np.testing.assert_allclose(second, -time)
-    history.add(0.5, np.zeros(2))
-    assert len(history) == 1
+    for time in (0.5, 0.5, 0.75):
+        plot.add(time, np.zeros(2))
+    plot.refresh()
+    assert plot._handle.data[0].tolist() == [0.5, 0.75]
 
 
 STATUSES = {

@@ -64,7 +64,7 @@ class ViewerStreams:
         self._forget()
 
     def _forget(self) -> None:
-        self._bodies = {topic: StampedMessages() for topic in (ESTIMATE, TRUTH, BASELINE)}
+        self._bodies: dict[str, dict[int, bytes]] = {topic: {} for topic in (ESTIMATE, TRUTH, BASELINE)}
         self._points: dict[str, Array] = {}
         self._references: list[CubicSpline] = []
         self._joints: bytes | None = None
@@ -78,25 +78,23 @@ class ViewerStreams:
         """What is new; None without a new message."""
         self._topics.open()
         self.problem = ''
-        before = {topic: messages.newest() for topic, messages in self._bodies.items()}, self._joints
+        before = self._newest()
         self._take()
-        now = {topic: messages.newest() for topic, messages in self._bodies.items()}, self._joints
-        if now == before:
+        if self._newest() == before:
             return None
-        estimate, truth, baseline = (self._bodies[topic] for topic in (ESTIMATE, TRUTH, BASELINE))
         # errors need equal stamps; a stream that is not there must not hold up the others
-        first, *others = [one for one in (estimate, truth) if one] or [StampedMessages()]
-        stamp = first.newest(*others) or first.newest()
-        bodies = {
-            'estimate': self._body(estimate.at(stamp)),
-            'truth': self._body(truth.at(stamp)),
-            'baseline': self._body(baseline.at(stamp)),
-        }
-        return self._moment(stamp, bodies)
+        stamp = newest_common(self._bodies[ESTIMATE], self._bodies[TRUTH])
+        estimate, truth, baseline = (
+            self._body(None if stamp is None else self._bodies[topic].get(stamp)) for topic in self._bodies
+        )
+        return self._moment(stamp, {'estimate': estimate, 'truth': truth, 'baseline': baseline})
+
+    def _newest(self) -> tuple[Any, ...]:
+        return *(max(known, default=None) for known in self._bodies.values()), self._joints
 
     def _take(self) -> None:
-        for topic, messages in self._bodies.items():
-            messages.add(self._topics.take(topic))
+        for topic, known in self._bodies.items():
+            keep_stamped(known, self._topics.take(topic))
         for data in self._topics.take(self._joint_topic)[-1:]:
             self._joints = data
         for data in self._topics.take(REFERENCE):
@@ -219,35 +217,21 @@ class PolledTopics:
         return taken
 
 
-class StampedMessages:
-    """The last messages of one topic by stamp [ns], to find those of equal stamps."""
+def keep_stamped(known: dict[int, bytes], messages: list[bytes]) -> None:
+    """Add messages that begin with a header by stamp [ns]; a clock that was set back forgets those before."""
+    for data in messages:
+        try:
+            stamp = read_stamp(data)
+        except UNREADABLE:
+            continue
+        if known and stamp < next(reversed(known)):
+            known.clear()
+        known[stamp] = data
+    while len(known) > 10 * _KEPT:
+        del known[next(iter(known))]
 
-    def __init__(self) -> None:
-        self._by_stamp: dict[int, bytes] = {}
 
-    def add(self, messages: list[bytes]) -> None:
-        """Add serialised messages that begin with a header; a clock that was set back forgets those before."""
-        for data in messages:
-            try:
-                stamp = read_stamp(data)
-            except UNREADABLE:
-                continue
-            if self._by_stamp and stamp < next(reversed(self._by_stamp)):
-                self._by_stamp.clear()
-            self._by_stamp[stamp] = data
-        while len(self._by_stamp) > 10 * _KEPT:
-            del self._by_stamp[next(iter(self._by_stamp))]
-
-    def newest(self, *others: StampedMessages) -> int | None:
-        """Newest stamp [ns] that this and all others have."""
-        for stamp in reversed(self._by_stamp):
-            if all(stamp in other._by_stamp for other in others):
-                return stamp
-        return None
-
-    def at(self, stamp: int | None) -> bytes | None:
-        """Message of a stamp."""
-        return None if stamp is None else self._by_stamp.get(stamp)
-
-    def __bool__(self) -> bool:
-        return bool(self._by_stamp)
+def newest_common(*known: dict[int, bytes]) -> int | None:
+    """Newest stamp [ns] that all of those have that have any; else the newest of the first of these."""
+    first, *others = [one for one in known if one] or [{}]
+    return max(first.keys() & others[0].keys() if others else first, default=None) or max(first, default=None)
