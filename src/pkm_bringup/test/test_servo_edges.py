@@ -11,7 +11,7 @@ from pkm_bringup.control import LegReference, LegServo, ReferenceRefusedError, S
 from pkm_bringup.control import gains_for_delay as lowered
 from pkm_bringup.control.axis_controllers import AxisControllers
 from pkm_bringup.control.leg_reference import LegSetpoint
-from pkm_bringup.control.leg_servo import SetpointWindow, TrippedError
+from pkm_bringup.control.leg_servo import TrippedError
 from pkm_bringup.control.reference_check import check_drives, check_knots
 from pkm_bringup.control.reference_plan import ReferenceMaker, ReferencePlan
 from pkm_bringup.control.servo_settings import TrackingSupervision, largest_integral_rate
@@ -31,10 +31,11 @@ AT_HOME = HOME.positions[0, DRIVES]
 ZERO = np.zeros(6)
 
 
-class Clock:
+class Clock(ReferencePlan):
     """A plan whose set-points are the times for which they are asked, and which remembers how often it was."""
 
     def __init__(self):
+        super().__init__(MACHINE, rest(), MS)
         self.asked = []
 
     def evaluate(self, times_ns, lead_ns=0):
@@ -44,7 +45,7 @@ class Clock:
 
 
 def test_positions_are_those_of_now_and_forces_those_of_half_a_period_later():
-    window = SetpointWindow(Clock(), MS)
+    window = Clock()
     for time in (0, 5 * MS, 255 * MS, 256 * MS, 3 * SECOND + 7, 12345):
         position, rate, force = window.at(time)
         assert (position[0], rate[0], force[0]) == (time, time + 0.25, time + MS // 2)
@@ -52,15 +53,14 @@ def test_positions_are_those_of_now_and_forces_those_of_half_a_period_later():
 
 def test_windows_lie_on_a_grid_of_256_periods():
     """Values never depend on when one asked first."""
-    clock = Clock()
-    window = SetpointWindow(clock, MS)
+    clock = window = Clock()
     for time in (300 * MS, 256 * MS, 511 * MS):
         window.at(time)
     assert clock.asked == [(256 * MS, 511 * MS, MS // 2)]
     window.at(512 * MS)
     window.at(511 * MS)
     assert [begin // MS for begin, _, _ in clock.asked] == [256, 512, 256]
-    window.forget()
+    window.hold(rest())
     window.at(511 * MS)
     assert len(clock.asked) == 4
     window.at(511 * MS + 3)  # off the grid: a grid of its own

@@ -14,6 +14,8 @@ from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
 from pkm_bringup.control.reference_check import ReferenceRefusedError
 from pkm_bringup.control.servo_settings import ServoSettings
 
+#: control periods that are evaluated in one batch
+_LENGTH = 256
 #: knots of a braking motion
 _KNOTS = 16
 
@@ -33,14 +35,17 @@ class ReferencePlan:
     ----------
     machine : for names and units in messages
     hold : what is held before the first reference starts
+    period_ns : control period of :meth:`at`
 
     """
 
-    def __init__(self, machine: Machine, hold: LegReference) -> None:
+    def __init__(self, machine: Machine, hold: LegReference, period_ns: int = 1_000_000) -> None:
         self._names = machine.actuated_joint_names
         self._turning = [joint.kind == 'revolute' for joint in machine.actuated_joints]
         self._hold = hold
         self._references: list[LegReference] = []
+        self._period_ns, self._window_ns = period_ns, 0
+        self._window: LegSetpoint | None = None
 
     def add(self, reference: LegReference, now_ns: int) -> None:
         """Put a reference into the plan; one with the same start is replaced.
@@ -65,12 +70,11 @@ class ReferencePlan:
         for before, after in zip([self._hold, *planned], planned, strict=False):
             if reference in (before, after):
                 self._check_take_over(before, after)
-        self._references = planned
+        self._references, self._window = planned, None
 
     def hold(self, hold: LegReference) -> None:
         """Forget all references and hold this one."""
-        self._hold = hold
-        self._references = []
+        self._hold, self._references, self._window = hold, [], None
 
     @property
     def holds_from_ns(self) -> int:
@@ -88,6 +92,18 @@ class ReferencePlan:
         return LegSetpoint(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in ('positions', 'rates', 'forces'))
         )
+
+    def at(self, time_ns: int) -> tuple[Array, Array, Array]:
+        """Positions, rates and feed-forward forces (A,) of a time, forces of the middle of the period that begins."""
+        index, offset = divmod(time_ns - self._window_ns, self._period_ns)
+        if self._window is None or offset or not 0 <= index < _LENGTH:
+            # windows lie on a fixed grid: values never depend on when a reference arrived
+            self._window_ns = time_ns - time_ns // self._period_ns % _LENGTH * self._period_ns
+            times = self._window_ns + self._period_ns * np.arange(_LENGTH, dtype=np.int64)
+            self._window = self.evaluate(times, lead_ns=self._period_ns // 2)
+            index = (time_ns - self._window_ns) // self._period_ns
+        found = self._window
+        return found.positions[index], found.rates[index], found.forces[index]
 
     def _check_take_over(self, before: LegReference, after: LegReference) -> None:
         at = np.array([after.start_ns], dtype=np.int64)

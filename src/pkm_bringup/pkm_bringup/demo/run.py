@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 
 from pkm_description.machine import PlatformMotion, RigidBody
 
@@ -24,14 +25,6 @@ RECORDING_MARGIN = REST / 2
 _LOOK, _COMPLAINT, _STALLED = 0.05, 5.0, 20.0
 #: s of wall-clock time in which nodes that start together are all found
 _SETTLE = 3.0
-
-
-@dataclass(frozen=True)
-class _Event:
-    """Something to do at a simulated time."""
-
-    time: float
-    action: Callable[[], None]
 
 
 class DemoRun:
@@ -102,8 +95,8 @@ class DemoRun:
         while True:
             self._system.wait(_LOOK)
             now = self._system.simulated_time()
-            while events and now >= events[0].time:
-                events.pop(0).action()
+            while events and now >= events[0][0]:
+                events.pop(0)[1]()
             self._tell_payload(now)
             if now >= next_line:
                 moving = self._timeline.at(now)
@@ -145,18 +138,18 @@ class DemoRun:
                 return
             self._system.wait(_LOOK)
 
-    def _events(self) -> list[_Event]:
+    def _events(self) -> list[tuple[float, Callable[[], None]]]:
         """List what has to be done when: announcements and the identification's recordings."""
-        events = []
+        events: list[tuple[float, Callable[[], None]]] = []
         for phase in self._timeline.phases:
             text = f'  -- {phase.start:.1f} s to {phase.end:.1f} s: {phase.title}'
-            events.append(_Event(phase.start - RECORDING_MARGIN, lambda text=text: self._say(text)))  # type: ignore[misc]
+            events.append((phase.start - RECORDING_MARGIN, partial(self._say, text)))
             if phase.recorded:
-                events.append(_Event(phase.start - RECORDING_MARGIN, partial(self._identify, 'start_recording')))
-                events.append(_Event(phase.end + RECORDING_MARGIN, partial(self._identify, 'stop_recording')))
+                events.append((phase.start - RECORDING_MARGIN, partial(self._identify, 'start_recording')))
+                events.append((phase.end + RECORDING_MARGIN, partial(self._identify, 'stop_recording')))
             if phase.name == 'payload' and self._payload is not None:
-                events.append(_Event(phase.drop, partial(self._drop, self._payload, phase.drop)))
-        return sorted(events, key=lambda event: event.time)
+                events.append((phase.drop, partial(self._drop, self._payload, phase.drop)))
+        return sorted(events, key=itemgetter(0))
 
 
 @dataclass(frozen=True)
