@@ -15,6 +15,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_estimation.bags import BagError, RawBagWriter
 from pkm_estimation.bags.messages import open_bag
+from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.subscription import Subscription
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
@@ -279,6 +280,18 @@ def message_class(message_type: str) -> type:
         return getattr(import_module(f'{package}.msg'), name)
     except (ImportError, AttributeError) as error:
         raise BagError(f'message type {message_type} is not installed: {error}') from error
+
+
+def matching_qos(offered: Sequence[Any], depth: int) -> QoSProfile:
+    """Strongest quality of service that all of these have, profiles of rclpy or of a bag; reliable if there is none."""
+    best_effort = any(one.reliability.name == 'BEST_EFFORT' for one in offered)
+    latched = bool(offered) and all(one.durability.name == 'TRANSIENT_LOCAL' for one in offered)
+    return QoSProfile(
+        history=QoSHistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
+    )
 
 
 def offered_qos(profile: Any) -> Qos:

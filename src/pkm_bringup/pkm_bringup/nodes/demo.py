@@ -20,10 +20,10 @@ from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
 from pkm_description.settings import Settings, setting
 from pkm_description.writing import write_text
 from pkm_estimation.stream import EstimatorConfig
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
@@ -188,10 +188,8 @@ class DemoNode(Node):
 
     def put_payload(self, mass: float, center: Array) -> None:
         """Set the parameter of the simulator; an answer that refuses it ends the demo."""
-        value = ParameterValue(
-            type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=[mass, *np.asarray(center).tolist()]
-        )
-        request = SetParameters.Request(parameters=[Parameter(name=PAYLOAD, value=value)])
+        value = Parameter(PAYLOAD, value=[mass, *np.asarray(center).tolist()])
+        request = SetParameters.Request(parameters=[value.to_parameter_msg()])
         answer = answer_of(
             self._simulator, request, 'simulator/set_parameters', self.wait, self._settings.patience
         )

@@ -24,12 +24,11 @@ from rclpy.duration import Duration
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy, qos_profile_sensor_data
-from rosbags.interfaces import Qos, QosDurability, QosReliability
+from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock as ClockMessage
 from std_srvs.srv import Trigger
 
-from pkm_bringup.recording import Playback, message_class
+from pkm_bringup.recording import Playback, matching_qos, message_class
 from pkm_bringup.ros.service_calls import ServiceError, answer_of
 
 #: messages of a topic after which all of them must have arrived, and s of a recording whose messages may be on the way
@@ -114,7 +113,7 @@ class PlayerNode(Node):
         self._conversions = self._conversions_of(machine) if settings.convert else {}
         self._congestion = Congestion(self._playback.rates)
         qos = {
-            topic: _publisher_qos(offered, self._congestion.depth(topic))
+            topic: matching_qos(offered, self._congestion.depth(topic))
             for topic, offered in self._playback.qos.items()
         }
         self._publishers_by_topic: dict[str, Publisher] = {
@@ -293,18 +292,6 @@ def _remapping(entries: Sequence[str]) -> dict[str, str]:
                 raise BagError(f"remap entry {entry!r} is not of the form 'from:=to'")
             mapping[before] = after
     return mapping
-
-
-def _publisher_qos(offered: list[Qos], depth: int) -> QoSProfile:
-    """Offer again what was offered when the bag was made; reliable when the bag does not tell."""
-    best_effort = any(item.reliability == QosReliability.BEST_EFFORT for item in offered)
-    latched = bool(offered) and all(item.durability == QosDurability.TRANSIENT_LOCAL for item in offered)
-    return QoSProfile(
-        history=QoSHistoryPolicy.KEEP_LAST,
-        depth=depth,
-        reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
-        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
-    )
 
 
 class Congestion:
