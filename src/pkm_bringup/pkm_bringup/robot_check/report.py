@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import yaml
@@ -30,20 +31,13 @@ DURATION = 10.0
 IN_DRIVER_FILE = 'in a driver file (--driver, driver:=)\n'
 
 
-class _Say(Protocol):
-    def __call__(self, code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding: ...
-
-
-def _say(state: State) -> _Say:
-    def finding(code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
-        return Finding(code, state, (), sentence, remedy, evidence)
-
-    return finding
+def _finding(state: State, code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
+    return Finding(code, state, (), sentence, remedy, evidence)
 
 
 #: findings by code, sentence, remedy and figures; the remedy of what cannot be told is the motion that would tell
 ok, wrong, suspicious, cannot_tell = (
-    _say(state) for state in (State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL)
+    partial(_finding, state) for state in (State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL)
 )
 
 
@@ -294,11 +288,6 @@ class DriverPatch:
             for content in (self.content, alone):
                 (content.setdefault(section, {}) if section else content)[name] = value
         return self._lines(alone)
-
-    def joints(self, names: Sequence[str]) -> str:
-        """Add the names (A), by drive, and return its lines."""
-        pairs = zip(names, self.machine.drive_labels, strict=True)
-        return self.add({'joints': [{name: leg} for name, leg in pairs]})
 
     def by_leg(self, values: Array) -> Any:
         """One number if all drives have the same, else leg: number."""

@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE
-from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.report import DriverPatch, Wiring, cannot_tell, ok, suspicious, wrong
 
 #: part of local gravity by which the median of the specific force may be off
 _GRAVITY = 0.3
@@ -59,9 +59,10 @@ def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> It
             _rename(wiring, which, others) if others else f'publish {kind} on {topic}',
         )
     elif ends and not heard:
+        node = f' ({ends[0].node})' if ends[0].node else ''
         yield wrong(
             f'{which}_silent',
-            f'{topic} has a publisher{_of(ends[0].node)}, but no message came',
+            f'{topic} has a publisher{node}, but no message came',
             _why_silent(wiring, ends[0].reliability, topic),
         )
     elif not ends:
@@ -125,10 +126,6 @@ def _why_silent(wiring: Wiring, reliability: str, topic: str) -> str:
     )
 
 
-def _of(node: str) -> str:
-    return f' ({node})' if node else ''
-
-
 def name_checks(wiring: Wiring) -> Iterator[Finding]:
     """Findings about the names; sets ``columns`` where every drive has an entry, or a guess."""
     log = wiring.joints
@@ -156,7 +153,8 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
             return
     if not missing:
         wiring.columns = [names.index(name) for name in wanted]
-        others = [name for name in names if name not in wiring.machine.joint_names and not _ignored(wiring, name)]
+        ignored = {name for name in names for pattern in wiring.machine.driver.ignore if fnmatchcase(name, pattern)}
+        others = [name for name in names if name not in {*wiring.machine.joint_names, *ignored}]
         note = f'; {", ".join(others)} is not of this machine and is ignored' if others else ''
         if not doubled:
             yield ok('joint_names', f'all {len(wanted)} drives are there by name{note}')
@@ -166,14 +164,14 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
     if guess is None:
         rest = f'; the others are {", ".join(free)}' if free else ''
         elsewhere = {name for layout in wiring.seen.other_layouts for name in layout} & set(missing)
+        named = [{f'NAME_OF_{leg}': leg} for leg in wiring.machine.drive_labels]
         split = f' ({", ".join(sorted(elsewhere))} comes in messages of its own)' if elsewhere else ''
         yield wrong(
             'joint_names',
             f'no entry for {", ".join(missing)}{split}{rest}',
             'publish all drives in one message, e.g. by one joint_state_broadcaster; or name them in a driver file:\n'
-            + wiring.patch.joints([f'NAME_OF_{label}' for label in wiring.machine.drive_labels]),
+            + DriverPatch(wiring.machine).add({'joints': named}),
         )
-        wiring.patch.content.pop('joints')
         return
     wiring.columns, wiring.named = [names.index(name) for name in guess], False
     wiring.numbered = None not in {_number(name) for name in guess}
@@ -209,10 +207,6 @@ def guessed_map(wanted: Sequence[str], names: Sequence[str]) -> list[str] | None
 def _number(name: str) -> int | None:
     found = re.findall(r'\d+', name)
     return int(found[-1] if len(found) == 1 else found[0]) if found else None
-
-
-def _ignored(wiring: Wiring, name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in wiring.machine.driver.ignore)
 
 
 def value_checks(wiring: Wiring) -> Iterator[Finding]:
