@@ -13,13 +13,13 @@ from pkm_bringup.demo import run as run_module
 from pkm_bringup.demo.aftermath import identification_figures
 from pkm_bringup.demo.criteria import (
     Criterion,
+    DemoError,
     IdentificationFigures,
     judge_identification,
     judge_payload,
 )
 from pkm_bringup.demo.report import DemoOutcome, Journal, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun, Phase, plan
-from pkm_bringup.demo.system import DemoError
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, RigidBody
 from pkm_identification.columns.observation import ObservationModel

@@ -21,6 +21,7 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_bringup.demo.criteria import (
     SHORTEST_JUDGED,
     Criterion,
+    DemoError,
     IdentificationFigures,
     estimated_biases,
     estimation_errors,
@@ -32,7 +33,6 @@ from pkm_bringup.demo.criteria import (
 )
 from pkm_bringup.demo.report import DemoOutcome
 from pkm_bringup.demo.run import Timeline
-from pkm_bringup.demo.system import DemoError
 
 #: s after which the filter counts as settled, and after which the biases do
 SETTLED, BIASES_SETTLED = 20.0, 60.0

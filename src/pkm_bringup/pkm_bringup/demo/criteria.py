@@ -10,13 +10,12 @@ import yaml
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file
+from pkm_description.errors import PkmError
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.report.words import figure_text, keeps_limit, limit_text
 from pkm_estimation.bags import Imu, Odometry
 from pkm_estimation.offline.metrics import attitude_error
 from pkm_identification.compare import ComparisonRow
-
-from pkm_bringup.demo.system import DemoError
 
 #: part of the platform's mass, and place in radii of the platform
 LOAD, PLACE = 0.1, (0.1, -0.06, 0.12)
@@ -26,6 +25,10 @@ FILE = 'online_parameters.yaml'
 SHORTEST_JUDGED = 9.0
 Stamps = NDArray[np.int64]
 _DIGITS = 3
+
+
+class DemoError(PkmError):
+    """The demo cannot go on; the message says who failed and what to look at."""
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,10 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.demo.aftermath import assess
-from pkm_bringup.demo.criteria import payload_of
+from pkm_bringup.demo.criteria import DemoError, payload_of
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
 from pkm_bringup.demo.report import Journal, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun, Phase, plan
-from pkm_bringup.demo.system import DemoError
 from pkm_bringup.recording import message_class
 from pkm_bringup.ros.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
 from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion
@@ -77,7 +76,7 @@ class DemoSettings(Settings):
 
 
 class DemoNode(Node):
-    """The demo's view of the other nodes; see :class:`pkm_bringup.demo.system.DemoSystem`."""
+    """The demo's view of the other nodes; see :class:`pkm_bringup.demo.run.DemoSystem`."""
 
     def __init__(self) -> None:
         super().__init__('demo')
