@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, Driver
+from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
 from pkm_description.errors import JointStateError
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import StandardStreams, stamp
@@ -98,7 +98,7 @@ class PlayerNode(Node):
         self._playback = Playback(
             bag,
             self._in_bag(settings.topics, settings.from_namespace),
-            _remapping(settings.remap),
+            dict(_pairs('remap', settings.remap, ':=', 'from:=to')),
             rate,
             settings.start_offset,
             # of two clocks nobody knows which counts
@@ -121,7 +121,9 @@ class PlayerNode(Node):
             for topic, kind in self._playback.types.items()
         }
         self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
-        self._awaited_nodes = self._nodes_by_topic(settings.wait_for_nodes, machine.driver)
+        self._awaited_nodes: dict[str, set[str]] = {}
+        for topic, node in _pairs('wait_for_nodes', settings.wait_for_nodes, ' ', 'topic node'):
+            self._awaited_nodes.setdefault(self.resolve_topic_name(machine.driver.topic(topic)), set()).add(node)
         self._at_end = [name for name in settings.services_at_end if name]
         self._longest_service = settings.longest_service
         self._results = [topic for topic in settings.wait_for_results if topic]
@@ -191,16 +193,6 @@ class PlayerNode(Node):
             return self._resolved(topics)
         below = f'/{namespace.strip("/")}'.rstrip('/')
         return [topic if topic.startswith('/') else f'{below}/{topic}' for topic in topics if topic]
-
-    def _nodes_by_topic(self, entries: Sequence[str], driver: Driver) -> dict[str, set[str]]:
-        nodes: dict[str, set[str]] = {}
-        for entry in entries:
-            if entry:
-                topic, _, node = entry.partition(' ')
-                if not node:
-                    raise BagError(f"wait_for_nodes entry {entry!r} is not of the form 'topic node'")
-                nodes.setdefault(self.resolve_topic_name(driver.topic(topic)), set()).add(node)
-        return nodes
 
     def _wait_for_subscribers(self) -> None:
         """Wait until all topics have had subscribers for a moment, so that those can connect their own topics, too."""
@@ -282,16 +274,15 @@ class PlayerNode(Node):
         self.get_logger().info(f'{service}: {answer.message}')
 
 
-def _remapping(entries: Sequence[str]) -> dict[str, str]:
-    """Turn ``['from:=to']`` into a mapping."""
-    mapping = {}
-    for entry in entries:
-        if entry:
-            before, separator, after = entry.partition(':=')
-            if not (before and separator and after):
-                raise BagError(f"remap entry {entry!r} is not of the form 'from:=to'")
-            mapping[before] = after
-    return mapping
+def _pairs(name: str, entries: Sequence[str], separator: str, form: str) -> list[tuple[str, str]]:
+    """Both parts of each entry of a setting."""
+    pairs = []
+    for entry in filter(None, entries):
+        first, _, second = entry.partition(separator)
+        if not (first and second):
+            raise BagError(f'{name} entry {entry!r} is not of the form {form!r}')
+        pairs.append((first, second))
+    return pairs
 
 
 class Congestion:
