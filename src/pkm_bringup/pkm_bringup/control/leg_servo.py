@@ -287,7 +287,7 @@ class LegServo:
 
     def _damp(self, time_ns: int, positions: Array, rates: Array) -> None:
         def rest(positions: Array, rates: Array) -> LegReference:
-            return self._make.stopped(self._make.pose(positions))
+            return self._make.rest(self._make.pose(positions), stopped=True)
 
         self._fastest = np.maximum(2.0 * np.abs(rates), 2.0 * self._standing)
         known = self._stop_with(rest, time_ns, positions, rates)

@@ -145,13 +145,10 @@ class ReferenceMaker:
             self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band, from_rest
         )
 
-    def rest(self, pose: Pose) -> LegReference:
-        """Hold a pose."""
-        return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0)
-
-    def stopped(self, pose: Pose) -> LegReference:
-        """Hold a pose after a stop."""
-        return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0, self._stopping)
+    def rest(self, pose: Pose, stopped: bool = False) -> LegReference:
+        """Hold a pose, on request after a stop."""
+        motion = PlatformMotion.at_rest(pose.position, pose.rotation_base_platform)
+        return self.motion(motion, 0, self._stopping if stopped else '')
 
     def braking(self, start_ns: int, positions: Array, rates: Array) -> LegReference:
         """Reference that takes the drives from positions and rates (A,) to rest.

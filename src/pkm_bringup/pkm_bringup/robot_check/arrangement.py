@@ -226,7 +226,7 @@ def _drive_findings(
     pairs = ', '.join(f'{name} is {leg}' for name, leg in zip(names, machine.drive_labels, strict=True))
     if not wiring.named:
         assert wiring.joints is not None
-        missing = [name for name in wiring.drive_names if name not in wiring.joints.names]
+        missing = [name for name in wiring.machine.actuated_joint_names if name not in wiring.joints.names]
         told = np.isfinite(best.rate_misfit) or np.isfinite(best.force_misfit)
         how = 'it explains what the IMU shows' if told else 'a guess by the names: move the platform to have it told'
         yield wrong(

@@ -218,11 +218,6 @@ class Wiring:
         assert self.best is not None
         return self.published(quantity)[:, list(self.best.order)]
 
-    @property
-    def drive_names(self) -> tuple[str, ...]:
-        """Names of the drives."""
-        return self.machine.actuated_joint_names
-
     def names_of(self, order: Sequence[int]) -> list[str]:
         """Names in the joint states, in the order of the drives."""
         assert self.joints is not None
@@ -250,7 +245,7 @@ class Wiring:
         """Names of the chosen drives (A,), for a sentence."""
         if chosen.all():
             return 'all drives'
-        return ', '.join(name for name, yes in zip(self.drive_names, chosen, strict=True) if yes)
+        return ', '.join(name for name, yes in zip(self.machine.actuated_joint_names, chosen, strict=True) if yes)
 
 
 def with_driver(machine: Machine, text: str) -> Machine:

@@ -131,7 +131,7 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
     log = wiring.joints
     if log is None:
         return
-    names, wanted = log.names, wiring.drive_names
+    names, wanted = log.names, wiring.machine.actuated_joint_names
     if not names:
         yield wrong(
             'joint_names',

@@ -69,10 +69,10 @@ def live_parameters(
     def load(values: Sequence[float]) -> None:
         if len(values) != 4:
             raise PayloadError(f'payload of {len(values)} numbers: expected four, mass [kg] and x, y, z [m]')
-        simulation.put_payload(point_mass(float(values[0]), np.asarray(values[1:], dtype=float)))
+        simulation.payload.put(point_mass(float(values[0]), np.asarray(values[1:], dtype=float)))
 
     def loaded() -> Status:
-        body = simulation.payload
+        body = simulation.payload.body
         if body is None:
             return Level.OK, 'no payload', {}
         place = ', '.join(f'{value:g}' for value in body.center_of_mass)

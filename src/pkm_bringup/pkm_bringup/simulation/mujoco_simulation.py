@@ -51,6 +51,7 @@ class MujocoSimulation:
     step_index : steps done so far
     start_ns : time [ns] of step 0
     model, data : MuJoCo's objects, to look at (rendering)
+    payload : on the platform, beside what the machine file has
     saturation_count : (A,) steps in which a drive was asked for more than its limit
 
     """
@@ -75,7 +76,7 @@ class MujocoSimulation:
         self.step_ns = round(time_step * 1e9)
         self.model = mujoco.MjModel.from_xml_string(mjcf_text(machine, time_step))
         self.data = mujoco.MjData(self.model)
-        self._payload = PlatformPayload(machine, self.model, time_step)
+        self.payload = PlatformPayload(machine, self.model, time_step)
         self._friction = FrictionCorrections(machine, self.model) if friction_laws else None
         self._imu_steps = self._steps_per_sample(machine.imu.rate, 'imu.rate')
         self._joint_steps = self._steps_per_sample(machine.leg_sensors.rate, 'leg_sensors.rate')
@@ -137,15 +138,6 @@ class MujocoSimulation:
         """Largest distance by which a closure is open, m."""
         gap = self.data.site_xpos[self._tips] - self.data.site_xpos[self._anchors]
         return float(np.sqrt((gap * gap).sum(axis=1)).max())
-
-    @property
-    def payload(self) -> RigidBody | None:
-        """Body on the platform beside what the machine file has; ``None``: none."""
-        return self._payload.body
-
-    def put_payload(self, body: RigidBody | None) -> None:
-        """Put a body on the platform from now on, in place of the present one; see :class:`PlatformPayload`."""
-        self._payload.put(body)
 
     def step(self, forces: Array) -> Sample | None:
         """Apply drive forces (A,) N or N m from now on for one step.
