@@ -29,7 +29,7 @@ PAIRED = (
     'rates in deg/s', 'stamps zero', 'IMU 80 ms late', 'velocities in mm/s', 'a quarter of the rate', 'IMU frame',
 )  # fmt: skip
 #: rates [Hz] of joints and IMU (0: of the machine file) and factors on the noise, of good systems
-DRIVERS = ((0.0, 0.0, 1.0), (500.0, 0.0, 1.0), (0.0, 400.0, 3.0), (250.0, 125.0, 0.0))
+DRIVERS = ((0.0, 0.0, 1.0), (500.0, 0.0, 1.0), (0.0, 400.0, 3.0), (250.0, 160.0, 0.0))
 
 
 @dataclass(frozen=True)
