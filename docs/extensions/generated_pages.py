@@ -32,7 +32,7 @@ FURTHER_MODULES = (
     'pkm_identification.motion_source.bands', 'pkm_identification.motion_source.by_name',
     'pkm_identification.motion_source.interface', 'pkm_identification.motion_source.filters',
     'pkm_identification.motion_source.periods', 'pkm_identification.motion_source.repeatability',
-    'pkm_identification.preparation', 'pkm_identification.columns.own_equations.constraints',
+    'pkm_identification.preparation', 'pkm_identification.columns.own_equations',
     'pkm_identification.fitting.aliases', 'pkm_identification.fitting.payload',
     'pkm_identification.estimator.least_squares', 'pkm_identification.estimator.interface',
     'pkm_identification.estimator.generalised', 'pkm_identification.estimator.residual_covariance',

@@ -13,15 +13,8 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.least_squares import (
-    Estimate,
-    SolverRecord,
-    conditions,
-    noise_floor,
-    ordinary,
-    relative_gradient,
-)
-from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
+from pkm_identification.estimator.least_squares import Estimate, all_or, noise_floor, ordinary, with_noise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.kernels.triangle import (
     append_rows,
     forget_all,
@@ -193,32 +186,16 @@ def recursive(
         :func:`~pkm_identification.estimator.least_squares.weighted`
     force_std : (L,) known noise; ``None`` takes that of the residuals of ordinary least squares of all rows
     """
-    samples, legs, count = observation.shape
-    mask = np.ones((samples, legs)) if row_weights is None else np.asarray(row_weights, dtype=float)
-    used = mask > 0.0
+    weights = all_or(row_weights, force)
     if force_std is None:
-        force_std = np.maximum(ordinary(observation, force, mask).force_std, noise_floor(force))
-    weight = mask / np.asarray(force_std, dtype=float)
-    rows, scaled = observation * weight[..., None], force * weight
-    filter_ = RecursiveLeastSquares(count)
-    for matrix, target in zip(rows, scaled, strict=True):
-        filter_.update(matrix, target)
-    parameters = filter_.parameters
-    residuals = (force - observation @ parameters) * mask
-    estimated = np.sqrt((residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / degrees_of_freedom(used, count))
-    return Estimate(
-        parameters,
-        honest_covariance(rows, residuals / force_std, used, correlation_lags),
-        estimated,
-        residuals,
-        autocorrelation(residuals, used, max(correlation_lags, 1)),
-        *conditions(rows.reshape(-1, count)),
-        SolverRecord(
-            'rls, square-root form', samples, True,
-            {'gradient': relative_gradient(rows, residuals / force_std, scaled)}, samples, 'all samples taken',
-            float(np.sum((residuals / force_std) ** 2)),
-        ),
-    )  # fmt: skip
+        force_std = np.maximum(ordinary(observation, force, weights).force_std, noise_floor(force))
+    noise = RowNoise(np.asarray(force_std, dtype=float))
+    found = RecursiveLeastSquares(observation.shape[-1])
+    for rows, targets in zip(noise.weighed(observation, weights), noise.weighed(force, weights), strict=True):
+        found.update(rows, targets)
+    return with_noise(
+        observation, force, weights, noise, correlation_lags, 'rls, square-root form', found.samples, found.parameters
+    )
 
 
 def checked_vector(what: str, values: Array, count: int) -> Array:

@@ -18,7 +18,7 @@ from pkm_identification.columns.friction_term import FrictionTerm, Presliding
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import Term
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.estimator.generalised import with_noise
+from pkm_identification.estimator.least_squares import with_noise
 from pkm_identification.fitting.aliases import allowing_for
 from pkm_identification.fitting.candidates import Candidate
 from pkm_identification.fitting.lack_of_fit import ScoreTest
