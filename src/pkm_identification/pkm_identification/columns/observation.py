@@ -328,7 +328,7 @@ def observation_model(
             friction = friction.with_law(config.columns.friction_law, fastest(positions, sample_rate))
         if TRANSVERSE_FRICTION.kind in asked:
             _require_no_load(friction)
-        terms.append(friction.pooling(True) if config.columns.pooled_laws and friction.can_be_pooled else friction)
+        terms.append(friction.pooling(config.columns.pooled_laws))
     joints, stated = machine.actuated_joint_names, stated_forms(machine)
     terms += [OneFactor(form, joints) for form in _OF_DRIVES if form.kind in asked or form in stated]
     if passive:

@@ -13,7 +13,7 @@ from pkm_description.friction_laws import FrictionLaw, Stribeck, ViscousCoulomb
 from pkm_description.machine import Machine
 from scipy.sparse import csr_array
 
-from pkm_identification.columns.friction_term import BEGIN, FrictionTerm
+from pkm_identification.columns.friction_term import BEGIN, FrictionTerm, Pooled
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
     LOAD_FRICTION,
@@ -29,7 +29,7 @@ from pkm_identification.columns.joint_terms import (
 from pkm_identification.columns.observation import OF_PASSIVE_JOINTS, ObservationModel, of_passive_joints
 from pkm_identification.columns.term import JointSamples, PerJoint
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.fitting.prediction import samples_with_efforts
+from pkm_identification.fitting.prediction import samples_with_efforts, slope_rows
 from pkm_identification.preparation import PreparedData
 
 #: periods of a ripple, as numbers of waves over the travel of a drive: no wave is far from one of them
@@ -100,6 +100,9 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         kept = _with_law(DIRECTED, fastest)
         directed = _per_drive(DIRECTED_TITLE, samples, fades, kept)
         yield replace(directed, others=tuple(_starts(DIRECTED, fastest)))
+    for term in model.terms:
+        if isinstance(term, Pooled) and term.pooled and term.can_be_pooled:
+            yield _of_own(term, fit)
     rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
     total = replace(samples, efforts=fit.efforts, effort_rates=rates)
     if 'gain' not in kinds:
@@ -108,6 +111,24 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     if 'delay' not in kinds:
         delay = _per_drive(EffortDelay.title, total, [attrgetter('effort_rates')], _with(EffortDelay()))
         yield replace(delay, alike=np.ones((len(joints), 1)))
+
+
+def _of_own(term: Pooled, fit: ModelFit) -> Candidate:
+    """Nonlinear parameters of each drive's own, in place of shared ones."""
+    single = term.pooling(False)
+    names = ', '.join(dict.fromkeys(name.rpartition('.')[2] for name in single.shape_names))
+
+    def extended(model: ObservationModel) -> ObservationModel:
+        alike = [one.kind == term.kind and one.names == term.names for one in model.terms]
+        return model.with_terms([
+            one.pooling(False) if own and isinstance(one, Pooled) else one
+            for one, own in zip(model.terms, alike, strict=True)
+        ])
+
+    return Candidate(
+        f"{names} of the drives' own: those of the same kind do not share them",
+        lambda data: slope_rows(fit.model, data, single, fit.samples, fit.parameters), extended,
+    )  # fmt: skip
 
 
 def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[Candidate]:

@@ -26,7 +26,7 @@ from pkm_identification.estimator.least_squares import noise_floor
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
-from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
+from pkm_identification.fitting.pooled_laws import with_spreads
 from pkm_identification.fitting.prediction import (
     deflected,
     efforts_without_friction,
@@ -106,7 +106,7 @@ def extended_fit(
     """
     waves, now = list(ripples(data)), Fitted(data, fit)
     try:
-        now = Fitted(data, tested_pooling(data, fit, config))
+        now = Fitted(data, with_spreads(data, fit))
         offers = missing_forces(data, now.fit, waves) if 'ripple' in config.columns.terms else []
         for rippled in [one for one in offers if one.name.startswith(Ripple.title)]:
             now = replace(_with_force(now, rippled, config), entered={})
@@ -161,7 +161,7 @@ def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) 
     found = []
     for extend in (force.candidate.extend, *force.candidate.others):
         try:
-            model = _completed(extend(now.fit.model), config)
+            model = _completed(extend(now.fit.model))
             found.append(_fit(now, model, {**now.entered, force.name: extend}, config))
         except NotConvergedError as error:
             failed = error
@@ -170,15 +170,15 @@ def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) 
     return max(found, key=lambda one: one.evidence)
 
 
-def _completed(model: ObservationModel, config: IdentificationConfig) -> ObservationModel:
-    """A model to which a force was added, with offsets, and with laws that drives of a kind share.
+def _completed(model: ObservationModel) -> ObservationModel:
+    """A model to which a force was added, with offsets.
 
     A drive that is not as its file says may have an offset, too, which other forces can hide; Coulomb friction by
     direction has it.
     """
     if OFFSET.kind not in model.kinds and not any(name.endswith('.coulomb_negative') for name in model.names):
-        model = model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
-    return with_pooled_laws(model) if config.columns.pooled_laws else model
+        return model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
+    return model
 
 
 def _fit(
@@ -186,8 +186,7 @@ def _fit(
 ) -> Fitted:
     """Fit of another model, begun at the fit so far."""
     data = now.data.with_model(model)
-    fit = tested_pooling(data, fit_model(data, model, config, now.fit), config)
-    return Fitted(now.data.with_model(fit.model), fit, entered)
+    return Fitted(data, with_spreads(data, fit_model(data, model, config, now.fit)), entered)
 
 
 def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted | None:
@@ -204,7 +203,7 @@ def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted 
         for extend in rest.values():
             model = extend(model)
         known = dict(zip(now.fit.shape.names, now.fit.shape.values.tolist(), strict=True))
-        model = _completed(model, config)
+        model = _completed(model)
         shapes = [zip(term.shape_names, term.shape.tolist(), strict=True) for term in model.terms]
         terms = [
             term.with_shape(np.array([known.get(one, value) for one, value in shape]))
@@ -230,12 +229,12 @@ def _with_presliding(now: Fitted, config: IdentificationConfig) -> Fitted | None
     if model is None:
         return None
     try:
-        found = tested_pooling(near.with_model(model), fit_model(near.with_model(model), model, config, fit), config)
+        found = fit_model(near.with_model(model), model, config, fit)
         term = presliding_of(found.model.terms)
         assert term is not None
         entered = {**now.entered, Presliding.title: lambda one: one.with_terms((*one.terms, term))}
         far = data.with_model(found.model)
-        other = Fitted(far, fit_model(far, found.model, config, found), entered)
+        other = Fitted(far, with_spreads(far, fit_model(far, found.model, config, found)), entered)
     except NotConvergedError:
         return None
     return other if other.evidence > now.evidence else None
@@ -275,7 +274,7 @@ def _with_fitting_rows(
         return data, fit, missing
     other = data.with_reach(reach)
     try:
-        refit = tested_pooling(other, fit_model(other, fit.model, config, fit), config)
+        refit = with_spreads(other, fit_model(other, fit.model, config, fit))
     except NotConvergedError:
         return data, fit, missing
     still_missing = missing_forces(other, refit, waves)
