@@ -8,7 +8,8 @@ from known_machines import known_machine
 from pkm_description.dynamics import reduce_parameters
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.judgement.significance import collinear_groups, possible_signs
+from pkm_identification.fitting.aliases import aliases_of
+from pkm_identification.judgement.significance import possible_signs
 from pkm_identification.recording.recording import DriveData, DriveNoise
 from pkm_identification.validation.other_motions import cross_prediction, mean_relative_error, relative_absolute_error
 from scipy.optimize import linprog
@@ -75,19 +76,14 @@ def test_signs_of_scalars_are_those_of_a_linear_programme() -> None:
         assert possible_signs(base)[place] == sign
 
 
-def test_collinear_columns_are_grouped_and_others_left_alone() -> None:
-    random = np.random.default_rng(3)
+def test_collinear_columns_are_named_and_others_left_alone() -> None:
+    random, names = np.random.default_rng(3), list('abcde')
     matrix = random.normal(size=(200, 5))
-    assert collinear_groups(matrix, list('abcde')) == ()
+    assert aliases_of(matrix, names, names) == ()
     matrix[:, 3] = 100.0 * (matrix[:, 1] + matrix[:, 2] + 1e-3 * random.normal(size=200))
-    (group,) = collinear_groups(matrix, list('abcde'))
-    assert set(group.names) == {'b', 'c', 'd'}
-    assert 500.0 < group.condition_index < 5000.0
-    assert 'b' in str(group) and 'condition index' in str(group)
-    # the combination leaves nearly no force
-    unit = matrix / np.linalg.norm(matrix, axis=0)
-    change = unit[:, [list('abcde').index(name) for name in group.names]] @ group.combination
-    assert np.linalg.norm(change) < 2e-3
+    (alias,) = aliases_of(matrix, names, names)
+    assert {alias.name, *alias.others} == {'b', 'c', 'd'}
+    assert 2e-4 < alias.own < 2e-3 and 'b is hardly told from' in str(alias)
 
 
 def test_noise_by_seed_and_kind() -> None:

@@ -19,8 +19,8 @@ from pkm_identification.preparation import PreparedData
 
 #: part of a column that is its own, up to which it is not told from the others at all, and hardly
 NOT_TOLD, HARDLY_TOLD = 1e-5, 0.03
-#: others that are named at most
-NAMED = 4
+#: others that are named at most, and part of the largest factor from which one is
+NAMED, PART = 4, 0.1
 #: equations that are enough to see it
 EQUATIONS = 10_000
 
@@ -79,71 +79,44 @@ def aliases(data: PreparedData, fit: ModelFit, weak: Sequence[str] = ()) -> tupl
         from others, for enough data tell them still
     """
     model = fit.model
-    columns, names = _columns(data, fit)
-    places = [place for place, index in enumerate(model.free) if index >= model.structure_count]
-    open_names = {name for text in weak for name in names if _stands_in(name, text)}
-    found, seen = [], set()
-    for place in places:
-        if not columns[:, place].any():
-            continue
-        own, others = _imitated(columns, place)
-        pair = frozenset((place, *others))
-        if not others or pair in seen or (own > NOT_TOLD and names[place] not in open_names):
-            continue
-        seen.add(pair)
-        imitating = tuple(names[other] for other in others)
-        found.append(Alias(names[place], imitating, own, _remedy(names[place], imitating)))
-    return tuple(found)
-
-
-def _columns(data: PreparedData, fit: ModelFit) -> tuple[Array, tuple[str, ...]]:
-    """Triangle (P, P) with the lengths and angles of all free columns, each scaled to length 1, and their names."""
-    model = fit.model
     # with whole signs: how a sign is averaged over the samples of a reversal tells no force from another
     samples = fit.samples.with_whole_signs()
     terms = [data.term_rows(term, samples) for term in model.terms]
     rows = np.concatenate([data.structure_rows, *terms], axis=-1)[..., model.free] * data.row_weights[..., None]
-    flat = rows.reshape(-1, rows.shape[-1])
+    of_terms = model.names[int(np.searchsorted(model.free, model.structure_count)) :]
+    open_names = {name for text in weak for name in text.replace('+', ' ').replace('-', ' ').split()}
+    return tuple(
+        one for one in aliases_of(rows, model.names, of_terms) if one.own <= NOT_TOLD or one.name in open_names
+    )
+
+
+def aliases_of(rows: Array, names: Sequence[str], chosen: Sequence[str]) -> tuple[Alias, ...]:
+    """Parameters that least squares of all other columns imitate, each group of them once.
+
+    Parameters
+    ----------
+    rows : (..., P) weighted columns
+    names : P
+    chosen : names of the parameters that are looked at
+    """
+    flat = rows.reshape(-1, len(names))
     flat = flat[:: max(1, len(flat) // EQUATIONS)]
     size = np.linalg.norm(flat, axis=0)
     scaled = np.divide(flat, size, out=np.zeros_like(flat), where=size > 1e-12 * size.max(initial=0.0))
-    return np.asarray(np.linalg.qr(scaled, mode='r')), model.names
-
-
-def _imitated(columns: Array, place: int) -> tuple[float, tuple[int, ...]]:
-    """Part of a column that is its own, and the few others that imitate it best, one after the other."""
-    column = columns[:, place]
-    rest = np.delete(np.arange(columns.shape[1]), place)
-    solution = np.linalg.lstsq(columns[:, rest], column, rcond=1e-10)[0]
-    own = _size(column - columns[:, rest] @ solution)
-    if own > HARDLY_TOLD:
-        return own, ()
-    chosen: list[int] = []
-    left = column
-    while len(chosen) < NAMED and _size(left) > max(2.0 * own, NOT_TOLD):
-        others = columns[:, rest]
-        if chosen:  # what the chosen ones leave of the others
-            basis = np.linalg.qr(columns[:, chosen])[0]
-            others = others - basis @ (basis.T @ others)
-        length = np.linalg.norm(others, axis=0)
-        likeness = np.divide(np.abs(others.T @ left), length, out=np.zeros(len(rest)), where=length > 1e-6)
-        chosen.append(int(rest[np.argmax(likeness)]))
-        left = _left(columns, place, chosen)
-    for one in list(chosen):  # an early choice may be in vain with the later ones
-        fewer = [other for other in chosen if other != one]
-        if fewer and _size(_left(columns, place, fewer)) <= max(1.1 * _size(left), NOT_TOLD):
-            chosen = fewer
-    return own, tuple(chosen)
-
-
-def _size(vector: Array) -> float:
-    return float(np.linalg.norm(vector))
-
-
-def _left(columns: Array, place: int, chosen: Sequence[int]) -> Array:
-    """What some columns leave of another one."""
-    fitted = columns[:, chosen]
-    return np.asarray(columns[:, place] - fitted @ np.linalg.lstsq(fitted, columns[:, place], rcond=None)[0])
+    columns = np.asarray(np.linalg.qr(scaled, mode='r'))  # has the lengths and angles of all columns
+    found: dict[frozenset[str], Alias] = {}
+    for place in [place for place, name in enumerate(names) if name in chosen and columns[:, place].any()]:
+        rest = np.delete(np.arange(len(names)), place)
+        factors = np.linalg.lstsq(columns[:, rest], columns[:, place], rcond=1e-10)[0]
+        own = float(np.linalg.norm(columns[:, place] - columns[:, rest] @ factors))
+        if own > HARDLY_TOLD:
+            continue
+        order = np.argsort(-np.abs(factors), kind='stable')[:NAMED]
+        strong = order[np.abs(factors[order]) > PART * np.abs(factors).max()]
+        others = tuple(names[rest[other]] for other in strong)
+        alias = Alias(names[place], others, own, _remedy(names[place], others))
+        found.setdefault(frozenset((alias.name, *others)), alias)
+    return tuple(found.values())
 
 
 def _kinds(names: Sequence[str]) -> Iterator[str]:
@@ -162,10 +135,6 @@ def _remedy(name: str, others: Sequence[str]) -> str:
             if pair in _REMEDIES:
                 return _REMEDIES[pair]
     return 'leave one of them out, or hold it (columns.fixed)'
-
-
-def _stands_in(name: str, combination: str) -> bool:
-    return name in combination.replace('+', ' ').replace('-', ' ').split()
 
 
 def allowing_for(fit: ModelFit, changes: Array) -> ModelFit:
