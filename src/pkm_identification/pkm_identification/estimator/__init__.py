@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pkm_identification.estimator.base_feasibility import BaseFeasibility
     from pkm_identification.estimator.constrained import (
         bounded_least_squares,
         design_bounds,
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
         pattern_search,
         sqp,
     )
+    from pkm_identification.estimator.feasible import BaseFeasibility
 
 __all__ = [
     'BaseFeasibility',

@@ -13,7 +13,7 @@ but for a few parameters is better searched over these, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -132,31 +132,21 @@ def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:
         changes[1 + axis] = -(2.0 * moments[axis] * np.eye(3) - outer - outer.T) / mass
     for row, (i, j) in enumerate(_UPPER):
         changes[4 + row, i, j] = changes[4 + row, j, i] = 1.0
+    matrices = [(inertia, changes)]
+    if triangle:  # second moments of mass
+        half = 0.5 * np.eye(3)
+        matrices.append((
+            np.trace(inertia) * half - inertia, np.trace(changes, axis1=1, axis2=2)[:, None, None] * half - changes,
+        ))  # fmt: skip
     values, slopes = [mass], [np.eye(10)[0]]
-    for matrix, parts in ((inertia, changes), *([_second(inertia, changes)] if triangle else [])):
+    for matrix, parts in matrices:
         for order in (1, 2, 3):
-            block, block_parts = matrix[:order, :order], parts[:, :order, :order]
-            values.append(float(np.linalg.det(block)))
-            slopes.append(np.einsum('ij,kji->k', _adjugate(block), block_parts))
+            sizes, axes = np.linalg.eigh(matrix[:order, :order])
+            values.append(float(np.prod(sizes)))
+            # the derivative of a determinant is its adjugate, whose eigenvalues are products of all others
+            others = [np.prod(np.delete(sizes, place)) for place in range(order)]
+            slopes.append(np.einsum('ij,kji->k', axes * others @ axes.T, parts[:, :order, :order]))
     return np.array(values), np.array(slopes)
-
-
-def _second(inertia: Array, changes: Array) -> tuple[Array, Array]:
-    """Second moments of mass ``tr(I) / 2 - I`` and their changes."""
-    traces = np.einsum('kii->k', changes)
-    return 0.5 * np.trace(inertia) * np.eye(3) - inertia, 0.5 * traces[:, None, None] * np.eye(3) - changes
-
-
-def _adjugate(matrix: Array) -> Array:
-    """Adjugate of a matrix of up to three rows; the derivative of its determinant."""
-    order = len(matrix)
-    result = np.ones((order, order))
-    if order > 1:
-        for i in range(order):
-            for j in range(order):
-                minor = np.delete(np.delete(matrix, i, 0), j, 1)
-                result[j, i] = (-1.0) ** (i + j) * np.linalg.det(minor)
-    return result
 
 
 # A fit of physical parameters to forces that need not be linear in them: the problem, and what every search returns.
@@ -331,22 +321,11 @@ def bounded_least_squares(fit: ForceFit, starts: int = 1, seed: int = 0) -> FitR
     starts : how many; those beyond the first are drawn within the bounds, infinite ends within a factor of ten
     seed : of the draws
     """
-    random = np.random.default_rng(seed)
-    low, high = _finite_box(fit)
-    best, used = None, 0
-    for number in range(starts):
-        start = fit.start if number == 0 else random.uniform(low, high)
-        found = _trust_region(fit, start)
-        used += found.nfev
-        if best is None or found.cost < best.cost:
-            best = found
-    assert best is not None
-    record = SolverRecord(
-        f'bounded least squares (trust region) from {starts} starts', int(best.nfev), bool(best.success),
-        {'gradient': float(best.optimality)}, used, str(best.message), 2.0 * float(best.cost),
-        seed if starts > 1 else None,
-    )  # fmt: skip
-    return result_of(fit, np.asarray(best.x, dtype=float), record)
+    random, box = np.random.default_rng(seed), _finite_box(fit)
+    found = [_trust_region(fit, random.uniform(*box) if number else fit.start) for number in range(starts)]
+    best = min(found, key=lambda one: one.cost)
+    method = f'bounded least squares (trust region) from {starts} starts'
+    return _finished(fit, best, method, int(best.nfev), sum(one.nfev for one in found), seed if starts > 1 else None)
 
 
 def global_search(
@@ -359,12 +338,11 @@ def global_search(
 
     In place of infinite bounds the global part searches ten magnitudes beyond the start; the finish may pass that.
     """
-    low, high = _finite_box(fit)
-    bounds = [*zip(low.tolist(), high.tolist(), strict=True)]
+    bounds = np.stack(_finite_box(fit), axis=1).tolist()
     if method == 'direct':
         found = optimize.direct(fit.cost, bounds, maxfun=evaluations, maxiter=evaluations)
     elif method == 'differential_evolution':
-        generations = max(1, evaluations // (15 * len(low)) - 1)
+        generations = max(1, evaluations // (15 * len(bounds)) - 1)
         found = optimize.differential_evolution(
             fit.cost, bounds, seed=seed, maxiter=generations, polish=False, tol=1e-8
         )
@@ -373,13 +351,11 @@ def global_search(
     else:
         raise ConfigurationError(f'method = {method!r}: choose direct, differential_evolution or dual_annealing')
     polished = _trust_region(fit, found.x)
-    record = SolverRecord(
-        f'{method}, then bounded least squares', int(getattr(found, 'nit', 0)), bool(polished.success),
-        {'gradient': float(polished.optimality), 'cost before the finish': float(found.fun)},
-        int(found.nfev) + int(polished.nfev), str(polished.message), 2.0 * float(polished.cost),
-        None if method == 'direct' else seed,
+    return _finished(
+        fit, polished, f'{method}, then bounded least squares', int(getattr(found, 'nit', 0)),
+        int(found.nfev) + int(polished.nfev), None if method == 'direct' else seed,
+        {'cost before the finish': float(found.fun)},
     )  # fmt: skip
-    return result_of(fit, np.asarray(polished.x, dtype=float), record)
 
 
 def _trust_region(fit: ForceFit, start: Array) -> optimize.OptimizeResult:
@@ -389,6 +365,18 @@ def _trust_region(fit: ForceFit, start: Array) -> optimize.OptimizeResult:
         fit.residuals, np.clip(start, fit.lower + inward, fit.upper - inward), fit.jacobian,
         bounds=(fit.lower, fit.upper), x_scale=fit.magnitudes, xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=500,
     )  # fmt: skip
+
+
+def _finished(
+    fit: ForceFit, found: optimize.OptimizeResult, method: str, iterations: int, evaluations: int, seed: int | None,
+    further: Mapping[str, float] | None = None,
+) -> FitResult:  # fmt: skip
+    """Result of a trust region, with its record."""
+    figures = {'gradient': float(found.optimality), **(further or {})}
+    record = SolverRecord(
+        method, iterations, bool(found.success), figures, evaluations, str(found.message), 2.0 * float(found.cost), seed
+    )
+    return result_of(fit, np.asarray(found.x, dtype=float), record)
 
 
 def _finite_box(fit: ForceFit) -> tuple[Array, Array]:

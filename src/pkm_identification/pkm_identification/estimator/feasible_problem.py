@@ -82,7 +82,6 @@ class FeasibleProblem:
     limits, limit_values, limit_names : (M, Z), (M,), M: ``limits z <= limit_values``
     held, held_values : (E, Z), (E,): ``held z = held_values``, parameters held while others of their body are free
     start : (Z,) the nominal machine
-    base_values, base_std : (B,) identified base parameters
     unseen : parameters without prior that no base parameter contains; they stay nominal
     """
 
@@ -102,8 +101,6 @@ class FeasibleProblem:
     held: Array
     held_values: Array
     start: Array
-    base_values: Array
-    base_std: Array
     unseen: tuple[str, ...]
 
     @property
@@ -161,7 +158,6 @@ def feasible_problem(
     covariance: Array,
     names: Sequence[str],
     nominal: Array,
-    trust: Mapping[str, float] | None = None,
     limits: Limits | None = None,
     platform_uncertainty: float = 0.3,
     leg_uncertainty: float = 0.05,
@@ -173,24 +169,23 @@ def feasible_problem(
     base : combinations K of the free parameters
     values, covariance : (B,), (B, B) identified base parameters
     names, nominal : (P,) all parameters, free and held; those that ``base`` does not know are held
-    trust : body -> relative standard deviation of its mass, for bodies that differ from the two following
     limits : bounds
     platform_uncertainty, leg_uncertainty : of the platform, and of all other bodies
 
     Raises
     ------
     ConfigurationError
-        A bound or trust of something that does not exist, or a nominal body that cannot exist.
+        A bound of something that does not exist, or a nominal body that cannot exist.
     """
     names, nominal = tuple(names), np.asarray(nominal, dtype=float)
-    limits, trust = limits or Limits(), dict(trust or {})
+    limits = limits or Limits()
     place = {name: index for index, name in enumerate(names)}
     free = np.zeros(len(names), dtype=bool)
     free[[place[name] for name in base.full_names]] = True
     combination = np.zeros((len(base), len(names)))
     combination[:, [place[name] for name in base.full_names]] = base.combination
     everything = places_of_bodies(names)
-    unknown = [body for body in (*trust, *limits.center_boxes) if body not in everything]
+    unknown = [body for body in limits.center_boxes if body not in everything]
     if unknown:
         raise ConfigurationError(f'no body {", ".join(unknown)}; there are {", ".join(everything)}')
     # a body of no mass is a joint's intermediate frame: it stays what it is
@@ -225,11 +220,10 @@ def feasible_problem(
     return FeasibleProblem(
         names, nominal, tuple(bodies),
         np.array([
-            2.0 / trust.get(body, platform_uncertainty if body == 'platform_link' else leg_uncertainty) ** 2
-            for body in bodies
+            2.0 / (platform_uncertainty if body == 'platform_link' else leg_uncertainty) ** 2 for body in bodies
         ]),
         scalars, matrix, offset, misfit, target, half, rows, ends, texts, matrix[partly],
-        (nominal - offset)[partly], start, np.asarray(values, dtype=float), std,
+        (nominal - offset)[partly], start,
         tuple(names[index] for index in unseen),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from pkm_description.arrays import Array
 
 from pkm_identification.columns.friction_term import JUMPS
 from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.fitting.prediction import all_rows
 from pkm_identification.preparation import PreparedData
 
 #: part of a column that is its own, up to which it is not told from the others at all, and hardly
@@ -80,9 +81,7 @@ def aliases(data: PreparedData, fit: ModelFit, weak: Sequence[str] = ()) -> tupl
     """
     model = fit.model
     # with whole signs: how a sign is averaged over the samples of a reversal tells no force from another
-    samples = fit.samples.with_whole_signs()
-    terms = [data.term_rows(term, samples) for term in model.terms]
-    rows = np.concatenate([data.structure_rows, *terms], axis=-1)[..., model.free] * data.row_weights[..., None]
+    rows = all_rows(model, data, fit.samples.with_whole_signs())[..., model.free] * data.row_weights[..., None]
     of_terms = model.names[int(np.searchsorted(model.free, model.structure_count)) :]
     open_names = {name for text in weak for name in text.replace('+', ' ').replace('-', ' ').split()}
     return tuple(

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.arrays import Array
 from scipy.stats import f as f_distribution
 
 from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
@@ -305,33 +304,24 @@ def reach_by_residuals(data: PreparedData, fit: ModelFit) -> float:
     float
         At most the reach of the fit.
     """
-    reach = data.bands.reversal_reach
-    distance, moving = data.reversals.distance * data.bands.force_cutoff, data.moving_rows > 0.0
-    test = _PredictiveTest(fit, data.row_weights > 0.0)
-    for inner in np.arange(reach - STEP, NEAREST - 0.5 * STEP, -STEP):
-        near = moving & (distance < reach) & (distance > inner)
-        if not all(test(rows, data.reversals.direction) for rows in (near, near & (distance <= inner + STEP))):
-            return float(inner + STEP)
-    return min(NEAREST, reach)
+    reach, noise = data.bands.reversal_reach, np.maximum(fit.estimate.force_std, noise_floor(fit.row_forces))
+    errors, columns, covariance = fit.errors / noise, fit.rows / noise[:, None], fit.estimate.covariance
+    freedom = max(int(np.count_nonzero(data.row_weights)) - fit.fitted_columns.shape[-1], 1)
 
-
-class _PredictiveTest:
-    """Whether a fit to some rows predicts others."""
-
-    def __init__(self, fit: ModelFit, used: NDArray[np.bool_]) -> None:
-        estimate = fit.estimate
-        noise = np.maximum(estimate.force_std, noise_floor(fit.row_forces))
-        self._errors = fit.errors / noise
-        self._columns, self._covariance = fit.rows / noise[:, None], estimate.covariance
-        self._freedom = max(int(used.sum()) - fit.fitted_columns.shape[-1], 1)
-
-    def __call__(self, rows: NDArray[np.bool_], direction: Array) -> bool:
-        """Test of rows (n, A), also of their mean by the direction (n, A) in which the drive turned."""
+    def is_predicted(rows: NDArray[np.bool_]) -> bool:
+        """Test of rows (n, A), also of their mean by the direction in which the drive turned."""
         if not rows.any():
             return True
-        errors, columns, signs = self._errors[rows], self._columns[rows], direction[rows]
-        variance = 1.0 + np.einsum('rb,bc,rc->r', columns, self._covariance, columns)
-        larger = float(f_distribution.sf(np.mean(errors**2 / variance), len(errors), self._freedom))
-        mean_column = signs @ columns
-        spread = float(np.sqrt(signs @ signs + mean_column @ self._covariance @ mean_column))
-        return larger > LARGER and abs(float(signs @ errors)) <= SIGMAS * spread
+        own, signs = columns[rows], data.reversals.direction[rows]
+        variance = 1.0 + np.einsum('rb,bc,rc->r', own, covariance, own)
+        larger = float(f_distribution.sf(np.mean(errors[rows] ** 2 / variance), len(own), freedom))
+        mean_column = signs @ own
+        spread = float(np.sqrt(signs @ signs + mean_column @ covariance @ mean_column))
+        return larger > LARGER and abs(float(signs @ errors[rows])) <= SIGMAS * spread
+
+    distance, moving = data.reversals.distance * data.bands.force_cutoff, data.moving_rows > 0.0
+    for inner in np.arange(reach - STEP, NEAREST - 0.5 * STEP, -STEP):
+        near = moving & (distance < reach) & (distance > inner)
+        if not (is_predicted(near) and is_predicted(near & (distance <= inner + STEP))):
+            return float(inner + STEP)
+    return min(NEAREST, reach)

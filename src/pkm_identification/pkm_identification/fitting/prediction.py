@@ -127,3 +127,8 @@ def slope_rows(
         return term.of_owners(data.joint_rows(forces, np.arange(len(term.drives))))
     own = next(values for one, values in model.with_parameters(parameters) if one.names == term.names)
     return data.slope_rows(term, samples, own)
+
+
+def all_rows(model: ObservationModel, data: PreparedData, samples: JointSamples) -> Array:
+    """Rows (n, A, P) of all parameters of a model, free and held, in the order of its ``all_names``."""
+    return np.concatenate([data.structure_rows, *(data.term_rows(term, samples) for term in model.terms)], axis=-1)
