@@ -79,18 +79,14 @@ class RecursiveLeastSquares:
         used = len(rows)
         memory = self._memory_for(used)
         matrix, count = memory.matrix, self._count
-        weights: Array | float = 1.0
-        if noise_variances is not None:
-            weights = weights_of(noise_variances, used)
-            matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
-            matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
-        else:
-            matrix[count:, :count], matrix[count:, count] = rows, force
+        weights = np.ones(used) if noise_variances is None else 1.0 / np.sqrt(checked_variances(noise_variances, used))
+        matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
+        matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
         if not np.isfinite(matrix[count:]).all():
             raise ValueError('rows and forces must be finite numbers')
         self.normalised_innovations = np.empty(used)
         whitened_innovations(matrix, count, memory.directions, memory.root, self.normalised_innovations)
-        self.normalised_innovations[np.broadcast_to(weights, used) == 0.0] = np.nan
+        self.normalised_innovations[weights == 0.0] = np.nan
         if self._directional and self.forgetting < 1.0:
             forget_along(matrix, count, 1.0 - self.forgetting, memory.directions, memory.work)
             append_rows(matrix, count, True, memory.work)
@@ -233,8 +229,3 @@ def checked_variances(noise_variances: Array, rows: int) -> Array:
     if not (variances > 0.0).all():  # NaN, too
         raise ValueError(f'noise variances must be above 0 (infinite where a row is not used), got {noise_variances!r}')
     return variances
-
-
-def weights_of(noise_variances: Array, rows: int) -> Array:
-    """One over the noise of each row; 0 where it is not used."""
-    return np.asarray(1.0 / np.sqrt(checked_variances(noise_variances, rows)), dtype=float)

@@ -77,7 +77,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     kinds = model.kinds
     for form in (OFFSET, LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA):
         if form.kind not in kinds:
-            offered = _of_term(OneFactor(form, joints), samples)
+            offered = _per_drive(form.title, samples, [form.force], _with(OneFactor(form, joints)))
             # a coefficient has the same sign and no unit
             yield replace(offered, alike=np.ones((len(joints), 1))) if form is LOAD_FRICTION else offered
     yield from _of_passive_joints(data, model)
@@ -136,15 +136,16 @@ def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[
     machine = model.machine
     if machine.actuated_count == len(machine.joints):
         return
-    passive = [term for term in model.terms if (term.column_places >= machine.actuated_count).any()]
-    if not any(isinstance(term, FrictionTerm) for term in passive):
-        friction = FrictionTerm.of(machine, 'passive')
-        yield Candidate('Coulomb friction of passive joints', _passive_rows(0), _with(friction))
-    kinds = {term.kind for term in passive}
-    for place, form in enumerate(OF_PASSIVE_JOINTS, 1):
-        if form.kind not in kinds:
-            title = form.title if form is THRUST_FRICTION else f'{form.title}, in passive joints'
-            yield Candidate(title, _passive_rows(place), _with(of_passive_joints(machine, form)))
+    offers: list[tuple[str, FrictionTerm | PerJoint]] = [
+        ('Coulomb friction of passive joints', FrictionTerm.of(machine, 'passive'))
+    ]
+    for form in OF_PASSIVE_JOINTS:
+        title = form.title if form is THRUST_FRICTION else f'{form.title}, in passive joints'
+        offers.append((title, of_passive_joints(machine, form)))
+    kinds = {term.kind for term in model.terms if (term.column_places >= machine.actuated_count).any()}
+    for place, (title, term) in enumerate(offers):
+        if term.kind not in kinds:
+            yield Candidate(title, partial(_passive_rows, place), _with(term))
 
 
 def ripples(data: PreparedData) -> Iterator[Candidate]:
@@ -154,7 +155,7 @@ def ripples(data: PreparedData) -> Iterator[Candidate]:
     for period in max(travel, 1e-300) / WAVES:
         ripple = Ripple(joints, float(period), travel)
         title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
-        yield Candidate(title, _constant(_rows_of(ripple, data.samples)(data)), _with(ripple))
+        yield Candidate(title, _constant(data.term_rows(ripple, data.samples)), _with(ripple))
 
 
 def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
@@ -167,16 +168,8 @@ def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
     return samples_with_efforts(fit.model, data, fit.parameters, fit.model.machine)
 
 
-def _of_term(term: PerJoint, samples: JointSamples) -> Candidate:
-    return Candidate(term.title, _rows_of(term, samples), _with(term))
-
-
-def _rows_of(term: PerJoint, samples: JointSamples) -> Callable[[PreparedData], Array]:
-    return lambda data: data.term_rows(term, samples)
-
-
-def _passive_rows(place: int) -> Callable[[PreparedData], Array]:
-    return lambda data: data.passive_rows[place]
+def _passive_rows(place: int, data: PreparedData) -> Array:
+    return data.passive_rows[place]
 
 
 def _constant(rows: Array) -> Callable[[PreparedData], Array]:

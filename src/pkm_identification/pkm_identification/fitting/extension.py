@@ -28,9 +28,10 @@ from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
 from pkm_identification.fitting.pooled_laws import with_spreads
 from pkm_identification.fitting.prediction import (
     deflected,
+    delayed,
+    effort_delay,
     efforts_without_friction,
     friction_forces,
-    measured_efforts,
     with_forces,
 )
 from pkm_identification.preparation import PreparedData
@@ -255,7 +256,7 @@ def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel |
 
     def error(model: ObservationModel) -> float:
         friction = friction_forces(model, near, deflected(model, near, samples), fit.parameters)
-        efforts = measured_efforts(model, near, still + friction)
+        efforts = delayed(still + friction, near.recording.time, effort_delay(model.terms))
         residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
         return float(np.mean(residuals[near.row_weights > 0.0] ** 2))
 

@@ -41,11 +41,6 @@ DOMINANT = 0.5
 ACCURACY = 1e-4
 
 
-def is_there(log_probability: float, shift: float, share: float) -> bool:
-    """Whether a force is there that a model lacks: arguments as of :class:`MissingForce`."""
-    return log_probability < np.log(CHANCE) and (shift > HARM or share > VISIBLE)
-
-
 @dataclass(frozen=True)
 class MissingForce:
     """A force that the model does not have.
@@ -85,7 +80,7 @@ class MissingForce:
     @property
     def is_there(self) -> bool:
         """Whether chance does not explain it, and it matters: for the base parameters, or for the predicted forces."""
-        return is_there(self.log_probability, self.shift, self.share)
+        return self.log_probability < np.log(CHANCE) and (self.shift > HARM or self.share > VISIBLE)
 
     @property
     def is_decisive(self) -> bool:

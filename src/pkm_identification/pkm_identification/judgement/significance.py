@@ -7,7 +7,7 @@ compared with what the bodies of the combination have at most: mass, mass times 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -86,15 +86,10 @@ def significance(
     value, std = np.abs(estimate.parameters), estimate.std
     relative = np.divide(std, value, out=np.full(len(std), np.inf), where=value > 0.0)
     found = Significance((), relative, scale, possible_signs(base), estimate)
-    status = []
-    for own, scaled, possible in zip(relative, found.scaled, found.possible, strict=True):
-        if possible == IMPOSSIBLE:
-            status.append(IMPOSSIBLE)
-        elif own <= max_relative_std:
-            status.append(IDENTIFIED)
-        else:
-            status.append(SMALL if scaled <= max_scaled_std else WEAK)
-    return Significance(tuple(status), relative, scale, found.sign, estimate)
+    status = np.where(found.scaled <= max_scaled_std, SMALL, WEAK)
+    status = np.where(relative <= max_relative_std, IDENTIFIED, status)
+    status = np.where(np.array(found.possible) == IMPOSSIBLE, IMPOSSIBLE, status)
+    return replace(found, status=tuple(status.tolist()))
 
 
 def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array, row_weights: Array) -> Array:

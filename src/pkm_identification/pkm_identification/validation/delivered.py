@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import forward_dynamics, friction_forces, inverse_dynamics
 from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.kinematics import joint_motion, motion_from_drives
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine
 
 from pkm_description import loading
 from pkm_identification.blocks import joined
@@ -201,12 +201,8 @@ def _slope(machine: Machine, state: Array, efforts: Array, width: float, frictio
     found = forward_dynamics(
         machine, motion.position, motion.rotation_base_platform, motion.twist, efforts, friction, width
     )
-    return np.stack([velocities, _drive_accelerations(machine, motion, found)])
-
-
-def _drive_accelerations(machine: Machine, motion: PlatformMotion, acceleration: Array) -> Array:
-    moved = replace(motion, linear_acceleration=acceleration[:, :3], angular_acceleration=acceleration[:, 3:])
-    return joint_motion(machine, moved).accelerations[:, machine.drive_columns]
+    moved = replace(motion, linear_acceleration=found[:, :3], angular_acceleration=found[:, 3:])
+    return np.stack([velocities, joint_motion(machine, moved).accelerations[:, machine.drive_columns]])
 
 
 def _smoothing(machine: Machine, state: Array, efforts: Array, step: float) -> float:
