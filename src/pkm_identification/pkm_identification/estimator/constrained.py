@@ -31,12 +31,18 @@ RUNAWAY = 100.0
 #: constraint values, relative to those of the start, that count as zero; part of the start's value that is kept
 ACTIVE, MARGIN = 1e-6, 1e-6
 
-#: figure of optimality up to which a fit counts as converged
-OPTIMAL = 1e-3
+#: figure of optimality up to which a fit counts as converged, and most iterations of SQP until then
+OPTIMAL, ITERATIONS = 1e-3, 300
 
 #: factor of the squared relative distance from the start, over the cost there: 45 of 70 directions of a 3-RPS leave no
 #: force, and have no other minimum
 PULL = 1e-6
+
+#: singular value of the scaled Jacobian, relative to the largest, of what the residuals hardly show
+WEAK = 1e-6
+
+#: bounds of masses and of other parameters of bodies in Rosyid's Table 1, as factors of design values
+MASSES, OTHERS = (1.0, 1.5), (0.75, 1.5)
 
 #: factors of the mesh after success and failure, and where it ends
 EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6
@@ -44,9 +50,7 @@ EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6
 _UPPER = [*zip(*(index.tolist() for index in np.triu_indices(3)), strict=True)]
 
 
-def sqp(
-    fit: ForceFit, triangle: bool = False, pull: float = PULL, iterations: int = 300, start: Array | None = None
-) -> FitResult:
+def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
     """Constrained fit by SciPy's SLSQP with exact gradients.
 
     Parameters
@@ -54,8 +58,7 @@ def sqp(
     fit : its start must keep the constraints strictly; bodies are found by the names of the parameters
     triangle : ask for the triangle inequality of the principal moments, too, by the positive determinant of
         ``tr(I) / 2 - I``
-    pull, iterations : see :data:`PULL`; at most
-    start : (P,) where to begin; default that of the fit
+    pull : see :data:`PULL`
 
     Notes
     -----
@@ -97,8 +100,8 @@ def sqp(
         lower[at[0]] = max(lower[at[0]], 1e-4)
     bounds = [*zip(lower.tolist(), (fit.upper / size).tolist(), strict=True)]
     found = optimize.minimize(
-        cost, (fit.start if start is None else start) / size, jac=gradient, method='SLSQP', bounds=bounds,
-        constraints=constraints, options={'maxiter': iterations, 'ftol': 1e-12},
+        cost, fit.start / size, jac=gradient, method='SLSQP', bounds=bounds,
+        constraints=constraints, options={'maxiter': ITERATIONS, 'ftol': 1e-12},
     )  # fmt: skip
     scaled = np.asarray(found.x, dtype=float)
     left = conditions(scaled)
@@ -223,21 +226,15 @@ def result_of(fit: ForceFit, values: Array, solver: SolverRecord) -> FitResult:
     )
 
 
-def weak_directions(fit: ForceFit, values: Array, tolerance: float = 1e-6) -> Array:
-    """Changes of the parameters (K, P), in units of their magnitudes, that the residuals hardly show.
-
-    ``tolerance``: singular value of the scaled Jacobian, relative to the largest.
-    """
+def weak_directions(fit: ForceFit, values: Array) -> Array:
+    """Changes of the parameters (K, P), in units of their magnitudes, that the residuals hardly show."""
     _, sizes, directions = np.linalg.svd(fit.jacobian(values) * fit.magnitudes, full_matrices=True)
     small = np.ones(len(values), dtype=bool)
-    small[: len(sizes)] = sizes <= tolerance * sizes[0]
+    small[: len(sizes)] = sizes <= WEAK * sizes[0]
     return np.asarray(directions[small], dtype=float)
 
 
-def design_bounds(
-    names: Sequence[str], design: Array, masses: tuple[float, float] = (1.0, 1.5),
-    others: tuple[float, float] = (0.75, 1.5),
-) -> tuple[Array, Array]:  # fmt: skip
+def design_bounds(names: Sequence[str], design: Array) -> tuple[Array, Array]:
     """Bounds (P,), (P,) from design values, as factors: those of Rosyid's Table 1; parameters that are zero get none.
 
     Friction, whose design values nobody knows, gets 0 and infinity.
@@ -247,7 +244,7 @@ def design_bounds(
         if not is_inertial(name):
             low[index] = 0.0
         elif value != 0.0:
-            factors = masses if name.endswith('.m') else others
+            factors = MASSES if name.endswith('.m') else OTHERS
             low[index], high[index] = sorted(factor * float(value) for factor in factors)
     return low, high
 
@@ -261,9 +258,7 @@ def _chosen(names: tuple[str, ...], which: NDArray[np.bool_]) -> tuple[str, ...]
 # Rosyid & El-Khasawneh (2020) use a generalised pattern search with the positive basis 2N (Torczon 1997; Audet & Dennis
 # 2003), for fear of local minima. SciPy has none, so it stands here, with the constants that they used. Bounded least
 # squares by SciPy are the better choice where derivatives exist, and are compared with it in the reproduction.
-def pattern_search(
-    fit: ForceFit, scaled_mesh: bool = True, iterations: int | None = None, evaluations: int | None = None
-) -> FitResult:
+def pattern_search(fit: ForceFit, scaled_mesh: bool = True, evaluations: int | None = None) -> FitResult:
     """Generalised pattern search with the positive basis 2N, from the start of the fit; never leaves the bounds.
 
     A poll tries one parameter after the other, up and down, and takes the first improvement.
@@ -272,40 +267,28 @@ def pattern_search(
     ----------
     fit : costs are evaluated within its bounds only
     scaled_mesh : steps in units of each parameter's start, rounded to a power of two; else of one
-    iterations, evaluations : at most; default 100 and 2000 times the number of parameters
+    evaluations : at most; default 2000 times the number of parameters. Iterations are at most 100 times their number
     """
     count = len(fit.start)
-    iterations = 100 * count if iterations is None else iterations
-    evaluations = 2000 * count if evaluations is None else evaluations
-    unit = 2.0 ** np.round(np.log2(fit.magnitudes)) if scaled_mesh else np.ones(count)
+    iterations, evaluations = 100 * count, 2000 * count if evaluations is None else evaluations
+    steps = (2.0 ** np.round(np.log2(fit.magnitudes)) if scaled_mesh else np.ones(count)) * np.eye(count)
     place, mesh, used, taken = fit.start.copy(), 1.0, 1, 0
     cost = fit.cost(place)
-    stop = f'{iterations} iterations'
-    for taken in range(1, iterations + 1):  # noqa: B007
-        found = None
-        for direction in range(2 * count):
-            axis, sign = direction % count, 1.0 if direction < count else -1.0
-            trial = place.copy()
-            trial[axis] += sign * mesh * unit[axis]
-            if not fit.lower[axis] <= trial[axis] <= fit.upper[axis]:
+    while mesh >= MESH_TOLERANCE and used < evaluations and taken < iterations:
+        taken += 1
+        for step in (*steps, *-steps):
+            trial = place + mesh * step
+            if used == evaluations or not np.all((fit.lower <= trial) & (trial <= fit.upper)):
                 continue
             used += 1
-            value = fit.cost(trial)
-            if value < cost:
-                found = trial, value
+            if (value := fit.cost(trial)) < cost:
+                place, cost, mesh = trial, value, mesh * EXPANSION
                 break
-            if used >= evaluations:
-                break
-        if found is None:
-            mesh *= CONTRACTION
         else:
-            (place, cost), mesh = found, mesh * EXPANSION
-        if mesh < MESH_TOLERANCE:
-            stop = f'mesh below {MESH_TOLERANCE:g}'
-            break
-        if used >= evaluations:
-            stop = f'{evaluations} evaluations'
-            break
+            mesh *= CONTRACTION if used < evaluations else 1.0
+    stop = f'mesh below {MESH_TOLERANCE:g}'
+    if mesh >= MESH_TOLERANCE:
+        stop = f'{evaluations} evaluations' if used >= evaluations else f'{iterations} iterations'
     record = SolverRecord(
         'pattern search, positive basis 2N', taken, mesh < MESH_TOLERANCE, {'mesh': mesh}, used, stop, cost
     )

@@ -165,7 +165,6 @@ class FeasibleParameters:
     chi_square : squared distance of all of them, with their correlations
     weight : of the pull towards the nominal bodies; 1 takes the trust in them at its word
     least_eigenvalue : of each body's pseudo-inertia, by name
-    relative_eigenvalue : the same in the axes where the nominal one is the identity, without units
     active : limits that hold the solution back, in words
     solver : the engine's own figures
     """
@@ -177,7 +176,6 @@ class FeasibleParameters:
     chi_square: float
     weight: float
     least_eigenvalue: dict[str, float]
-    relative_eigenvalue: dict[str, float]
     active: tuple[str, ...]
     solver: SolverRecord
 
@@ -282,13 +280,12 @@ def inside(problem: FeasibleProblem) -> Array:
 def _result(problem: FeasibleProblem, unknowns: Array, record: SolverRecord, weight: float) -> FeasibleParameters:
     values = problem.parameters(unknowns)
     bodies = {body: at for body, at in places_of_bodies(problem.names).items() if body in problem.bodies}
-    relative = np.linalg.eigvalsh(problem.matrices(unknowns))[:, 0] if problem.bodies else np.zeros(0)
     fit = problem.matrix @ unknowns - problem.target
     return FeasibleParameters(
         problem.names, values, covariance_of(problem, unknowns, weight), problem.shifts(unknowns), float(fit @ fit),
         weight,
         {body: float(np.linalg.eigvalsh(pseudo_inertia(values[at]))[0]) for body, at in bodies.items()},
-        dict(zip(problem.bodies, relative.tolist(), strict=True)), active_limits(problem, unknowns), record,
+        active_limits(problem, unknowns), record,
     )  # fmt: skip
 
 

@@ -75,7 +75,6 @@ class FeasibleProblem:
     names, nominal : (P,) all physical parameters
     bodies : free bodies, in the order of their coordinates
     pulls : (bodies,) factors ``2 / s^2`` of the divergence
-    scalars : places of the other unknowns among the names
     map, offset : (P, Z), (P,): ``parameters = map z + offset``
     matrix, target : (B, Z), (B,): the fit ``|matrix z - target|^2``, in standard deviations of the base parameters
     to_sigmas : (B, B) of ``matrix z - target``: changes of single base parameters, in their standard deviations
@@ -89,7 +88,6 @@ class FeasibleProblem:
     nominal: Array
     bodies: tuple[str, ...]
     pulls: Array
-    scalars: NDArray[np.intp]
     map: Array
     offset: Array
     matrix: Array
@@ -222,7 +220,7 @@ def feasible_problem(
         np.array([
             2.0 / (platform_uncertainty if body == 'platform_link' else leg_uncertainty) ** 2 for body in bodies
         ]),
-        scalars, matrix, offset, misfit, target, half, rows, ends, texts, matrix[partly],
+        matrix, offset, misfit, target, half, rows, ends, texts, matrix[partly],
         (nominal - offset)[partly], start,
         tuple(names[index] for index in unseen),
     )  # fmt: skip

@@ -17,8 +17,7 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, Pose
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.interface import estimator_by_name
-from pkm_identification.estimator.least_squares import Estimate
+from pkm_identification.estimator.least_squares import Estimate, weighted
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.prediction import all_rows
@@ -64,7 +63,6 @@ def fit_payload(
     fit: ModelFit,
     loaded: PreparedData,
     frame: Pose | None = None,
-    estimator: str = 'wls',
     name: str = 'payload',
 ) -> PayloadFit:
     """Identify a body on the platform.
@@ -76,7 +74,6 @@ def fit_payload(
         nonlinear parameters
     loaded : rows of the recording with the body, of the same model
     frame : of the payload, in the platform's; default: the platform's
-    estimator : see :mod:`pkm_identification.estimator.interface`
     name : of the body
 
     Raises
@@ -115,7 +112,7 @@ def fit_payload(
         weights.append(data.row_weights)
     observation, mask = np.concatenate(rows), np.concatenate(weights)
     _require_independent(observation * mask[..., None], (*fit.base.names, *base.names))
-    estimate = estimator_by_name(estimator)(observation, np.concatenate(forces), mask)
+    estimate = weighted(observation, np.concatenate(forces), mask)
     values = estimate.parameters[len(fit.base) :]
     whole = len(base) == len(names) and np.allclose(base.combination, np.eye(len(names)))
     return PayloadFit(base, fit.base, estimate, infeasibilities({name: values}) if whole else ())

@@ -19,7 +19,8 @@ from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial
 
-#: relative singular value up to which columns differ only by what smoothing and differentiation get wrong
+#: singular value, relative to the largest of the column-scaled matrix, up to which columns differ by what smoothing
+#: and differentiation get wrong alone
 EXCITATION_TOLERANCE = 1e-4
 #: status of a base parameter; one that is not excited stays nominal
 IDENTIFIED, WEAK, NOT_EXCITED = 'identified', 'weakly excited', 'not excited'
@@ -168,9 +169,7 @@ def _trace_matrix(factors: Array) -> Array:
     return np.asarray(0.5 * (matrix + matrix.T))
 
 
-def excited_parameters(
-    observation: Array, base: BaseParameters, tolerance: float = EXCITATION_TOLERANCE
-) -> tuple[BaseParameters, tuple[str, ...]]:
+def excited_parameters(observation: Array, base: BaseParameters) -> tuple[BaseParameters, tuple[str, ...]]:
     """Base parameters that a record determines, and the names of those that it leaves open.
 
     Where the motion gives a base parameter no force of its own, it is regrouped into the others, as the structure's
@@ -180,8 +179,6 @@ def excited_parameters(
     ----------
     observation : (N, A, B) weighted observation matrix of the base parameters
     base : the structure's B base parameters
-    tolerance : singular value, relative to the largest, of the column-scaled matrix up to which a combination counts as
-        not excited
 
     Returns
     -------
@@ -203,7 +200,7 @@ def excited_parameters(
         raise NotExcitedError(
             base.names, f'{equations} equations are too few for {len(base)} parameters; record longer'
         )
-    found = reduce_parameters(flat, base.names, tolerance, absence=1e-12)
+    found = reduce_parameters(flat, base.names, EXCITATION_TOLERANCE, absence=1e-12)
     if len(found) == len(base):
         return base, ()
     combination = found.combination @ base.combination

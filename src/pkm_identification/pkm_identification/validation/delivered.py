@@ -110,7 +110,6 @@ class DirectDynamics:
     window : s, length of each
     count : of windows
     position_rms, velocity_rms : (A,) error, m or rad and m/s or rad/s
-    displacement_rms : (A,) how far the drives move beside going on at the speed that they had at first, m or rad
     velocity_change_rms : (A,) how much their speeds change, m/s or rad/s
     """
 
@@ -118,7 +117,6 @@ class DirectDynamics:
     count: int
     position_rms: Array
     velocity_rms: Array
-    displacement_rms: Array
     velocity_change_rms: Array
 
     @property
@@ -177,11 +175,10 @@ def direct_dynamics(machine: Machine, data: PreparedData, extra_forces: Array, w
             ends = [now + (then - now) * (part + place) / STEPS for place in (0.0, 0.5, 1.0)]
             state = _runge_kutta(machine, state, ends, step, width)
     last = starts + length
-    straight = positions[starts] + velocities[starts] * length / rate
     return DirectDynamics(
         length / rate, len(starts),
         _rms(state[0] - positions[last]), _rms(state[1] - velocities[last]),
-        _rms(positions[last] - straight), _rms(velocities[last] - velocities[starts]),
+        _rms(velocities[last] - velocities[starts]),
     )  # fmt: skip
 
 
