@@ -216,16 +216,6 @@ class FrictionTerm(Pooled):
             result[:, part] = np.where(_jumps(law), lively, smooth)
         return result
 
-    def by_deflection(self, samples: JointSamples) -> Array:
-        """See the base class; half the difference of both directions where columns jump with the sign."""
-        result = np.zeros((len(samples.positions), len(self.names)))
-        for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
-            if place < samples.lively.shape[1]:
-                speed, load = np.abs(samples.lively[:, place]), samples.loads[:, place]
-                half = 0.5 * (law.regressor(speed, load) - law.regressor(-speed, load))
-                result[:, part] = np.where(_jumps(law), half, 0.0)
-        return result
-
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
         """Derivatives (N, R) by the nonlinear parameters."""
         if not self.shape_names:

@@ -274,23 +274,21 @@ def _limits(
                 'the setting fixed'
             )
         low[chosen], high[chosen] = np.maximum(low[chosen], lowest), np.minimum(high[chosen], highest)
-    rows, ends, texts = [], [], []
+    found = []  # row, end, its sign, what it is
     for index in np.flatnonzero(free):
         for end, sign, word in ((low[index], -1.0, 'lower'), (high[index], 1.0, 'upper')):
             if np.isfinite(end):
-                rows.append(sign * matrix[index])
-                ends.append(sign * (end - offset[index]))
-                texts.append(f'{names[index]} at its {word} bound {end:.6g}')
-    for body, (lowest_corner, highest_corner) in limits.center_boxes.items():
-        if body not in bodies:
-            continue
-        at = bodies[body]
-        for axis, letter in enumerate('xyz'):
-            for corner, sign, word in ((lowest_corner[axis], -1.0, 'lower'), (highest_corner[axis], 1.0, 'upper')):
-                rows.append(sign * (matrix[at[1 + axis]] - corner * matrix[at[0]]))
-                ends.append(0.0)
-                texts.append(f'{body}: centre of mass {letter} at its {word} bound {corner:.6g} m')
+                text = f'{names[index]} at its {word} bound {end:.6g}'
+                found.append((matrix[index], end - offset[index], sign, text))
+    for body, corners in limits.center_boxes.items():
+        at = bodies.get(body, [])
+        for axis, letter in enumerate('xyz' if at else ''):
+            for corner, sign, word in zip(corners, (-1.0, 1.0), ('lower', 'upper'), strict=True):
+                row = matrix[at[1 + axis]] - corner[axis] * matrix[at[0]]
+                text = f'{body}: centre of mass {letter} at its {word} bound {corner[axis]:.6g} m'
+                found.append((row, 0.0, sign, text))
+    rows = np.array([sign * row for row, _, sign, _ in found]).reshape(len(found), matrix.shape[1])
+    ends = np.array([sign * end for _, end, sign, _ in found])
     # rows of length one, so that all slacks count alike
-    stacked = np.array(rows).reshape(len(rows), matrix.shape[1])
-    length = np.linalg.norm(stacked, axis=1)
-    return stacked / length[:, None], np.array(ends) / length, tuple(texts)
+    length = np.linalg.norm(rows, axis=1)
+    return rows / length[:, None], ends / length, tuple(text for *_, text in found)

@@ -90,13 +90,11 @@ def spread_variance(deviations: Array, covariance: Array, largest: float) -> flo
     largest : standard deviation that is possible
     """
     tried = np.linspace(0.0, largest, TRIED)
-    likelihoods = np.empty(TRIED)
-    for place, spread in enumerate(tried):
-        whole = covariance + spread**2 * np.eye(len(deviations))
-        ones, told = np.linalg.solve(whole, np.stack([np.ones(len(deviations)), deviations], axis=1)).T
-        information = float(ones.sum())
-        mean = float(told.sum()) / information
-        quadratic = float((deviations - mean) @ (told - mean * ones))
-        likelihoods[place] = -0.5 * (np.linalg.slogdet(whole)[1] + np.log(information) + quadratic)
+    sizes, axes = np.linalg.eigh(covariance)
+    whole = sizes + tried[:, None] ** 2  # eigenvalues of the covariance with each spread
+    ones, told = axes.sum(axis=0), deviations @ axes
+    information = (ones**2 / whole).sum(axis=1)
+    quadratic = (told**2 / whole).sum(axis=1) - (ones * told / whole).sum(axis=1) ** 2 / information
+    likelihoods = -0.5 * (np.log(whole).sum(axis=1) + np.log(information) + quadratic)
     below = np.cumsum(np.exp(likelihoods - likelihoods.max()))
     return float(tried[np.searchsorted(below, 0.5 * below[-1])] ** 2)
