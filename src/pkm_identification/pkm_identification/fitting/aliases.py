@@ -80,8 +80,9 @@ def aliases(data: PreparedData, fit: ModelFit, weak: Sequence[str] = ()) -> tupl
         from others, for enough data tell them still
     """
     model = fit.model
-    # with whole signs: how a sign is averaged over the samples of a reversal tells no force from another
-    rows = all_rows(model, data, fit.samples.with_whole_signs())[..., model.free] * data.row_weights[..., None]
+    # contacts turn at once: how they are deflected tells no force from another
+    samples = replace(fit.samples, deflections=None)
+    rows = all_rows(model, data, samples)[..., model.free] * data.row_weights[..., None]
     of_terms = model.names[int(np.searchsorted(model.free, model.structure_count)) :]
     open_names = {name for text in weak for name in text.replace('+', ' ').replace('-', ' ').split()}
     return tuple(

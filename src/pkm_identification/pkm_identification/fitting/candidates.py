@@ -55,16 +55,15 @@ class Candidate:
     ----------
     title : in words
     rows : its rows (n, A, C) for a prepared recording
-    extend : makes a model that has it; ``None`` where none of ours has
-    others : make the same model; a search for its nonlinear parameters begins elsewhere
+    extensions : each makes a model that has it, where a search of nonlinear parameters begins elsewhere; none of ours
+        may have it
     alike : (C, G) the G sums of columns that drives which are built alike have; ``None`` where drives may differ
     size : factors (C,) in words
     """
 
     title: str
     rows: Callable[[PreparedData], Array]
-    extend: Extension | None
-    others: tuple[Extension, ...] = ()
+    extensions: tuple[Extension, ...]
     alike: Array | None = None
     size: Callable[[Array], str] | None = None
 
@@ -87,19 +86,14 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         yield _per_drive('Coulomb friction', samples, [attrgetter('signs')], _with(viscous))
         yield _per_drive('viscous friction', samples, [attrgetter('velocities')], _with(viscous))
     fades = [partial(fading, part * fastest) for part in STRIBECK]
-    stribeck = _per_drive(STRIBECK_TITLE, samples, fades, None)
-    stribeck = replace(stribeck, alike=_alike(model.machine))
-    if _have_all_drives(model, ViscousCoulomb):
-        first, *others = _starts('stribeck', fastest)
-        stribeck = replace(stribeck, extend=first, others=tuple(others))
-    yield stribeck
+    starts = _starts('stribeck', fastest) if _have_all_drives(model, ViscousCoulomb) else ()
+    yield replace(_per_drive(STRIBECK_TITLE, samples, fades, *starts), alike=_alike(model.machine))
     if _have_all_drives(model, ViscousCoulomb):
         yield _per_drive(VISCOUS_TITLE, samples, [lambda own: np.abs(own.velocities)], _with_law('asymmetric', fastest))
     if _have_all_drives(model, Stribeck):
         fades = [partial(_fading_alike, part * fastest) for part in STRIBECK]
         kept = _with_law(DIRECTED, fastest)
-        directed = _per_drive(DIRECTED_TITLE, samples, fades, kept)
-        yield replace(directed, others=tuple(_starts(DIRECTED, fastest)))
+        yield _per_drive(DIRECTED_TITLE, samples, fades, kept, *_starts(DIRECTED, fastest))
     for term in model.terms:
         if isinstance(term, Pooled) and term.pooled and term.can_be_pooled:
             yield _of_own(term, fit)
@@ -127,7 +121,7 @@ def _of_own(term: Pooled, fit: ModelFit) -> Candidate:
 
     return Candidate(
         f"{names} of the drives' own: those of the same kind do not share them",
-        lambda data: slope_rows(fit.model, data, single, fit.samples, fit.parameters), extended,
+        lambda data: slope_rows(fit.model, data, single, fit.samples, fit.parameters), (extended,),
     )  # fmt: skip
 
 
@@ -145,7 +139,7 @@ def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[
     kinds = {term.kind for term in model.terms if (term.column_places >= machine.actuated_count).any()}
     for place, (title, term) in enumerate(offers):
         if term.kind not in kinds:
-            yield Candidate(title, partial(_passive_rows, place), _with(term))
+            yield Candidate(title, partial(_passive_rows, place), (_with(term),))
 
 
 def ripples(data: PreparedData) -> Iterator[Candidate]:
@@ -155,7 +149,7 @@ def ripples(data: PreparedData) -> Iterator[Candidate]:
     for period in max(travel, 1e-300) / WAVES:
         ripple = Ripple(joints, float(period), travel)
         title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
-        yield Candidate(title, _constant(data.term_rows(ripple, data.samples)), _with(ripple))
+        yield Candidate(title, _constant(data.term_rows(ripple, data.samples)), (_with(ripple),))
 
 
 def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
@@ -206,7 +200,7 @@ def _fading_alike(speeds: Array, samples: JointSamples) -> Array:
 
 
 def _per_drive(
-    title: str, samples: JointSamples, forms: Sequence[Callable[[JointSamples], Array]], extend: Extension | None
+    title: str, samples: JointSamples, forms: Sequence[Callable[[JointSamples], Array]], *extensions: Extension
 ) -> Candidate:
     """Candidate with forms (N, A), one factor for each drive."""
     drives = np.tile(np.arange(samples.positions.shape[1]), len(forms))
@@ -214,7 +208,7 @@ def _per_drive(
     def columns(part: slice) -> Array:
         return np.concatenate([form(samples[part]) for form in forms], axis=1)
 
-    return Candidate(title, lambda data: data.joint_rows(columns, drives), extend)
+    return Candidate(title, lambda data: data.joint_rows(columns, drives), extensions)
 
 
 def _with(term: PerJoint | FrictionTerm | EffortDelay) -> Extension:
@@ -229,10 +223,10 @@ def _have_all_drives(model: ObservationModel, kind: type[FrictionLaw]) -> bool:
     return bool(laws) and all(isinstance(law, kind) for law in laws)
 
 
-def _starts(law: str, fastest: Array) -> Iterator[Extension]:
+def _starts(law: str, fastest: Array) -> tuple[Extension, ...]:
     """Models with a law that fades, and exponents from which it is searched."""
-    for exponent in EXPONENTS:
-        yield _with_law(law, fastest, exponent=exponent, stribeck_velocity=BEGIN['stribeck_velocity'])
+    velocity = BEGIN['stribeck_velocity']
+    return tuple(_with_law(law, fastest, exponent=exponent, stribeck_velocity=velocity) for exponent in EXPONENTS)
 
 
 def _with_law(name: str, fastest: Array, **shape: float) -> Extension:
@@ -254,5 +248,5 @@ def own_legs(data: PreparedData, fit: ModelFit) -> Candidate | None:
     return Candidate(
         'legs that differ',
         lambda data: data.rows_of(lambda part: apart.structure(data.motion[part])),
-        lambda model: model.with_own_legs() or model,
+        (lambda model: model.with_own_legs() or model,),
     )

@@ -136,7 +136,7 @@ def _entering(now: Fitted, missing: Sequence[MissingForce], config: Identificati
     odds = float(np.log(CHANCE))
     sliding = _with_presliding(now, config)
     better = [(sliding.evidence + odds, sliding, Presliding.title)] if sliding else []
-    offers = sorted((one for one in missing if one.is_there and one.candidate.extend), key=lambda one: -one.share)
+    offers = sorted((one for one in missing if one.is_there and one.candidate.extensions), key=lambda one: -one.share)
     while offers and not is_late():
         rivals = [one for one in offers if one.share >= ALIKE * offers[0].share][:RIVALS]
         offers = offers[len(rivals) :]
@@ -157,9 +157,8 @@ def _entering(now: Fitted, missing: Sequence[MissingForce], config: Identificati
 
 def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) -> Fitted:
     """Fit of the model with one more force; of several begins the one that ends with the largest evidence."""
-    assert force.candidate.extend is not None
     found = []
-    for extend in (force.candidate.extend, *force.candidate.others):
+    for extend in force.candidate.extensions:
         try:
             model = _completed(extend(now.fit.model))
             found.append(_fit(now, model, {**now.entered, force.name: extend}, config))

@@ -52,7 +52,6 @@ class MissingForce:
         factors that all drives share
     log_probability : its natural logarithm, for it may be too small a number
     share : part of the weighted residuals' power that it explains, with a factor for each drive
-    freedom : how many factors it has for that
     shifts : (B,) changes of the base parameters with it, in their standard deviations, beyond what the noise of its
         factors makes of them; by weights that are the size of the noise alone
     candidate : what was offered
@@ -62,7 +61,6 @@ class MissingForce:
     name: str
     log_probability: float
     share: float
-    freedom: int
     shifts: Array
     candidate: Candidate
     evidence: float = 0.0
@@ -211,7 +209,6 @@ class ScoreTest:
             candidate.title + size,
             log_probability(found, self._fit.freedom, with_it),
             share,
-            len(found.along),
             self._fit.changes(products, found)[: len(self._std)] / self._std,
             candidate,
             -0.5 * self._fit.freedom * float(np.log(max(1.0 - share, 1e-12))) - len(found.along),

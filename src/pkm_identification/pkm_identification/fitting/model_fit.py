@@ -94,7 +94,6 @@ class ModelFit:
     parameters : all parameters, in the order of ``model.all_names``, with the forces of the estimate
     efforts : (N, A) of all samples as the model predicts them
     believed : the machine whose joints have the loads that friction grows with
-    repetitions : of the linear fit
     is_settled : whether nothing would have changed any more, when the :func:`time_limit` was over
     """
 
@@ -110,7 +109,6 @@ class ModelFit:
     parameters: Array
     efforts: Array
     believed: Machine
-    repetitions: int
     is_settled: bool = True
 
     @property
@@ -192,7 +190,7 @@ class _Fitting:
             predicted = rows @ values
             settled = not follows or (before is not None and self._is_settled(predicted - before, residual))
             if settled or is_late():
-                found = self._finished(trial, samples, rows, forces, parameters, repetition)
+                found = self._finished(trial, samples, rows, forces, parameters)
                 return found if settled and not self._is_cut else replace(found, is_settled=False)
             before = predicted
         raise NotConvergedError(
@@ -333,9 +331,8 @@ class _Fitting:
         return bool(size < SETTLED * max(np.sqrt(np.sum(residual**2)), 1e-12))
 
     def _finished(
-        self, model: ObservationModel, samples: JointSamples, rows: Array, forces: Array, parameters: Array,
-        repetitions: int,
-    ) -> ModelFit:  # fmt: skip
+        self, model: ObservationModel, samples: JointSamples, rows: Array, forces: Array, parameters: Array
+    ) -> ModelFit:
         """Estimate with the covariance of linear and nonlinear parameters together."""
         assert self._base is not None
         assert self._noise is not None
@@ -354,7 +351,7 @@ class _Fitting:
         return ModelFit(
             model, samples, self._base, self._not_excited, rows, forces, columns, estimate,
             ShapeEstimate(names, shape, std), parameters, efforts_by(model, self._data, samples, parameters),
-            self._believed, repetitions,
+            self._believed,
         )  # fmt: skip
 
 
