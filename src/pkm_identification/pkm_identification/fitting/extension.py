@@ -22,10 +22,10 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator.least_squares import noise_floor
+from pkm_identification.fitting.aliases import with_spreads
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
-from pkm_identification.fitting.pooled_laws import with_spreads
 from pkm_identification.fitting.prediction import (
     deflected,
     delayed,

@@ -57,20 +57,17 @@ class MotionValue:
 
     Attributes
     ----------
-    machine, motion : as given
+    motion : as given
     terms : forces by their causes
     parameters : base parameters, first those that the motion determines
     condition : of the observation matrix, columns of norm one; NaN: nothing is determined
-    effort_noise : (A,) N or N m, that was assumed
     locations : see :class:`~pkm_identification.identifiability.motion_value.LocationSensitivity`
     """
 
-    machine: Machine
     motion: PlatformMotion
     terms: DriveForceTerms
     parameters: tuple[ParameterValue, ...]
     condition: float
-    effort_noise: Array
     locations: tuple[LocationSensitivity, ...]
 
 
@@ -87,7 +84,7 @@ def motion_value(machine: Machine, motion: PlatformMotion, with_locations: bool 
     noise = machine.leg_sensors.effort_noise * np.ones(len(size)) if has_noise else EFFORT_NOISE * size
     parameters, condition = _parameters(machine, motion, size, noise)
     locations = tuple(location_sensitivities(machine, motion)) if with_locations else ()
-    return MotionValue(machine, motion, terms, parameters, condition, noise, locations)
+    return MotionValue(motion, terms, parameters, condition, locations)
 
 
 def _parameters(
