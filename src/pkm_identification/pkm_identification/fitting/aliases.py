@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
+from scipy.linalg import lstsq
 
 from pkm_identification.columns.friction_term import JUMPS, Pooled
 from pkm_identification.estimator.least_squares import with_noise
@@ -114,7 +115,7 @@ def aliases_of(rows: Array, names: Sequence[str], chosen: Sequence[str]) -> tupl
     found: dict[frozenset[str], Alias] = {}
     for place in [place for place, name in enumerate(names) if name in chosen and columns[:, place].any()]:
         rest = np.delete(np.arange(len(names)), place)
-        factors = np.linalg.lstsq(columns[:, rest], columns[:, place], rcond=1e-10)[0]
+        factors = lstsq(columns[:, rest], columns[:, place], cond=1e-10, lapack_driver='gelsy')[0]
         own = float(np.linalg.norm(columns[:, place] - columns[:, rest] @ factors))
         if own > HARDLY_TOLD:
             continue

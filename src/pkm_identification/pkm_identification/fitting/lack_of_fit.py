@@ -10,8 +10,9 @@ them by less, or of which it is not sure whether it is there, makes their deviat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -55,6 +56,7 @@ class MissingForce:
     shifts : (B,) changes of the base parameters with it, in their standard deviations, beyond what the noise of its
         factors makes of them; by weights that are the size of the noise alone
     candidate : what was offered
+    changes : gives the same changes (B,) by the weights of the fit, in the units of the parameters
     evidence : what the logarithm of the likelihood gains with it, less one for each of its factors
     """
 
@@ -63,6 +65,7 @@ class MissingForce:
     share: float
     shifts: Array
     candidate: Candidate
+    changes: Callable[[], Array]
     evidence: float = 0.0
 
     @property
@@ -126,10 +129,10 @@ def with_doubtful_forces(estimate: Estimate, missing: Sequence[MissingForce]) ->
     estimate : of the base parameters
     missing : forces that its model may lack
     """
-    shifts = [force.shifts for force in missing if force.is_allowed_for]
-    if not shifts or any(force.is_decisive for force in missing):
+    doubtful = [force for force in missing if force.is_allowed_for]
+    if not doubtful or any(force.is_decisive for force in missing):
         return estimate
-    changes = np.array(shifts) * estimate.std
+    changes = np.array([force.changes() for force in doubtful])
     return replace(estimate, covariance=estimate.covariance + changes.T @ changes)
 
 
@@ -141,7 +144,7 @@ class ScoreTest:
     """Test of columns against the residuals of a weighted fit.
 
     Noise is white here: of a force that is missing the correlation of the residuals takes a part for noise, most of a
-    slow one.
+    slow one. What deviations have of it is by the weights of the fit, as these are.
 
     Parameters
     ----------
@@ -150,7 +153,7 @@ class ScoreTest:
     """
 
     def __init__(self, data: PreparedData, fit: ModelFit) -> None:
-        self._data, self._std = data, fit.estimate.std
+        self._data, self._std, self._of_fit = data, fit.estimate.std, fit
         self._fit = WeighedFit(fit.fitted_columns, fit.errors, data.row_weights, RowNoise(fit.noise.std))
         self._power = float(np.sum(self._fit.residuals**2))
         self._floor = self._least_deviations(fit)
@@ -187,7 +190,16 @@ class ScoreTest:
         shared = self._tested(candidate, products.combined(both), is_most)
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
-        return replace(found, log_probability=shared.log_probability + np.log(2.0), shifts=shared.shifts)
+        probability, changes = shared.log_probability + np.log(2.0), partial(self._changes, candidate, both)
+        return replace(found, log_probability=probability, shifts=shared.shifts, changes=changes)
+
+    def _changes(self, candidate: Candidate, sums: Array | None = None) -> Array:
+        """Changes (B,) of the base parameters with a candidate's columns, or with sums (C, G) of them."""
+        rows, fit = candidate.rows(self._data), self._of_fit
+        weighed = WeighedFit(fit.fitted_columns, fit.errors, self._data.row_weights, fit.noise)
+        products = weighed.products(rows if sums is None else rows @ sums, weighed.residuals)
+        found = Evidence.of(products).explained()
+        return np.zeros(len(self._std)) if found is None else weighed.changes(products, found)[: len(self._std)]
 
     def _products(self, rows: Array) -> tuple[Products, bool]:
         """Products of columns (n, A, C) by the noise, and whether their forces make most of the residuals."""
@@ -211,5 +223,6 @@ class ScoreTest:
             share,
             self._fit.changes(products, found)[: len(self._std)] / self._std,
             candidate,
+            partial(self._changes, candidate),
             -0.5 * self._fit.freedom * float(np.log(max(1.0 - share, 1e-12))) - len(found.along),
         )
