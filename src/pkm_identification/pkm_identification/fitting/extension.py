@@ -9,6 +9,7 @@ before leaves where the evidence is larger without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -228,7 +229,11 @@ def _with_presliding(now: Fitted, config: IdentificationConfig) -> Fitted | None
     if model is None:
         return None
     try:
-        found = fit_model(near.with_model(model), model, config, fit)
+        fits = [_fit_to(near, model, config, fit)]
+        with suppress(NotConvergedError):  # whether drives share the stiffness shows in these rows, too
+            alone = [one.pooling(False) if isinstance(one, Presliding) else one for one in model.terms]
+            fits.append(_fit_to(near, model.with_terms(alone), config, fit))
+        found = max(fits, key=lambda one: one.evidence).fit
         term = presliding_of(found.model.terms)
         assert term is not None
         entered = {**now.entered, Presliding.title: lambda one: one.with_terms((*one.terms, term))}
@@ -237,6 +242,12 @@ def _with_presliding(now: Fitted, config: IdentificationConfig) -> Fitted | None
     except NotConvergedError:
         return None
     return other if other.evidence > now.evidence else None
+
+
+def _fit_to(data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit) -> Fitted:
+    """Fit of a model to rows that are nearer to reversals."""
+    data = data.with_model(model)
+    return Fitted(data, fit_model(data, model, config, begin))
 
 
 def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel | None:
