@@ -348,7 +348,7 @@ MUTANTS = (
     Mutant('mata_2008', 'standard deviations twice as large', 'valencia_3rps', _ladder, ('M30',),
            'verification.mata_2008.ladder:ordinary', _scaled(4.0, 'covariance')),
     Mutant('mata_2008', 'no warning of collinear columns', 'valencia_3rps', _ladder, ('M35',),
-           'verification.mata_2008.ladder:collinear_groups', _instead(lambda rows, names: ())),
+           'verification.mata_2008.ladder:aliases_of', _instead(lambda rows, names, chosen: ())),
     Mutant('mata_2008', 'a simulator that takes any machine', 'valencia_3rps', machine_data.refusal_checks, ('M40',),
            'verification.mata_2008.machine_data:simulate', _instead(lambda *_: None)),
     Mutant('rosyid_2020', 'a rod longer by 1 um', 'khalifa_3prr', _PLANAR, ('R2-01',), spoil=_tip_moved),
