@@ -28,7 +28,7 @@ def segment_of(matrix: Array, targets: Array, is_whole: bool = True) -> MotionSe
 
 def fitted(segment: MotionSegment, prior: Array) -> SegmentFit:
     """All steps of a fit."""
-    steps = fit_segment(segment, np.arange(len(prior)), prior, np.full(segment.targets.shape[1], 1e-6))
+    steps = fit_segment(segment, prior, np.full(segment.targets.shape[1], 1e-6))
     while True:
         try:
             next(steps)

@@ -333,7 +333,7 @@ class Watches:
 
     def __init__(self, observation: OnlineObservation, prior: Array) -> None:
         self._observation = observation
-        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation, prior)
+        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation)
         self._prior, self._floor = prior, ACCURACY * observation.typical_force
         self._collector = SegmentCollector(len(observation.typical_force), len(prior))
         self._work: Iterator[None] = iter(())
@@ -370,7 +370,7 @@ class Watches:
     def _test(self, segment: MotionSegment, parameters: ChangeFilter) -> Generator[None, None, None]:
         noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
         floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
-        fit = yield from fit_segment(segment, self.friction.order, self._prior, floor)
+        fit = yield from fit_segment(segment, self._prior, floor)
         parameters.take(fit)
         yield
         yield from self.model.test(fit, parameters.std)

@@ -160,8 +160,7 @@ class SegmentFit:
     Attributes
     ----------
     segment : which
-    order : (B,) places of the parameters in the triangle
-    triangle : (B + 1, B + 1) of rows and targets, weighted, columns in that order; a weak prior is part of it
+    triangle : (B, B) of the weighted rows; a weak prior is part of it
     scatter : (A,) N, N m, of the residuals
     noise : (A,) N, N m, the deviation that counts residuals as independent
     weights : (n, A) of the rows: 1 over that deviation, no less than a floor; 0: not used
@@ -172,7 +171,6 @@ class SegmentFit:
     """
 
     segment: MotionSegment
-    order: NDArray[np.intp]
     triangle: Array
     scatter: Array
     noise: Array
@@ -182,13 +180,19 @@ class SegmentFit:
     basis: Array
     freedom: int
 
+    @property
+    def covariance(self) -> Array:
+        """Covariance (B, B) of the parameters by these weights."""
+        inverse = solve_triangular(self.triangle, np.eye(len(self.triangle)))
+        return np.asarray(inverse @ inverse.T)
+
     def weighed(self, noise: Array, prior: Array) -> tuple[Array, Array]:
         """Parameters (B,) and covariance (B, B) by deviations (A,) of the rows and (B,) of the parameters before."""
-        used, count = self.segment.used, len(prior)
+        used = self.segment.used
         rows, right = _stacked(self.segment.matrix * used[..., None], self.segment.targets * used, noise, prior)
-        triangle = _triangle(rows, right)
-        inverse = solve_triangular(triangle[:count, :count], np.eye(count))
-        return inverse @ triangle[:count, count], np.asarray(inverse @ inverse.T)
+        basis, triangle = _decomposed(rows)
+        inverse = solve_triangular(triangle, np.eye(len(prior)))
+        return inverse @ (basis.T @ right), np.asarray(inverse @ inverse.T)
 
     def products(self, columns: Array) -> Products:
         """Products of force columns (n, A, K) with the fit."""
@@ -199,53 +203,39 @@ class SegmentFit:
 
     def changes(self, products: Products, explained: Explained) -> Array:
         """Changes (B,) of the parameters with offered columns, beyond what noise makes of them."""
-        count = len(self.order)
-        moved = np.empty((count, explained.directions.shape[1]))
-        moved[self.order] = solve_triangular(self.triangle[:count, :count], products.inside @ explained.directions)
-        return explained.changes(moved)
+        return explained.changes(solve_triangular(self.triangle, products.inside @ explained.directions))
 
 
-def fit_segment(
-    segment: MotionSegment, order: NDArray[np.intp], prior: Array, floor: Array
-) -> Generator[None, None, SegmentFit]:
+def fit_segment(segment: MotionSegment, prior: Array, floor: Array) -> Generator[None, None, SegmentFit]:
     """Fit; a generator that returns the fit, and yields between its steps.
 
     Parameters
     ----------
-    order : (B,) of the parameters in the triangle
     prior : (B,) standard deviations of the parameters, which are 0 in the mean
     floor : (A,) N, N m, least scatter of residuals that are more than rounding and smoothing
     """
-    count, used = len(order), segment.used
-    matrix, targets = segment.matrix[..., order] * used[..., None], segment.targets * used
-    freedom = degrees_of_freedom(used, count)
-    taken = np.maximum(used.sum(axis=0), 1)
+    used = segment.used
+    matrix, targets = segment.matrix * used[..., None], segment.targets * used
+    freedom, taken = degrees_of_freedom(used, len(prior)), np.maximum(used.sum(axis=0), 1)
     noise = np.maximum(np.sqrt((targets**2).sum(axis=0) / taken), floor)
     for _ in range(PASSES):
-        rows, right = _stacked(matrix, targets, noise, prior[order])
-        triangle = _triangle(rows, right)
-        parameters = solve_triangular(triangle[:count, :count], triangle[:count, count])
-        residuals = targets - matrix @ parameters
+        rows, right = _stacked(matrix, targets, noise, prior)
+        basis, triangle = _decomposed(rows)
+        residuals = targets - matrix @ solve_triangular(triangle, basis.T @ right)
         scatter = np.sqrt((residuals**2).sum(axis=0) / taken / freedom)
         noise = np.maximum(scatter, floor)
         yield
     longer = _inflation(autocorrelation(residuals, used, LAGS))
     noise = noise * longer
-    rows, right = _stacked(matrix, targets, noise, prior[order])
-    size = np.linalg.norm(rows, axis=0)
-    basis, scaled = np.linalg.qr(rows / size)
+    rows, right = _stacked(matrix, targets, noise, prior)
+    basis, triangle = _decomposed(rows)
     yield
     inside = basis.T @ right
-    rest = right - basis @ inside
-    triangle = np.zeros((count + 1, count + 1))
-    triangle[:count, :count], triangle[:count, count] = scaled * size, inside
-    triangle[count, count] = np.linalg.norm(rest)
-    found = np.empty(count)
-    found[order] = solve_triangular(triangle[:count, :count], inside)
-    own, freedom_left = rest[: used.size].reshape(used.shape), int(np.count_nonzero(used)) - count
+    own = (right - basis @ inside)[: used.size].reshape(used.shape)
     return SegmentFit(
-        segment, order, triangle, scatter, scatter * longer, used / noise, found, own, basis[: used.size], freedom_left
-    )
+        segment, triangle, scatter, scatter * longer, used / noise, solve_triangular(triangle, inside), own,
+        basis[: used.size], int(np.count_nonzero(used)) - len(prior),
+    )  # fmt: skip
 
 
 def _inflation(correlation: Array) -> Array:
@@ -266,8 +256,8 @@ def _stacked(matrix: Array, targets: Array, noise: Array, prior: Array) -> tuple
     return rows, np.concatenate([(targets / noise).ravel(), np.zeros(count)])
 
 
-def _triangle(rows: Array, right: Array) -> Array:
+def _decomposed(rows: Array) -> tuple[Array, Array]:
+    """Orthonormal basis and triangle of rows (n, B), of columns of one size."""
     size = np.linalg.norm(rows, axis=0)
-    triangle = np.asarray(np.linalg.qr(np.concatenate([rows / size, right[:, None]], axis=1), mode='r'))
-    triangle[:, :-1] *= size
-    return triangle
+    basis, triangle = np.linalg.qr(rows / size)
+    return basis, np.asarray(triangle * size)
