@@ -20,6 +20,8 @@ from pkm_identification.online.sliding_polynomial import SlidingPolynomial, Wind
 PASSES = 3
 #: samples over which residuals may be alike, and that a drive must have moved in for its noise to be known
 LAGS, FEWEST = 20, 30
+#: weight in a mean of samples that a drive does not use, beside others that it does
+BESIDE = 1e-9
 #: samples of a whole segment, after how many more it is tested while it grows, and time between two of them as a part
 #: of the window: nearer ones are alike
 SAMPLES, GROWTH, SPACING = 400, 100, 0.25
@@ -89,6 +91,7 @@ class SegmentCollector:
         self._matrix = np.zeros((SAMPLES, drives, parameters))
         self._values = np.zeros((9, SAMPLES, drives))
         self._used = np.zeros((SAMPLES, drives), dtype=bool)
+        self._weights = np.zeros(drives)
         self.clear()
 
     def clear(self) -> None:
@@ -119,22 +122,24 @@ class SegmentCollector:
             grown = self._end(slow, polynomial)
         place = self._count
         if self._alike == 0:
-            self._stamps[place], self._used[place] = sample.stamp, True
+            self._stamps[place], self._used[place], self._weights = sample.stamp, False, np.zeros(len(used))
             self._matrix[place], self._values[:, place] = 0.0, 0.0
+        weights = np.where(used, 1.0, BESIDE)
         self._alike += 1
         self._passed += 1
-        self._matrix[place] += rows.matrix
-        self._used[place] &= used
-        self._values[:, place] += (
+        self._weights += weights
+        self._matrix[place] += weights[:, None] * rows.matrix
+        self._used[place] |= used
+        self._values[:, place] += weights * np.array((
             sample.efforts - rows.forces, rows.forces, sample.positions, sample.velocities, sample.accelerations,
             sample.effort_rates, sample.acceleration_std, sample.effort_scatter * sample.noise_share, sample.slowest,
-        )  # fmt: skip
+        ))  # fmt: skip
         return grown
 
     def _end(self, slow: Array, polynomial: SlidingPolynomial) -> MotionSegment | None:
         """End a mean; the segment, where it has grown enough."""
-        self._matrix[self._count] /= self._alike
-        self._values[:, self._count] /= self._alike
+        self._matrix[self._count] /= self._weights[:, None]
+        self._values[:, self._count] /= self._weights
         self._count += 1
         self._alike, count = 0, self._count
         if count % GROWTH:
