@@ -18,7 +18,7 @@ from pkm_identification.online.estimators import (
     UnscentedParameterFilter,
 )
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.segment import FEWEST, SegmentFit
+from pkm_identification.online.segment import FEWEST, LAGS, SegmentFit
 from pkm_identification.online.settings import OnlineSettings
 
 #: states that are kept, to go back to before a change of the load
@@ -27,6 +27,8 @@ KEPT = 16
 ACCURACY = 1e-4
 #: part of typical forces that residuals are taken for before there are any
 BEGIN = 0.1
+#: times as many residuals as are alike by which few of them may be too small by chance
+DOUBT = 3.0
 #: part of themselves by which friction and offsets may change at once
 JUMP = 0.5
 
@@ -139,7 +141,8 @@ class ChangeFilter:
         samples = segment.used.sum(axis=0)
         white = (segment.white_noise * segment.used).sum(axis=0) / np.maximum(samples, 1)
         scatter, noise = (np.maximum(one, self._least) for one in (fit.scatter, fit.noise))
-        found = Noise(scatter**2, segment.every * noise**2, white, samples)
+        doubt = 1.0 + DOUBT * LAGS / np.maximum(samples, 1)
+        found = Noise(scatter**2, segment.every * doubt * noise**2, white, samples)
         self.noise = found.after(self._before)
         if segment.is_whole:
             self._before = self.noise
