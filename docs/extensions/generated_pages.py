@@ -41,8 +41,7 @@ FURTHER_MODULES = (
     'pkm_identification.estimator.feasible_problem',
     'pkm_identification.estimator.constrained', 'pkm_identification.judgement.significance',
     'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
-    'pkm_identification.online.estimators',
-    'pkm_identification.online.estimators.square_root', 'pkm_identification.online.estimators.health',
+    'pkm_identification.online.estimators', 'pkm_identification.online.estimators.square_root',
     'pkm_identification.kernels.triangle', 'pkm_identification.kernels.parameter_filter',
 )
 
