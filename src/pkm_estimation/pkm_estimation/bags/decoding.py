@@ -14,7 +14,7 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
-from pkm_estimation.bags.recorded_data import Acceleration, Array, Imu, JointMessage, JointStates, Odometry, Stamps
+from pkm_estimation.bags.recorded_data import Array, Imu, JointMessage, JointStates, Odometry, Stamps
 
 #: what a serialised message begins with: plain CDR, little endian, and options
 _HEADER = 4
@@ -152,19 +152,6 @@ def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
         recorded_at,
         first.header.frame_id,
         first.child_frame_id,
-    )
-
-
-def acceleration(recorded_at: Stamps, data: Sequence[bytes]) -> Acceleration:
-    """Decode ``geometry_msgs/AccelWithCovarianceStamped``."""
-    first, messages = _messages(data, 'geometry_msgs/msg/AccelWithCovarianceStamped')
-    return Acceleration(
-        _stamps(messages),
-        recorded_at,
-        first.header.frame_id,
-        _vectors(messages, 'accel.accel.linear'),
-        _vectors(messages, 'accel.accel.angular'),
-        _covariances(messages, 'accel.covariance'),
     )
 
 

@@ -59,11 +59,6 @@ class ErrorTable:
     accelerometer_bias_error: Array
     gyroscope_bias_error: Array
 
-    @property
-    def velocity_ratio(self) -> Array:
-        """(3,) how many times smaller the estimate's velocity error is than the baseline's."""
-        return self.baseline.velocity / self.estimate.velocity
-
     def text(self) -> str:
         """Table as text."""
         lines = [f'{"rms error":<27}{"unit":<8}{"estimate x, y, z":>30}{"baseline x, y, z":>32}']
