@@ -70,7 +70,7 @@ class Figures:
         )
 
 
-def compared(result: Imported, samples: int = 20, seed: int = 0) -> Figures | str:
+def compared(result: Imported, samples: int = 20) -> Figures | str:
     """Compare a machine with its source at random configurations and motions.
 
     Returns
@@ -86,7 +86,7 @@ def compared(result: Imported, samples: int = 20, seed: int = 0) -> Figures | st
         return 'not compared with the source: MuJoCo is not installed (pip install mujoco)'
     from pkm_description.importing.engine import SourceEngine
 
-    return _Comparison(result, SourceEngine(result)).figures(samples, seed)
+    return _Comparison(result, SourceEngine(result)).figures(samples)
 
 
 class _Comparison:
@@ -103,10 +103,10 @@ class _Comparison:
             if len(engine.columns(name)) == 1:
                 self._at_rest = engine.with_position(self._at_rest, name, value)
 
-    def figures(self, samples: int, seed: int) -> Figures:
+    def figures(self, samples: int) -> Figures:
         """Compare at random states."""
         machine, worst = self._machine, np.zeros(3)
-        states = random_states(_without_redundance(machine), samples, seed, turn=0.1, move=0.06)
+        states = random_states(_without_redundance(machine), samples, turn=0.1, move=0.06)
         motion, own = joint_motion(machine, states), inverse_dynamics(machine, states)
         legs = close_legs(machine, states.position, states.rotation_base_platform, motion.positions)
         powers = []
