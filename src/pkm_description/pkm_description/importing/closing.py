@@ -305,10 +305,6 @@ def _null_space(matrix: Array, scale: float = 0.0) -> Array:
     return np.asarray(rows[rank:].T)
 
 
-def _trials(loops: Loops) -> list[Configuration]:
-    return [loops.home, *random_configurations(loops, 3, 1)]
-
-
 def _passive(mechanism: Mechanism) -> list[int]:
     """Columns of a Jacobian that are no drive's, those of the platform last."""
     drives = set(mechanism.drive_columns.tolist())
@@ -324,7 +320,8 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
         Freedoms of the platform that no drive determines.
     """
     loops, joints, free = Loops(mechanism), mechanism.joints, _passive(mechanism)
-    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in _trials(loops)]
+    trials = [loops.home, *random_configurations(loops, 3, 1)]
+    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in trials]
     space = min(spaces, key=lambda columns: columns.shape[1])
     if space.shape[1] == 0:
         return []

@@ -275,7 +275,9 @@ def _ros1_source(path: Path, stack: ExitStack) -> Source:
     counts: Counter[str] = Counter()
     types, left_out = {}, set()
     for connection in reader.connections:
-        if _converts(connection.msgtype):
+        kind = connection.msgtype
+        known = kind in _ROS1.fielddefs and kind in TYPESTORE.fielddefs
+        if known and is_same_wireformat(_ROS1, TYPESTORE, kind, kind):  # headers: but for a counter, which is left out
             counts[_absolute(connection.topic)] += connection.msgcount
             types[_absolute(connection.topic)] = connection.msgtype
         else:
@@ -293,11 +295,6 @@ def _ros1_source(path: Path, stack: ExitStack) -> Source:
             yield _absolute(connection.topic), time, message
 
     return Source(read, counts, types, warnings)
-
-
-def _converts(kind: str) -> bool:
-    """Whether a type is the same in both; headers differ by their counter, which is left out."""
-    return kind in _ROS1.fielddefs and kind in TYPESTORE.fielddefs and is_same_wireformat(_ROS1, TYPESTORE, kind, kind)
 
 
 def _absolute(topic: str) -> str:
