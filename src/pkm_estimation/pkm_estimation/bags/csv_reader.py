@@ -14,7 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.driver.csv_names import IMU_COLUMNS, JOINT_FIELDS, POSE_COLUMNS, RECORDED_AT, TIME_COLUMNS
 from pkm_description.writing import make_folder, replacing
 
-from pkm_estimation.bags.recorded_data import BagError, JointStates, Odometry, RecordedData, Stamps
+from pkm_estimation.bags.recorded_data import BagError, JointStates, RecordedData, Stamps
 from pkm_estimation.bags.sources import Message
 from pkm_estimation.bags.writer import imu_messages, joint_state_messages, odometry_messages
 
@@ -300,7 +300,8 @@ def write_csv(data: RecordedData, folder: str | Path) -> list[Path]:
     }  # fmt: skip
     for name, stream in odometry.items():
         if stream is not None:
-            files.append(_write(folder / f'{name}.csv', stream, POSE_COLUMNS[name], _poses(stream)))
+            columns = stream.position, stream.orientation, stream.linear_velocity, stream.angular_velocity
+            files.append(_write(folder / f'{name}.csv', stream, POSE_COLUMNS[name], np.hstack(columns)))
     return files
 
 
@@ -313,10 +314,6 @@ def _joints(states: JointStates) -> tuple[list[str], Array]:
                 names.append(f'{joint}.{field}')
                 columns.append(values[:, index])
     return names, np.column_stack(columns)
-
-
-def _poses(stream: Odometry) -> Array:
-    return np.hstack([stream.position, stream.orientation, stream.linear_velocity, stream.angular_velocity])
 
 
 def _write(path: Path, stream: object, names: Sequence[str], values: Array) -> Path:

@@ -63,10 +63,6 @@ def _vectors(messages: Messages, path: str, axes: str = 'xyz') -> Array:
     return np.stack([_column(messages, f'{path}.{axis}') for axis in axes], axis=1).astype(float)
 
 
-def _quaternions(messages: Messages, path: str) -> Array:
-    return _vectors(messages, path, 'xyzw')
-
-
 def _covariances(messages: Messages, path: str) -> Array:
     return _column(messages, path).astype(float).reshape(-1, 6, 6)
 
@@ -125,7 +121,7 @@ def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:
         first.header.frame_id,
         _vectors(messages, 'linear_acceleration'),
         _vectors(messages, 'angular_velocity'),
-        _quaternions(messages, 'orientation'),
+        _vectors(messages, 'orientation', 'xyzw'),
         _stated_covariances(messages),
     )
 
@@ -144,7 +140,7 @@ def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
     return Odometry(
         _stamps(messages),
         _vectors(messages, 'pose.pose.position'),
-        _quaternions(messages, 'pose.pose.orientation'),
+        _vectors(messages, 'pose.pose.orientation', 'xyzw'),
         _vectors(messages, 'twist.twist.linear'),
         _vectors(messages, 'twist.twist.angular'),
         _covariances(messages, 'pose.covariance'),

@@ -132,7 +132,9 @@ class RecordedSamples:
     def __init__(self, data: RecordedData, start_stamp: int | None = None) -> None:
         self.imu = imu = data.require(data.imu_data_raw, 'imu/data_raw')
         self.legs = legs = data.require(data.joint_states, 'joint_states')
-        self._is_imu = _in_recorded_order(imu.recorded_at, legs.recorded_at)
+        # by the recorder's time, each stream in its own order, also where the recorder's clock steps back
+        at = np.concatenate([np.maximum.accumulate(one.recorded_at) for one in (imu, legs)])
+        self._is_imu = np.repeat([True, False], [len(imu), len(legs)])[np.argsort(at, kind='stable')]
         self._imu_before = np.concatenate([[0], np.cumsum(self._is_imu)]).tolist()
         self._values = np.concatenate([imu.specific_force, imu.angular_rate], axis=1)
         self._names = tuple(legs.names)
@@ -170,10 +172,3 @@ class RecordedSamples:
             imu.stamps[row], self._values[row], legs.stamps[leg], self._names, legs.positions[leg], legs.efforts[leg],
             None if imu.covariances is None else imu.covariances[row],
         )  # fmt: skip
-
-
-def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> NDArray[np.bool_]:
-    """Merge two streams by the recorder's time, each in its own order: which of the samples are the IMU's."""
-    # running maximum: a recorder's clock that steps back must not change the order within a stream
-    at = np.concatenate([np.maximum.accumulate(imu_at), np.maximum.accumulate(legs_at)])
-    return np.repeat([True, False], [len(imu_at), len(legs_at)])[np.argsort(at, kind='stable')]

@@ -117,8 +117,8 @@ def calibrate_static(
         legs=legs,
         imu=imu,
         bias=imu.mean - np.concatenate([felt, np.zeros(3)]),
-        bias_std=np.hypot(imu.mean_std, _norms(slope * legs.mean_std)),
-        bias_systematic=_norms(slope * leg_offset_std),
+        bias_std=np.hypot(imu.mean_std, np.linalg.norm(slope * legs.mean_std, axis=1)),
+        bias_systematic=np.linalg.norm(slope * leg_offset_std, axis=1),
         pose=pose,
         leg_rate=1.0 / intervals[0],
         imu_rate=1.0 / intervals[1],
@@ -229,11 +229,6 @@ def _felt_gravity(machine: Machine, positions: Array) -> tuple[Array, Array, Pos
     slope = np.zeros((6, count))
     slope[:3] = (felt[1 : count + 1] - felt[count + 1 :]).T / (2.0 * step)
     return felt[0], slope, Pose(position[0], rotation[0])
-
-
-def _norms(rows: Array) -> Array:
-    norms: Array = np.sqrt(np.sum(rows * rows, axis=1))
-    return norms
 
 
 @dataclass(frozen=True)
