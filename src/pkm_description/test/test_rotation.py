@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.rotation import (
+    angle_motion,
+    angle_rate_matrix,
+    angle_rate_matrix_rate,
+    angles_from_matrix,
+    angular_motion,
     cross,
+    matrix_from_angles,
     matrix_from_quaternion,
     matrix_from_rpy,
     quaternion_from_matrix,
@@ -17,14 +23,6 @@ from pkm_description.kinematics.rotation import (
     rotation_log,
     rpy_from_matrix,
     skew,
-)
-from pkm_description.kinematics.rotation_formats import (
-    angle_motion,
-    angle_rate_matrix,
-    angle_rate_matrix_rate,
-    angles_from_matrix,
-    angular_motion,
-    matrix_from_angles,
 )
 from scipy.spatial.transform import Rotation
 
