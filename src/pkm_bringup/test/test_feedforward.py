@@ -20,7 +20,7 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import Sign, friction_law
 from pkm_description.kinematics import forward_kinematics, joint_motion
-from pkm_description.kinematics.rotation_formats import angles_from_matrix
+from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, ServoGains
 from pkm_description.machine.machine import with_friction
