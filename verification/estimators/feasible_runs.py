@@ -8,8 +8,13 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.base_feasibility import FEASIBLE, base_feasibility
-from pkm_identification.estimator.feasible import BarrierEngine, FeasibleParameters, feasible_parameters
+from pkm_identification.estimator.feasible import (
+    FEASIBLE,
+    BarrierEngine,
+    FeasibleParameters,
+    base_feasibility,
+    feasible_parameters,
+)
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial

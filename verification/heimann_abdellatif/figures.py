@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
-from pkm_description.kinematics.rotation_formats import angles_from_matrix
+from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine

@@ -12,13 +12,14 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, joint_motion, joint_positions, leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
-from pkm_description.kinematics.rotation import rotation_log, skew
-from pkm_description.kinematics.rotation_formats import (
+from pkm_description.kinematics.rotation import (
     angle_motion,
     angle_rate_matrix,
     angles_from_matrix,
     angular_motion,
     matrix_from_angles,
+    rotation_log,
+    skew,
 )
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from pkm_description.arrays import Array
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.estimator.base_feasibility import FEASIBLE, base_feasibility
+from pkm_identification.estimator.feasible import FEASIBLE, base_feasibility
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, pseudo_inertia
 from pkm_identification.judgement.significance import KNOWN

@@ -23,8 +23,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
-from pkm_identification.estimator.base_feasibility import FEASIBLE, INFEASIBLE, base_feasibility
-from pkm_identification.estimator.feasible import feasible_parameters
+from pkm_identification.estimator.feasible import FEASIBLE, INFEASIBLE, base_feasibility, feasible_parameters
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.least_squares import ordinary, weighted
 from pkm_identification.judgement.physical import bodies_by_name, infeasibilities

@@ -26,7 +26,8 @@ from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OneFactor
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import Estimate, ordinary
-from pkm_identification.judgement.significance import IDENTIFIED, classify, collinear_groups, possible_signs
+from pkm_identification.fitting.aliases import aliases_of
+from pkm_identification.judgement.significance import IDENTIFIED, classify, possible_signs
 from pkm_identification.recording.recording import DriveData
 from pkm_identification.validation.other_motions import mean_relative_error, relative_absolute_error
 
@@ -244,11 +245,11 @@ def selection_checks(ladder: Ladder, fits: list[list[Fit]], noisy: list[DriveDat
 
 def collinear_checks(fit: Fit) -> Iterator[Check]:
     """M35: the two Coulomb levels of a drive are named together, and a symmetric law takes the warning away."""
-    groups = collinear_groups(fit.rows, fit.names)
-    named = {name for group in groups for name in group.names}
     levels = [name for name in fit.names if 'coulomb_' in name]
+    found = aliases_of(fit.rows, fit.names, levels)
+    named = {name for alias in found for name in (alias.name, *alias.others)}
     yield equal('M35', 'Coulomb levels that no warning of model 1 names', [], sorted(set(levels) - named))
     weights = ['platform_link.mx', 'leg2_rod.m', 'leg3_rod.m']
-    together = [str(group) for group in groups if set(group.names) & set(levels) and set(group.names) & set(weights)]
+    together = [str(alias) for alias in found if set(alias.others) & set(weights)]
     what = 'a warning names Coulomb levels and weights together'
     yield holds('M35', what, 'at least one', (together or ['none'])[0], bool(together))

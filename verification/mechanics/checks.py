@@ -22,7 +22,6 @@ from pkm_description.dynamics.energy import energy_regressor
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion, joint_positions
 from pkm_description.kinematics.closed_legs import close_legs, closing_points
-from pkm_description.kinematics.drive_map import joint_map_rate
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import with_payload
@@ -67,13 +66,6 @@ def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Chec
         error = relative_error(numeric, analytic)
         yield at_most('jacobian', f'joint {what} against finite differences, relative', 1e-6, error)
 
-    rate = smooth_derivative(lambda step: _joint_map(machine, shifted(machine, motion, step)), STEP)
-    error = relative_error(joint_map_rate(machine, motion), rate)
-    yield at_most('jacobian', 'time derivative of the joint map against finite differences, relative', 1e-6, error)
-
-
-def _joint_map(machine: Machine, motion: PlatformMotion) -> Array:
-    return close_legs(machine, motion.position, motion.rotation_base_platform).joint_map
 
 
 def _joint_state(machine: Machine, motion: PlatformMotion) -> Array:

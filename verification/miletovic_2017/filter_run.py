@@ -13,9 +13,10 @@ from pkm_estimation.filtering.singular_reach import AssemblySide
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.sensors import euler_truth, simulate_sensors
+from pkm_estimation.sensors import simulate_sensors
 from pkm_estimation.stream import PlatformFilter
 
+from verification.miletovic_2017.euler_truth import euler_truth
 from verification.miletovic_2017.scenario import INTERVAL, Scenario, machine_named, profile_named
 
 #: every so many samples the whole covariance is judged

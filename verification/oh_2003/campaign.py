@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.motion.circles import OH_FREQUENCIES
-from pkm_identification.online.estimators import FixedNoise, ParameterMonitor, RandomWalk, UnscentedParameterFilter
+from pkm_identification.online.estimators import FixedNoise, RandomWalk, UnscentedParameterFilter, unobserved_directions
 from scipy.integrate import solve_ivp
 
 from verification.oh_2003.kane import PARAMETERS, energy_regressor, regressor, strut_force_regressor
@@ -56,7 +56,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Result:
-    """Estimates (N + 1, 12) by sample, the first being the start; and what the monitor says at the end."""
+    """Estimates (N + 1, 12) by sample, the first being the start; and the directions that are open at the end."""
 
     estimates: Array
     std: Array
@@ -139,14 +139,12 @@ def unscented(samples: Samples, variance: float, random_walk: RandomWalk | None 
     count, std = len(START), UNSURE * START
     walk = FixedNoise(np.zeros(count)) if random_walk is None else random_walk
     found = UnscentedParameterFilter(START, std, walk, alpha=1e-4, beta=2.0, kappa=3.0 - count)
-    monitor = ParameterMonitor(PARAMETERS, std, window=10)
     variances = np.full(samples.measured.shape[1], variance)
     estimates = [START]
     for rows, measured in zip(samples.regressors, samples.measured, strict=True):
         found.update(rows, measured, variances)
-        monitor.take(found)
         estimates.append(found.parameters)
-    return Result(np.array(estimates), found.std, monitor.health(found).unobserved)
+    return Result(np.array(estimates), found.std, unobserved_directions(PARAMETERS, std, found.covariance))
 
 
 def named(directions: Iterable[dict[str, float]]) -> list[str]:

@@ -11,7 +11,7 @@ from pkm_description.dynamics.energy import energy_equations, energy_regressor
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.kinematics.closed_legs import body_poses
-from pkm_description.kinematics.rotation_formats import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
+from pkm_description.kinematics.rotation import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.machine import Joint, Machine
 from pkm_description.motion.circles import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_identification.online.estimators import ParameterMonitor, UnscentedParameterFilter
+from pkm_identification.online.estimators import UnscentedParameterFilter, unobserved_directions
 from scipy.signal import butter, sosfiltfilt
 
 from verification.oh_2003.campaign import STEP, TRUE, motion_of
@@ -52,11 +52,11 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Stage:
-    """Estimates (24,) at a stage's end, root mean square of its residuals (N), and whether the monitor is content."""
+    """Estimates (24,) at a stage's end, root mean square of its residuals (N), and the directions that are open."""
 
     parameters: Array
     residual: float
-    sentences: tuple[str, ...]
+    unobserved: tuple[dict[str, float], ...]
 
 
 def friction_columns(rates: Array) -> Array:
@@ -123,32 +123,14 @@ def run_stage(
     """His filter on some of the 24 parameters; the others rest."""
     found = UnscentedParameterFilter(start, std, alpha=1e-4, beta=2.0, kappa=0.0)
     found.freeze([place for place in range(24) if place not in estimated])
-    monitor = ParameterMonitor(tuple(NAMES[place] for place in estimated), std[list(estimated)])
     variances = np.full(6, ASSUMED_NOISE**2)
     for rows, forces in zip(data.regressors[:samples], data.forces[:samples], strict=True):
         found.update(rows, forces, variances)
-        monitor.take(_Active(found, list(estimated)))
     residuals = data.forces - data.regressors @ found.parameters
-    health = monitor.health(_Active(found, list(estimated)))
-    return Stage(found.parameters, float(np.sqrt(np.mean(residuals**2))), health.sentences)
-
-
-class _Active:
-    """The parameters of a stage, for the monitor."""
-
-    def __init__(self, estimator: UnscentedParameterFilter, places: list[int]) -> None:
-        self.samples, self.normalised_innovations = estimator.samples, estimator.normalised_innovations
-        self._estimator, self._places = estimator, places
-
-    @property
-    def parameters(self) -> Array:
-        """Those of the stage."""
-        return np.asarray(self._estimator.parameters[self._places])
-
-    @property
-    def covariance(self) -> Array:
-        """Those of the stage."""
-        return np.asarray(self._estimator.covariance[np.ix_(self._places, self._places)])
+    places = list(estimated)
+    names, covariance = [NAMES[place] for place in places], found.covariance[np.ix_(places, places)]
+    open_ = unobserved_directions(names, std[places], covariance)
+    return Stage(found.parameters, float(np.sqrt(np.mean(residuals**2))), open_)
 
 
 def first_guess() -> tuple[Array, Array]:

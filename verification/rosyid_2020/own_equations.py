@@ -12,7 +12,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.machine import with_gravity
-from pkm_identification.columns.own_equations.constraints import BodyMap, Constraints, OwnEquations
+from pkm_identification.columns.own_equations import BodyMap, Constraints, OwnEquations
 
 from verification.check import Check, at_most, equal, refused, relative_error
 from verification.rosyid_2020.dynamics import PlanarDynamics

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from pkm_bringup.robot_check import Report, check_robot
-from pkm_description.loading import load_machine
-from pkm_description.machine import Machine
+from pkm_bringup.robot_check.report import with_driver
 
 from verification.wiring.faults import Fault
-from verification.wiring.scenarios import Scenario, Streams
+from verification.wiring.scenarios import Scenario
 
 
 @dataclass(frozen=True)
@@ -39,13 +36,8 @@ class Outcome:
     report: Report
 
 
-def run(scenario: Scenario, faults: Sequence[Fault] = (), path: str | Path | None = None) -> Outcome:
-    """Seed faults and judge what check_robot says.
-
-    Parameters
-    ----------
-    path : machine file, where the name does not tell it; needed to load the proposed driver file
-    """
+def run(scenario: Scenario, faults: Sequence[Fault] = ()) -> Outcome:
+    """Seed faults and judge what check_robot says."""
     machine = scenario.machine
     streams = scenario.streams()
     for place, fault in enumerate(faults):
@@ -56,7 +48,8 @@ def run(scenario: Scenario, faults: Sequence[Fault] = (), path: str | Path | Non
     known = {code for fault in faults for code in (*fault.codes, *fault.also)}
     unmended: tuple[str, ...] = ()
     if faults and not missed and all(fault.driver_mends for fault in faults):
-        unmended = _left(machine, streams, report, path or machine.path)
+        mended = check_robot(with_driver(machine, report.driver_file), streams.observation())
+        unmended = tuple(finding.code for finding in mended.faults)
     return Outcome(
         machine.name,
         scenario.motion,
@@ -67,12 +60,3 @@ def run(scenario: Scenario, faults: Sequence[Fault] = (), path: str | Path | Non
         unmended,
         report,
     )
-
-
-def _left(machine: Machine, streams: Streams, report: Report, path: str | Path) -> tuple[str, ...]:
-    """Faults that are left with the proposed driver file."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / 'driver.yaml'
-        file.write_text(report.driver_file or f'driver: {{machine: {machine.name}}}', encoding='utf-8')
-        mended = load_machine(path, driver=file)
-        return tuple(finding.code for finding in check_robot(mended, streams.observation()).faults)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.skeleton import KINDS, skeleton_text
 
 from verification.check import Check, equal
@@ -29,7 +29,7 @@ PAIRED = (
     'rates in deg/s', 'stamps zero', 'IMU 80 ms late', 'velocities in mm/s', 'a quarter of the rate', 'IMU frame',
 )  # fmt: skip
 #: rates [Hz] of joints and IMU (0: of the machine file) and factors on the noise, of good systems
-DRIVERS = ((0.0, 0.0, 1.0), (500.0, 0.0, 1.0), (0.0, 400.0, 3.0), (250.0, 125.0, 0.0))
+DRIVERS = ((0.0, 0.0, 1.0), (500.0, 0.0, 1.0), (0.0, 400.0, 3.0), (250.0, 160.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,12 @@ def plan(request: Request, workers: Workers) -> Plan:
 
 def good_checks(source: str, motion: str, extent: Extent) -> Iterator[Check]:
     """False alarms on well-wired robots, with rates and noise of their own."""
-    outcomes = []
-    with _machine_file(source) as file:
-        machine = load_machine(file)
-        for seed in range(extent.seeds):
-            for joint_rate, imu_rate, noise in DRIVERS:
-                scenario = Scenario(machine, motion, seed, extent.duration, joint_rate, imu_rate, noise)
-                outcomes.append(run(scenario, path=file))
+    machine = _machine(source)
+    outcomes = [
+        run(Scenario(machine, motion, seed, extent.duration, *driver))
+        for seed in range(extent.seeds)
+        for driver in DRIVERS
+    ]
     name, runs = Path(source).stem, len(outcomes)
     yield equal(
         f'{name}-{motion}-good', f'false alarms on {runs} good systems{_alarms(outcomes)}', 0, _alarm_count(outcomes)
@@ -97,28 +96,26 @@ def good_checks(source: str, motion: str, extent: Extent) -> Iterator[Check]:
 
 def fault_checks(source: str, motion: str, extent: Extent) -> Iterator[Check]:
     """Seeded faults, one at a time."""
-    with _machine_file(source) as file:
-        machine = load_machine(file)
-        suited = [fault for fault in FAULTS if fault.suits(machine, motion)]
-        outcomes = [
-            run(Scenario(machine, motion, seed, extent.duration), [fault], file)
-            for seed in range(extent.seeds)
-            for fault in suited
-        ]
+    machine = _machine(source)
+    suited = [fault for fault in FAULTS if fault.suits(machine, motion)]
+    outcomes = [
+        run(Scenario(machine, motion, seed, extent.duration), [fault])
+        for seed in range(extent.seeds)
+        for fault in suited
+    ]
     yield from _judged(f'{Path(source).stem}-{motion}', f'of {len(suited)} faults, {len(outcomes)} runs', outcomes)
 
 
 def pair_checks(source: str, extent: Extent) -> Iterator[Check]:
     """Two faults at once, drawn by chance."""
     random = np.random.default_rng(42)
-    with _machine_file(source) as file:
-        machine = load_machine(file)
-        able = [fault for fault in FAULTS if fault.name in PAIRED and fault.suits(machine, 'drives')]
-        outcomes = []
-        for seed in range(extent.pairs):
-            first, second = random.choice(len(able), 2, replace=False).tolist()
-            faults = _in_order([able[first], able[second]])
-            outcomes.append(run(Scenario(machine, 'drives', seed % 3, extent.duration), faults, file))
+    machine = _machine(source)
+    able = [fault for fault in FAULTS if fault.name in PAIRED and fault.suits(machine, 'drives')]
+    outcomes = []
+    for seed in range(extent.pairs):
+        first, second = random.choice(len(able), 2, replace=False).tolist()
+        faults = _in_order([able[first], able[second]])
+        outcomes.append(run(Scenario(machine, 'drives', seed % 3, extent.duration), faults))
     yield from _judged(f'{Path(source).stem}-pairs', f'of two faults at once, {len(outcomes)} runs', outcomes)
 
 
@@ -158,13 +155,11 @@ def _told(texts: Sequence[str]) -> str:
     return f' ({", ".join(sorted(set(texts)))})' if texts else ''
 
 
-@contextmanager
-def _machine_file(source: str) -> Iterator[str]:
-    """Path or name of a machine; a kind of new_machine is written first."""
+def _machine(source: str) -> Machine:
+    """Machine of a path or name, or of a kind that new_machine writes."""
     if source not in KINDS:
-        yield source
-        return
+        return load_machine(source)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f'{source}.yaml'
         path.write_text(skeleton_text(source, f'my_{source}', {}), encoding='utf-8')
-        yield str(path)
+        return load_machine(path)

@@ -9,13 +9,14 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_bringup.robot_check import Endpoint, ImuLog, JointLog, Observation
+from pkm_bringup.robot_check import Endpoint, Observation
 from pkm_bringup.robot_check.expected import strokes
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import drive_jacobian, drive_positions, forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import drives_profile, profile, sample_times
+from pkm_estimation.bags import Imu, JointStates
 from pkm_estimation.sensors.conditions import imu_truth
 
 #: at rest in another pose than home; slow sines of 4 % of the stroke; sines of all drives; the excitation
@@ -60,7 +61,7 @@ class Streams:
     def observation(self, source: str = 'seeded') -> Observation:
         """What check_robot sees of it."""
         wide = np.full(self.positions.shape, np.nan)
-        joints = JointLog(
+        joints = JointStates(
             self.joint_stamps,
             self.joint_received,
             tuple(self.names),
@@ -68,7 +69,8 @@ class Streams:
             wide if self.velocities is None else self.velocities,
             wide if self.efforts is None else self.efforts,
         )
-        imu = ImuLog(self.imu_stamps, self.imu_received, self.force, self.rate, Counter(self.frames), self.covariances)
+        none = np.full((len(self.force), 4), np.nan)
+        imu = Imu(self.imu_stamps, self.imu_received, self.frames[0], self.force, self.rate, none)
         publishers = {topic: tuple(ends) for topic, ends in self.publishers.items()}
         there = [topic in publishers for topic in self.topics]
         return Observation(
@@ -78,6 +80,8 @@ class Streams:
             joints if there[0] and self.topics[0] == '/joint_states' else None,
             imu if there[1] and self.topics[1] == '/imu/data_raw' else None,
             publishers,
+            frames=Counter(self.frames),
+            covariances=self.covariances,
             reliability=self.reliability,
         )
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
 from pkm_bringup.hardware import (
     ControlFiles,
     chosen_controllers,
@@ -56,7 +55,7 @@ SIMULATORS = ('gz', 'mujoco')
 
 def nodes(context: LaunchContext) -> list[Any]:
     """Everything, once it is clear that nothing is missing."""
-    value = {name: LaunchConfiguration(name).perform(context) for name in [argument.name for argument in arguments()]}
+    value = context.launch_configurations
     machine = load_machine(*machine_and_overlay(context))
     parameters = read_hardware_parameters(value['hardware_parameters'])
     options = ControlOptions(value['hardware'], value['plugin'], parameters, value['gazebo'])
@@ -66,7 +65,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         Path(tempfile.mkdtemp(prefix='pkm_control_')),
         Path(value['controllers']) if value['controllers'] else None,
         int(value['update_rate']) if value['update_rate'] else None,
-        LaunchConfiguration('frame_prefix').perform(context),
+        value['frame_prefix'],
     )
     active, inactive = chosen_controllers(files.controllers, value['controllers_active'])
     missing = missing_packages(needed_packages(options, files.controllers.values()), is_installed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from launch.actions import (
     OpaqueFunction,
     Shutdown,
 )
-from launch.substitutions import LaunchConfiguration
 from pkm_bringup.launching import included
 from pkm_description.launching import (
     STANDARD,
@@ -32,15 +31,12 @@ _NAMES = ('tracking', 'excitation', 'validation', 'payload')
 
 def _start(context: LaunchContext) -> list[object]:
     """Choose the directory of this run and start everything for it."""
-
-    def value(name: str) -> str:
-        return str(LaunchConfiguration(name).perform(context))
-
-    output = Path(value('output') or f'results/demo-{datetime.now(UTC):%Y%m%d-%H%M%S}').absolute()
+    value = context.launch_configurations
+    output = Path(value['output'] or f'results/demo-{datetime.now(UTC):%Y%m%d-%H%M%S}').absolute()
     if output.exists():
         raise RuntimeError(f'{output} exists already and is not overwritten; give another output:=DIRECTORY')
-    fast = value('fast') == 'true'
-    given = [value(f'{name}_duration') for name in _NAMES]
+    fast = value['fast'] == 'true'
+    given = [value[f'{name}_duration'] for name in _NAMES]
     durations = [
         float(text or default)
         for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)
@@ -58,7 +54,7 @@ def _start(context: LaunchContext) -> list[object]:
             bag=str(output / 'bag'),
         ),
         # frames of the links are for the eye only, and cost time
-        included('estimation', viewer='false', rviz=value('rviz'), state_publisher=value('rviz'), **heard),
+        included('estimation', viewer='false', rviz=value['rviz'], state_publisher=value['rviz'], **heard),
         included('identification', output=str(output / 'identification'), **believed),
         included('online_identification', output=str(output / 'online'), **believed),
         suite_node(
@@ -67,15 +63,15 @@ def _start(context: LaunchContext) -> list[object]:
     ]
 
 
-def _belief(value: Callable[[str], str]) -> str:
+def _belief(value: Mapping[str, str]) -> str:
     """Path of the overlay that only the identification gets; there is one for each machine of the suite."""
-    chosen = value('belief')
-    if chosen == 'true' or (not chosen and value('machine_file')):
-        return value('overlay')
+    chosen = value['belief']
+    if chosen == 'true' or (not chosen and value['machine_file']):
+        return value['overlay']
     default = Path(
-        get_package_share_directory('pkm_identification'), 'config', f'nominal_{value("machine")}.yaml'
+        get_package_share_directory('pkm_identification'), 'config', f'nominal_{value["machine"]}.yaml'
     )
-    return chosen or (str(default) if default.exists() else value('overlay'))
+    return chosen or (str(default) if default.exists() else value['overlay'])
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -6,7 +6,7 @@ from launch import LaunchDescription
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
-from pkm_bringup.launching import died
+from pkm_bringup.launching import died, reliability_argument
 from pkm_description.launching import (
     declared,
     driver_arguments,
@@ -33,14 +33,10 @@ def generate_launch_description() -> LaunchDescription:
             *driver_arguments(),
             *declared(
                 estimator_settings=(settings, 'YAML file with its parameters'),
-                reliability=(
-                    'best_effort',
-                    'of the sensor subscriptions; reliable where no sample may be lost',
-                    ['best_effort', 'reliable'],
-                ),
                 state_publisher=('true', 'publish the frames of all links'),
                 rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
             ),
+            reliability_argument(),
             viewer_argument(),
             viewer(sensor_parameters()),
             suite_node(

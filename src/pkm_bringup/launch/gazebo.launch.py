@@ -20,7 +20,6 @@ from launch.actions import (
     OpaqueFunction,
 )
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from pkm_bringup.gazebo import (
     CONTROLS,
@@ -61,15 +60,14 @@ from pkm_description.viewing.coupled_pose import COORDINATES
 
 def start(context: LaunchContext) -> list[Any]:
     """Write the files and start everything, once it is clear that nothing is missing."""
-    value = {name: LaunchConfiguration(name).perform(context) for name in [argument.name for argument in arguments()]}
-    shared = {name: LaunchConfiguration(name).perform(context) for name in ('namespace', 'frame_prefix', 'base_pose')}
+    value = context.launch_configurations
     require_gazebo(is_installed)
     gazebo_launch = Path(get_package_share_directory('ros_gz_sim'), 'launch', GAZEBO_LAUNCH_FILE)
     version = chosen_version(value['gazebo_version'], gazebo_launch)
     require_gazebo(is_installed, version)
     machine = load_machine(*machine_and_overlay(context))
     directory = Path(value['directory'] or tempfile.mkdtemp(prefix='pkm_gazebo_'))
-    options = sdf_options(machine, version.name, value | shared, directory)
+    options = sdf_options(machine, version.name, value, directory)
     files = write_gazebo_files(machine, options, directory, clock=value['publish_clock'] == 'true')
     context.launch_configurations['use_sim_time'] = 'true'
     model = options.model_name_of(machine)

@@ -7,6 +7,7 @@ from launch.actions import OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
+from pkm_bringup.launching import reliability_argument
 from pkm_description.launching import (
     declared,
     driver_arguments,
@@ -43,13 +44,9 @@ def generate_launch_description() -> LaunchDescription:
             *declared(
                 identification_settings=(settings, 'YAML file with its parameters'),
                 output=('', 'directory for report, overlay and numbers; ~/.ros if empty'),
-                reliability=(
-                    'best_effort',
-                    'of the subscriptions; reliable where no sample may be lost',
-                    ['best_effort', 'reliable'],
-                ),
                 longest_recording=('600.0', 'longer recordings are cut, s'),
             ),
+            reliability_argument(),
             *window_arguments(),
             OpaqueFunction(function=_nodes),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from launch import LaunchDescription
+from pkm_bringup.launching import reliability_argument
 from pkm_description.launching import (
     declared,
     driver_arguments,
@@ -19,11 +20,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         *machine_arguments(),
         *driver_arguments(),
-        *declared(
-            output=('', 'directory for what ~/save writes; ~/.ros if empty'),
-            reliability=(
-                'best_effort', 'of the subscription; reliable where no sample may be lost', ['best_effort', 'reliable']
-            ),
-        ),
+        *declared(output=('', 'directory for what ~/save writes; ~/.ros if empty')),
+        reliability_argument(),
         suite_node('pkm_identification', 'online_identification', [sensor_parameters(), parameters]),
     ])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription
@@ -45,28 +45,25 @@ OF_OTHER_NODES = ['robot_description', '/diagnostics', '/tf', '/tf_static']
 
 def _start(context: LaunchContext) -> list[Any]:
     """Start the player, and what shall hear it."""
-
-    def value(name: str) -> str:
-        return str(LaunchConfiguration(name).perform(context))
-
+    value = context.launch_configurations
     joints, imu = input_topics(context)
     listeners, computed, results, services = [], list(OF_OTHER_NODES), [], []
     actions: list[Any] = []
-    if value('estimation') == 'true':
+    if value['estimation'] == 'true':
         listeners += [f'{joints} estimator', f'{imu} estimator']
         computed += COMPUTED['estimation']
         results.append('platform/odometry')
         given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'estimator_settings', 'rviz', 'state_publisher')
         actions.append(included('estimation', *given, reliability='reliable', viewer='false'))
-    if value('baseline') == 'true':
+    if value['baseline'] == 'true':
         listeners.append(f'{joints} baseline')
         computed += COMPUTED['baseline']
         results += COMPUTED['baseline']
         settings = LaunchConfiguration('estimator_settings')
         parameters = [settings, sensor_parameters(), {'reliability': 'reliable'}]
         actions.append(suite_node('pkm_estimation', 'baseline', parameters))
-    if value('identification') == 'true':
-        if value('loop') == 'true':
+    if value['identification'] == 'true':
+        if value['loop'] == 'true':
             raise RuntimeError('identification:=true identifies at the end of the bag, which loop:=true does not have')
         listeners.append(f'{joints} identification')
         services = ['identification/identify', 'identification/save']
@@ -79,26 +76,26 @@ def _start(context: LaunchContext) -> list[Any]:
                 reliability='reliable',
                 longest_recording='1e5',
                 # as the program identify: all of it, if nothing is said
-                excitation=value('excitation') or '0 1e9',
+                excitation=value['excitation'] or '0 1e9',
             )
         )
-    if value('record'):
+    if value['record']:
         services.append('recorder/stop')
         listeners += [f'{topic} recorder' for topic in (joints, imu, *results)]
         actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': text('record')}]))
-    namespace = value('bag_namespace') or value('namespace')
+    namespace = value['bag_namespace'] or value['namespace']
     player = _player(namespace, listeners, computed, results, services)
-    if value('check_robot') == 'true':
+    if value['check_robot'] == 'true':
         return [*actions, _check(value, namespace, player)]
     return [*actions, player]
 
 
-def _check(value: Callable[[str], str], namespace: str, player: Node) -> Node:
+def _check(value: Mapping[str, str], namespace: str, player: Node) -> Node:
     """Say what is wrong with the recorded streams, then play them."""
-    words = [value('machine_file') or value('machine'), '--bag', value('bag'), '--namespace', namespace]
+    words = [value['machine_file'] or value['machine'], '--bag', value['bag'], '--namespace', namespace]
     for name in ('overlay', *DRIVER_ARGUMENTS):
-        if value(name):
-            words += [f'--{name.replace("_", "-")}', value(name)]
+        if value[name]:
+            words += [f'--{name.replace("_", "-")}', value[name]]
     return suite_node('pkm_bringup', 'check_robot', [], arguments=words, on_exit=[player])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ from launch.actions import (
     OpaqueFunction,
     SetLaunchConfiguration,
 )
-from launch.substitutions import LaunchConfiguration
-from pkm_bringup.launching import included
+from pkm_bringup.launching import included, reliability_argument
 from pkm_description.errors import ConfigurationError
 from pkm_description.launching import (
     declared,
@@ -49,32 +48,29 @@ def _robots(text: str) -> dict[str, str]:
 
 def _start(context: LaunchContext) -> list[Any]:
     """Start what each robot needs, then what they have in common."""
-
-    def value(name: str) -> str:
-        return str(LaunchConfiguration(name).perform(context))
-
-    robots = {name: load_machine(machine) for name, machine in _robots(value('robots')).items()}
+    value = context.launch_configurations
+    robots = {name: load_machine(machine) for name, machine in _robots(value['robots']).items()}
     sizes = [machine_extent(machine)[1] for machine in robots.values()]
-    spacing = float(value('spacing') or SPACING * max(sizes))
+    spacing = float(value['spacing'] or SPACING * max(sizes))
     places = spacing * (0.5 * (len(robots) - 1) - np.arange(len(robots)))  # the first is on the left
     actions: list[Any] = []
     for number, (name, machine) in enumerate(robots.items()):
         actions.append(_robot(value, name, str(machine.path), f'0 {places[number]:g} 0 0 0 0', owner=number == 0))
     common: list[Any] = [SetLaunchConfiguration('namespace', '')]
-    if value('bag'):
-        parameters = {'output': value('bag'), 'storage': value('storage'), 'namespaces': list(robots)}
+    if value['bag']:
+        parameters = {'output': value['bag'], 'storage': value['storage'], 'namespaces': list(robots)}
         common.append(suite_node('pkm_bringup', 'recorder', [parameters]))
-    if value('rviz') == 'true':
+    if value['rviz'] == 'true':
         shown = [ShownRobot(machine, name, f'{name}/', WORLD) for name, machine in robots.items()]
         common += rviz_of_robots(shown, 'rviz2 is not installed: frames and leg forces are only published')
     return [*actions, GroupAction(common)]
 
 
-def _robot(value: Callable[[str], str], name: str, machine: str, place: str, owner: bool) -> GroupAction:
+def _robot(value: Mapping[str, str], name: str, machine: str, place: str, owner: bool) -> GroupAction:
     """Simulator, estimator, identification and frames of one robot; ``owner`` sets the time."""
     own = {
         'machine': '', 'machine_file': machine, 'overlay': '', 'namespace': name, 'frame_prefix': f'{name}/',
-        'use_sim_time': value('use_sim_time'),
+        'use_sim_time': value['use_sim_time'],
     }  # fmt: skip
 
     actions: list[Any] = [SetLaunchConfiguration(argument, text) for argument, text in own.items()]
@@ -83,7 +79,7 @@ def _robot(value: Callable[[str], str], name: str, machine: str, place: str, own
             'simulation',
             bag='',  # one for all of them; an included file would take this one's argument of the same name
             publish_clock='true' if owner else 'false',
-            **{name: value(name) for name in ('real_time_factor', 'seed', 'start_paused', 'motion', 'motion_duration')},
+            **{name: value[name] for name in ('real_time_factor', 'seed', 'start_paused', 'motion', 'motion_duration')},
         )
     )
     actions.append(
@@ -92,14 +88,14 @@ def _robot(value: Callable[[str], str], name: str, machine: str, place: str, own
             base_pose=place,
             world_frame=WORLD,
             rviz='false',
-            reliability=value('reliability'),
-            state_publisher=value('state_publisher'),
+            reliability=value['reliability'],
+            state_publisher=value['state_publisher'],
         )
     )
-    if value('identification') == 'true':
-        output = str(Path(value('output') or '~/.ros/pkm_identification').expanduser() / name)
-        actions.append(included('identification', output=output, reliability=value('reliability')))
-    if value('rviz') == 'true':
+    if value['identification'] == 'true':
+        output = str(Path(value['output'] or '~/.ros/pkm_identification').expanduser() / name)
+        actions.append(included('identification', output=output, reliability=value['reliability']))
+    if value['rviz'] == 'true':
         remappings = [('joint_states', 'platform/joint_states')]
         actions.append(
             suite_node('pkm_description', 'force_markers', [machine_parameters()], remappings=remappings)
@@ -123,11 +119,6 @@ def generate_launch_description() -> LaunchDescription:
                 start_paused=('false', 'wait until the service NAME/simulator/start of each is called'),
                 motion=('none', 'motion that each plays once'),
                 motion_duration=('60.0', 'its duration, s'),
-                reliability=(
-                    'best_effort',
-                    'of the sensor subscriptions; reliable where no sample may be lost',
-                    ['best_effort', 'reliable'],
-                ),
                 identification=('false', 'run an identification node for each'),
                 output=('', 'directory for the identifications; ~/.ros if empty'),
                 bag=('', 'directory of one bag with all robots; none if empty'),
@@ -135,6 +126,7 @@ def generate_launch_description() -> LaunchDescription:
                 state_publisher=('true', 'publish the frames of all links'),
                 rviz=('false', 'show all machines in one rviz2, if that is installed'),
             ),
+            reliability_argument(),
             OpaqueFunction(function=_start),
         ]
     )

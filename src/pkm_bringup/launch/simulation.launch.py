@@ -41,7 +41,7 @@ def controlled_machine(context: LaunchContext) -> list[Node]:
     # the simulator plays the machine's driver
     ended = died('the simulator has died: there is no machine any more')
     nodes = [suite_node('pkm_bringup', 'simulator', [sensor_parameters(), own, *servo], on_exit=ended)]
-    if LaunchConfiguration('controller').perform(context) == 'effort':
+    if context.launch_configurations['controller'] == 'effort':
         nodes.append(leg_controller([sensor_parameters(), *servo]))
     return nodes
 

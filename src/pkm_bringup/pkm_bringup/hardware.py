@@ -170,13 +170,10 @@ def missing_packages(needed: Iterable[str], is_installed: Callable[[str], bool])
     own = [package for package in missing if package not in _RELEASED]
     ways = []
     if released:
-        names = ' '.join(f'ros-{_distribution()}-{package.replace("_", "-")}' for package in released)
+        distribution = os.environ.get('ROS_DISTRO') or '$ROS_DISTRO'
+        names = ' '.join(f'ros-{distribution}-{package.replace("_", "-")}' for package in released)
         ways.append(f'sudo apt install {names}')
     if own:
         ways.append(f'build {", ".join(own)} in this workspace and source it again')
     noun = 'package is' if len(missing) == 1 else 'packages are'
     return f'{len(missing)} {noun} not installed: {", ".join(missing)}. To install: {"; ".join(ways)}'
-
-
-def _distribution() -> str:
-    return os.environ.get('ROS_DISTRO') or '$ROS_DISTRO'

@@ -11,7 +11,6 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, LogInfo
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from pkm_description.errors import ConfigurationError
 from pkm_description.launching import declared, handed_on, suite_node
@@ -24,14 +23,18 @@ _FIELDS = (*fields(ServoSettings), *fields(BeliefSettings))
 
 def listener_arguments() -> list[DeclareLaunchArgument]:
     """What listens to the machine: estimator, identification, rviz."""
-    return [
-        *declared(
-            estimation=('true', 'run the estimator'),
-            identification=('false', 'run the identification node'),
-            output=('', 'directory for the results of identification; ~/.ros if empty'),
-            rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
-        ),
-    ]
+    return declared(
+        estimation=('true', 'run the estimator'),
+        identification=('false', 'run the identification node'),
+        output=('', 'directory for the results of identification; ~/.ros if empty'),
+        rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
+    )
+
+
+def reliability_argument() -> DeclareLaunchArgument:
+    """Argument of launch files with nodes that hear the sensors."""
+    meaning = 'of the sensor subscriptions; reliable where no sample may be lost'
+    return declared(reliability=('best_effort', meaning, ['best_effort', 'reliable']))[0]
 
 
 def included(name: str, *names: str, **arguments: Any) -> GroupAction:
@@ -95,7 +98,7 @@ def servo_parameters(context: LaunchContext) -> list[dict[str, Any]]:
     """
     parameters: dict[str, Any] = {}
     for entry in _FIELDS:
-        value = LaunchConfiguration(entry.name).perform(context)
+        value = context.launch_configurations[entry.name]
         if not value:
             continue
         parameters[entry.name] = value

@@ -15,6 +15,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_estimation.bags import BagError, RawBagWriter
 from pkm_estimation.bags.messages import open_bag
+from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.subscription import Subscription
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
@@ -139,7 +140,6 @@ class BagRecording:
     Parameters
     ----------
     path, storage : as for :class:`pkm_estimation.bags.RawBagWriter`; the bag directory must not exist
-    flush_every : messages after which what was written is made safe against a crash
 
     Notes
     -----
@@ -147,10 +147,8 @@ class BagRecording:
     first time that the clock shows, so that replay does not wait through the years between.
     """
 
-    def __init__(self, path: str | Path, storage: str = 'mcap', flush_every: int = 5000) -> None:
+    def __init__(self, path: str | Path, storage: str = 'mcap') -> None:
         self._writer = RawBagWriter(path, storage, message_definitions())
-        self._flush_every = flush_every
-        self._unflushed = 0
         self._early: list[tuple[str, bytes]] = []
         self.closed = False
 
@@ -188,10 +186,6 @@ class BagRecording:
         try:
             self._write_early(time)
             self._writer.write(topic, time, data)
-            self._unflushed += 1
-            if self._unflushed >= self._flush_every:
-                self._writer.flush()
-                self._unflushed = 0
         except BagError:
             self.closed = self._writer.closed
             raise
@@ -202,7 +196,6 @@ class BagRecording:
             self._writer.flush()
         finally:
             self.closed = self.closed or self._writer.closed
-        self._unflushed = 0
 
     def close(self) -> str:
         """Close the bag (once) and return one line that says what it holds."""
@@ -287,6 +280,18 @@ def message_class(message_type: str) -> type:
         return getattr(import_module(f'{package}.msg'), name)
     except (ImportError, AttributeError) as error:
         raise BagError(f'message type {message_type} is not installed: {error}') from error
+
+
+def matching_qos(offered: Sequence[Any], depth: int) -> QoSProfile:
+    """Strongest quality of service that all of these have, profiles of rclpy or of a bag; reliable if there is none."""
+    best_effort = any(one.reliability.name == 'BEST_EFFORT' for one in offered)
+    latched = bool(offered) and all(one.durability.name == 'TRANSIENT_LOCAL' for one in offered)
+    return QoSProfile(
+        history=QoSHistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
+    )
 
 
 def offered_qos(profile: Any) -> Qos:

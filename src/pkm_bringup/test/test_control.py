@@ -162,14 +162,6 @@ def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion
     LegServo(_with_limits(velocity=1.01 * fastest), 10**6).add_reference(knots, SECOND, 0)
 
 
-def test_servo_saturates_and_says_so() -> None:
-    servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
-    forces = servo.forces(7 * 10**6, np.full(6, -1.0), np.zeros(6))
-    assert forces.tolist() == [300.0] * 6
-    assert servo.saturation_count.tolist() == [1] * 6
-    assert servo.last_saturation_ns == 7 * 10**6
-
-
 def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
     servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
     raised = joint_motion(MECHANISM, _rest(0.03)).positions[0, MECHANISM.drive_columns]
@@ -208,13 +200,6 @@ def test_lowered_gains_are_stable_over_slow_topics(machine: Machine, periods: in
     assert max(errors) < 0.02  # late feed-forward forces cost a centimetre, an unstable loop would cost decimetres
     assert max(errors[-50:]) < 0.005
     assert not servo.saturation_count.any()
-
-
-def test_gains_stay_where_there_is_no_delay() -> None:
-    assert gains_for_delay(MECHANISM, MACHINE.servo, 0.0) == MACHINE.servo
-    slow = gains_for_delay(MECHANISM, MACHINE.servo, 0.1)
-    assert slow.damping < 0.1 * MACHINE.servo.damping
-    assert slow.stiffness / slow.damping**2 == pytest.approx(MACHINE.servo.stiffness / MACHINE.servo.damping**2)
 
 
 def test_commands_are_held_then_time_out() -> None:

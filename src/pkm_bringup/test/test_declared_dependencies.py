@@ -22,7 +22,6 @@ KEYS = {
     'numpy': 'python3-numpy',
     'pytest': 'python3-pytest',
     'scipy': 'python3-scipy',
-    'transforms3d': 'python3-transforms3d',
     'yaml': 'python3-yaml',
 }
 

@@ -12,18 +12,18 @@ import yaml
 from pkm_bringup.demo import run as run_module
 from pkm_bringup.demo.aftermath import identification_figures
 from pkm_bringup.demo.criteria import (
+    Criterion,
+    DemoError,
     IdentificationFigures,
-    ParameterRow,
-    criterion,
     judge_identification,
     judge_payload,
 )
 from pkm_bringup.demo.report import DemoOutcome, Journal, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun, Phase, plan
-from pkm_bringup.demo.system import DemoError
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion, RigidBody
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.compare import ComparisonRow
 
 
 class PaperSystem:
@@ -139,18 +139,18 @@ def test_a_simulation_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPa
         DemoRun(system, plan(), at_home, Journal()).play()
 
 
-def rows(*errors: float) -> tuple[ParameterRow, ...]:
+def rows(*errors: float) -> tuple[ComparisonRow, ...]:
     return tuple(
-        ParameterRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0) for index, item in enumerate(errors)
+        ComparisonRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0, 'identified') for index, item in enumerate(errors)
     )
 
 
 def figures(**changes: object) -> IdentificationFigures:
     physical = (
-        ParameterRow('platform_link.m', 3000.0, 5.0, 3010.0),
-        ParameterRow('leg1_prismatic.viscous', 600.0, 5.0, 610.0),
-        ParameterRow('leg1_prismatic.coulomb', 100.0, 5.0, 98.0),
-        ParameterRow('leg1_universal_1.viscous', 0.0, 1.0, 0.0),
+        ComparisonRow('platform_link.m', 3000.0, 5.0, 3010.0, 'identified'),
+        ComparisonRow('leg1_prismatic.viscous', 600.0, 5.0, 610.0, 'identified'),
+        ComparisonRow('leg1_prismatic.coulomb', 100.0, 5.0, 98.0, 'identified'),
+        ComparisonRow('leg1_universal_1.viscous', 0.0, 1.0, 0.0, 'identified'),
     )
     values: dict[str, object] = {
         'base': rows(0.5, -2.0, 1.0), 'unidentified': (), 'physical': physical, 'held_out_force_error': 0.02,
@@ -172,9 +172,9 @@ def test_identification_is_judged() -> None:
 
 
 def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> None:
-    good, bad = criterion('good', 1.0, 2.0), criterion('position error', 3e-5, 1e-5, 'um', 1e6, baseline=6e-5)
+    good, bad = Criterion('good', 1.0, 2.0), Criterion('position error', 3e-5, 1e-5, 'um', 1e6, baseline=6e-5)
     outcome = DemoOutcome(
-        'srs', (good, bad), (), (), (20.0, 71.5), figures(report='R.html', overlay='O.yaml'), tmp_path / 'bag'
+        'srs', {'estimation': (good, bad)}, figures(report='R.html', overlay='O.yaml'), tmp_path / 'bag'
     )
     page = last_page(outcome)
     assert 'FAILED: position error = 30 um, limit <= 10 um' in page
@@ -189,7 +189,7 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     assert verdict['passed'] is False
     assert [item['verdict'] for item in verdict['limits']] == ['ok', 'FAILED']
     passed = DemoOutcome(
-        'srs', (good, criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path
+        'srs', {'estimation': (good, Criterion('x', 1.0, 0.5, excuse='short'))}, None, tmp_path
     )
     assert json.loads(verdict_json(passed))['passed'] is True
     assert 'PASSED: all 1 limits hold (1 not judged: short)' in last_page(passed)
@@ -243,9 +243,9 @@ def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -
     found = identification_figures(tmp_path, machine)
     assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == ('b', 'c')
     # 3000 kg and six rods of 70 kg, as in the machine file
-    assert found.base[0].true_value == pytest.approx(3420.0)
+    assert found.base[0].truth == pytest.approx(3420.0)
     assert found.base[0].standardised_error == pytest.approx(2.0)
-    assert [item.true_value for item in found.physical] == pytest.approx([true[name] for name in heads])
+    assert [item.truth for item in found.physical] == pytest.approx([true[name] for name in heads])
     assert found.held_out_force_error == 0.01 and found.overlay == ''
     for broken in ('', '{}', '{', yaml.safe_dump({**content, 'force_error': {}})):
         path.write_text(broken)

@@ -249,8 +249,8 @@ def test_from_then_on_it_is_the_heavier_machine(name: str) -> None:
     for _ in range(50):
         ours.step(1.02 * forces)
     for present in (body, None):
-        ours.put_payload(present)
-        assert ours.payload is present
+        ours.payload.put(present)
+        assert ours.payload.body is present
         expected = MujocoSimulation(machine if present is None else with_payload(machine, body), noise=False)
         for part in ('qpos', 'qvel', 'act', 'qacc_warmstart'):
             getattr(expected.data, part)[:] = getattr(ours.data, part)
@@ -272,7 +272,7 @@ def test_forces_and_motion_belong_to_the_heavier_machine() -> None:
     samples = []
     for index in range(round(4.0 / simulation.time_step)):
         if index == round(2.0 / simulation.time_step):
-            simulation.put_payload(BODY)
+            simulation.payload.put(BODY)
         sample = controlled.step()
         if sample is not None and sample.joints is not None and sample.stamp_ns > 2_100_000_000:
             samples.append(sample)
@@ -297,5 +297,5 @@ def test_what_is_no_payload_is_refused() -> None:
         with pytest.raises(PayloadError, match='payload of'):
             point_mass(mass, place)
     with pytest.raises(PayloadError, match='no body has'):
-        simulation.put_payload(RigidBody('payload', 1.0, np.zeros(3), -1e6 * np.eye(3)))
-    assert simulation.payload is None
+        simulation.payload.put(RigidBody('payload', 1.0, np.zeros(3), -1e6 * np.eye(3)))
+    assert simulation.payload.body is None

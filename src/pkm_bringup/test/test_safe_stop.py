@@ -71,15 +71,6 @@ def _sampled(machine: Machine) -> np.ndarray:
     return drive_positions(machine, profile('drives', machine, 8.0, 50.0, seed=2))
 
 
-def test_single_wrong_samples_do_not_stop_it() -> None:
-    simulation, servo = _moving(load_machine('palida'))
-    wrong = simulation.joint_positions + 0.2
-    servo.forces(simulation.time_ns, wrong, simulation.joint_velocities.copy())
-    _run(simulation, servo, 100)
-    assert servo.state is ServoState.FOLLOWING
-    assert not servo.trip_reason
-
-
 def test_braking_goes_on_along_the_path_and_stays_within_the_forces() -> None:
     machine = load_machine('palida')
     simulation, servo = _moving(machine)
@@ -140,15 +131,6 @@ def test_without_joint_states_it_brakes_by_feedforward_and_holds_when_they_come_
     assert np.abs(simulation.joint_velocities).max() < 1e-3
     servo.reset()
     assert not servo.trip_reason
-
-
-def test_reset_waits_for_rest() -> None:
-    simulation, servo = _moving(load_machine('palida'))
-    servo.trip('test', simulation.time_ns)
-    simulation.data.qvel[:] = 0.0
-    servo.forces(simulation.time_ns, simulation.joint_positions.copy(), np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.0]))
-    with pytest.raises(TrippedError, match='leg3_prismatic still moves at 0.5'):
-        servo.reset()
 
 
 def test_forces_that_are_no_numbers_stop_it() -> None:

@@ -197,14 +197,37 @@ def test_several_faults_are_applied_in_their_order():
 
 
 @pytest.mark.parametrize(
-    'text',
-    ['', 'none', 'leg9 stuck', f'{NAMES[0]} frozen', 'imu stuck', f'{NAMES[0]} offset', f'{NAMES[0]} offset 1 2',
-     f'{NAMES[0]} offset x', f'{NAMES[0]} offset inf', f'{NAMES[0]} spikes', f'{NAMES[0]} spikes 1.1',
-     f'{NAMES[0]} spikes -0.1', f'{NAMES[0]} spikes 0.5 1 2', f'{NAMES[0]} stuck 1'],
-)  # fmt: skip
-def test_texts_that_are_no_fault(text):
-    with pytest.raises(FaultError, match='fault'):
-        SensorFaults(NAMES, ['imu frozen', text])
+    ('text', 'said'),
+    [
+        ('leg7 stuck', "no fault 'leg7 stuck'; there are leg1 to leg6: stuck, offset METRES"),
+        ('leg0 stuck', 'no fault'),
+        ('leg3', "no fault 'leg3'"),
+        ('', "no fault ''"),
+        ('leg3 stucked', 'imu: frozen, missing, upside_down'),
+        ('imu stuck', 'no fault'),
+        ('gyro frozen', 'no fault'),
+        ('leg3 offset', "fault 'leg3 offset': write leg3 offset METRES"),
+        ('leg3 stuck 1', 'write leg3 stuck ('),
+        ('leg3 offset 1 2', 'write leg3 offset METRES'),
+        ('leg3 offset far', "METRES = 'far' is not a finite number"),
+        ('leg3 offset nan', 'not a finite number'),
+        ('leg3 spikes 1.5', 'PART = 1.5 must be from 0 to 1'),
+        ('leg3 spikes 0.1 wide', "METRES = 'wide'"),
+        ('leg3 spikes', 'write leg3 spikes PART [METRES]'),
+        ('leg3 spikes -0.1', 'must be from 0 to 1'),
+        ('leg3 spikes 0.5 1 2', 'write leg3 spikes'),
+        ('leg3 offset inf', 'not a finite number'),
+    ],
+)
+def test_wrong_texts_are_refused_with_what_is_allowed(text, said):
+    with pytest.raises(FaultError) as refused:
+        SensorFaults(NAMES, [text])
+    assert said in str(refused.value)
+
+
+def test_none_stands_alone():
+    with pytest.raises(FaultError, match='or none alone'):
+        SensorFaults(NAMES, ['none', 'leg1 stuck'])
 
 
 def test_all_faults_are_told():

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_built_platform import hand_built_platform, six_axis_sinusoids
-from pkm_bringup.control import EffortCommands, LegReference, LegServo, ReferenceRefusedError, ServoSettings, ServoState
+from pkm_bringup.control import LegReference, LegServo, ReferenceRefusedError, ServoSettings, ServoState
 from pkm_bringup.control import gains_for_delay as lowered
 from pkm_bringup.control.axis_controllers import AxisControllers
 from pkm_bringup.control.leg_reference import LegSetpoint
-from pkm_bringup.control.leg_servo import SetpointWindow, TrippedError
+from pkm_bringup.control.leg_servo import TrippedError
 from pkm_bringup.control.reference_check import check_drives, check_knots
-from pkm_bringup.control.reference_plan import ReferencePlan, braking_reference
+from pkm_bringup.control.reference_plan import ReferenceMaker, ReferencePlan
 from pkm_bringup.control.servo_settings import TrackingSupervision, largest_integral_rate
 from pkm_description.dynamics import mass_matrix
 from pkm_description.errors import ConfigurationError
@@ -31,10 +31,11 @@ AT_HOME = HOME.positions[0, DRIVES]
 ZERO = np.zeros(6)
 
 
-class Clock:
+class Clock(ReferencePlan):
     """A plan whose set-points are the times for which they are asked, and which remembers how often it was."""
 
     def __init__(self):
+        super().__init__(MACHINE, rest(), MS)
         self.asked = []
 
     def evaluate(self, times_ns, lead_ns=0):
@@ -44,7 +45,7 @@ class Clock:
 
 
 def test_positions_are_those_of_now_and_forces_those_of_half_a_period_later():
-    window = SetpointWindow(Clock(), MS)
+    window = Clock()
     for time in (0, 5 * MS, 255 * MS, 256 * MS, 3 * SECOND + 7, 12345):
         position, rate, force = window.at(time)
         assert (position[0], rate[0], force[0]) == (time, time + 0.25, time + MS // 2)
@@ -52,15 +53,14 @@ def test_positions_are_those_of_now_and_forces_those_of_half_a_period_later():
 
 def test_windows_lie_on_a_grid_of_256_periods():
     """Values never depend on when one asked first."""
-    clock = Clock()
-    window = SetpointWindow(clock, MS)
+    clock = window = Clock()
     for time in (300 * MS, 256 * MS, 511 * MS):
         window.at(time)
     assert clock.asked == [(256 * MS, 511 * MS, MS // 2)]
     window.at(512 * MS)
     window.at(511 * MS)
     assert [begin // MS for begin, _, _ in clock.asked] == [256, 512, 256]
-    window.forget()
+    window.hold(rest())
     window.at(511 * MS)
     assert len(clock.asked) == 4
     window.at(511 * MS + 3)  # off the grid: a grid of its own
@@ -245,7 +245,7 @@ def test_gains_of_a_loop_with_delay():
 def test_integral_rate_up_to_its_bound():
     bound = largest_integral_rate(MACHINE, MACHINE.servo)
     LegServo(MACHINE, MS, ServoSettings(integral_rate=0.999 * bound))
-    with pytest.raises(ConfigurationError, match='unstable'):
+    with pytest.raises(ConfigurationError, match='would be unstable; at most'):
         LegServo(MACHINE, MS, ServoSettings(integral_rate=1.001 * bound))
 
 
@@ -263,8 +263,6 @@ def test_limits_of_forces_and_errors():
     turning = load_machine('five_bar')
     share = [0.1 * (joint.limits.upper - joint.limits.lower) for joint in turning.actuated_joints]
     assert ServoSettings().error_limits_of(turning) == pytest.approx(np.minimum(share, 0.35))
-    assert ServoSettings(stiffness=5.0).gains(MACHINE) == ServoGains(5.0, MACHINE.servo.damping)
-    assert ServoSettings(damping=5.0).gains(MACHINE) == ServoGains(MACHINE.servo.stiffness, 5.0)
 
 
 # -- checks of references ----------------------------------------------------------------------------------------------
@@ -319,7 +317,7 @@ def test_braking_fades_all_rates_out_together(direction):
     motion = six_axis_sinusoids(MACHINE).evaluate(np.arange(1401) / 100.0)
     legs = joint_motion(MACHINE, motion)
     rates = direction * 0.3 * legs.velocities[400, DRIVES]
-    reference = braking_reference(MACHINE, SECOND, AT_HOME, rates, np.full(6, np.inf), 0.25, 'gravity', 1e-3)
+    reference = braking(rates, start=SECOND)
     assert reference.end_ns == SECOND + 250 * MS
     found = reference.evaluate(np.array([SECOND, SECOND + 125 * MS, SECOND + 250 * MS, 9 * SECOND]))
     assert found.positions[0] == pytest.approx(AT_HOME, abs=1e-9)
@@ -327,25 +325,28 @@ def test_braking_fades_all_rates_out_together(direction):
     assert found.positions[2] - AT_HOME == pytest.approx(0.5 * 0.25 * rates, abs=1e-5)
     # forces that do not suffice stretch it, up to four times; if they never do, the shortest one stands
     forces = np.abs(reference.between_knots()[1].forces).max(axis=0)
-    weak = braking_reference(MACHINE, 0, AT_HOME, rates, 0.5 * forces, 0.25, 'gravity', 1e-3)
+    weak = braking(rates, 0.5 * forces)
     assert weak.end_ns == 250 * MS
-    needed = {time: stopping(5.0 * rates, np.full(6, np.inf), time) for time in (0.1, 0.15, 0.2)}
+    needed = {time: braking(5.0 * rates, None, time, 'rigid_body') for time in (0.1, 0.15, 0.2)}
     limits = 1.001 * np.abs(needed[0.2].between_knots()[1].forces).max(axis=0)
     for time in (0.1, 0.15):
         assert (np.abs(needed[time].between_knots()[1].forces).max(axis=0) > limits).any()
-    assert stopping(5.0 * rates, limits, 0.1).end_ns == 200 * MS
+    assert braking(5.0 * rates, limits, 0.1, 'rigid_body').end_ns == 200 * MS
 
 
-def stopping(rates, limits, duration):
-    """Braking from home with the forces of the rigid body."""
-    return braking_reference(MACHINE, 0, AT_HOME, rates, limits, duration, 'rigid_body', 1e-3)
+def braking(rates, limits=None, duration=0.25, feedforward='gravity', start=0):
+    """Braking from home; force limits (6,) of the machine file or lower ones."""
+    own = np.array([joint.limits.effort for joint in MACHINE.actuated_joints])
+    texts = tuple(map(repr, np.minimum(own, own if limits is None else limits).tolist()))
+    settings = ServoSettings(feedforward=feedforward, braking_time=duration, force_limits=texts)
+    return ReferenceMaker(MACHINE, settings).braking(start, AT_HOME, rates)
 
 
 def test_a_drive_at_the_end_of_its_range_stops_there():
     limits = MACHINE.actuated_joints[0].limits
     rates = np.zeros(6)
     rates[0] = 4.0 * (limits.upper - AT_HOME[0]) / 0.25
-    reference = braking_reference(MACHINE, 0, AT_HOME, rates, np.full(6, np.inf), 0.25, 'gravity', 1e-3)
+    reference = braking(rates)
     ends = reference.evaluate(np.arange(0, 260) * MS).positions
     assert ends[:, 0].max() == pytest.approx(limits.upper, abs=1e-4)
     assert ends[:, 1:] == pytest.approx(np.tile(AT_HOME[1:], (260, 1)), abs=1e-6)
@@ -436,10 +437,3 @@ def test_rates_of_a_driver_without_velocities_are_difference_quotients():
     assert forces == pytest.approx(weight - gains.stiffness * away - gains.damping * away / 2e-3)
     # of the same time there is none
     assert servo.forces(2 * MS, moved, None) == pytest.approx(weight - gains.stiffness * (moved - AT_HOME))
-
-
-def test_a_command_counts_until_its_timeout():
-    commands = EffortCommands(['a'], timeout_ns=100)
-    commands.receive([1.0], 50)
-    commands.receive([2.0], 60)
-    assert commands.forces(160).tolist() == [2.0] and commands.forces(161) is None

@@ -27,7 +27,7 @@ def test_a_stop_carries_the_weight_also_where_nothing_is_fed_forward(feedforward
     weight = gravity_forces(SRS, home.position[None], home.rotation_base_platform[None])[0]
     assert np.abs(weight).max() > 1.0
     now = np.zeros(1, dtype=np.int64)
-    assert maker.stopped(home).evaluate(now).forces[0] == pytest.approx(weight)
+    assert maker.rest(home, stopped=True).evaluate(now).forces[0] == pytest.approx(weight)
     assert maker.rest(home).evaluate(now).forces[0] == pytest.approx(at_rest * weight)
 
 

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from pkm_bringup.viewer import moment
 from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status, parameter_image
-from pkm_bringup.viewer.page import CurveHistory, ViewerError, ViewerPage
+from pkm_bringup.viewer.page import Plot, ViewerError, ViewerPage
 from pkm_bringup.viewer.scene import MachineShapes
-from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine.machine import closure_ends
@@ -122,16 +121,20 @@ def test_missing_viser_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
         ViewerPage(MACHINE, '127.0.0.1', 8473)
 
 
-def test_history_keeps_its_span_and_starts_again_when_the_clock_jumps_back() -> None:
-    history = CurveHistory(2, span=1.0)
+def test_plot_keeps_its_span_and_starts_again_when_the_clock_jumps_back(server: Any) -> None:
+    plot = Plot(server.gui, 'title', ['a', 'b'], ('#000000',), span=1.0)
+    assert not plot._handle.visible
     for time in np.arange(0.0, 3.0, 0.125):
-        history.add(time, np.array([time, -time]))
-    time, first, second = history.columns()
-    assert time[0] == 1.875 and time[-1] == 2.875
+        plot.add(time, np.array([time, -time]))
+    plot.refresh()
+    time, first, second = plot._handle.data
+    assert plot._handle.visible and time[0] == 1.875 and time[-1] == 2.875
     np.testing.assert_allclose(first, time)
     np.testing.assert_allclose(second, -time)
-    history.add(0.5, np.zeros(2))
-    assert len(history) == 1
+    for time in (0.5, 0.5, 0.75):
+        plot.add(time, np.zeros(2))
+    plot.refresh()
+    assert plot._handle.data[0].tolist() == [0.5, 0.75]
 
 
 STATUSES = {
@@ -232,9 +235,3 @@ def test_platform_turns_about_its_origin() -> None:
     np.testing.assert_allclose(poses['platform_link'][0], [1.0, 2.0, 3.0])
     np.testing.assert_allclose(poses['platform_anchor1'][0], [1.0, 2.0, 3.0] + turn @ machine.platform_points[0])
     assert shapes.platform_links >= {'platform_link', 'imu_link', 'platform_anchor6'}
-
-
-def test_pose_out_of_reach_is_refused() -> None:
-    machine = load_machine('hexaglide_6pus')
-    with pytest.raises(KinematicsError):
-        MachineShapes(machine).at_pose(np.array([0.0, 0.0, 50.0]), np.eye(3))

@@ -9,7 +9,7 @@ import pytest
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from node_processes import ros_domain, wait_for
-from pkm_bringup.ros.viewer_streams import BASELINE, ESTIMATE, TRUTH, StampedMessages, ViewerStreams
+from pkm_bringup.ros.viewer_streams import BASELINE, ESTIMATE, TRUTH, ViewerStreams, keep_stamped, newest_common
 from pkm_bringup.viewer.moment import Moment
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
@@ -133,10 +133,12 @@ def test_without_estimate_and_truth_the_drives_say_where_the_machine_is(robot: R
 
 
 def test_newest_common_stamp() -> None:
-    one, other = StampedMessages(), StampedMessages()
-    assert one.newest() is None and not one
-    one.add([serialize_message(odometry(time, HOME.position)) for time in (10, 20, 30)])
-    other.add([serialize_message(odometry(time, HOME.position)) for time in (15, 20, 25)])
-    assert one.newest(other) == 20 and one.newest() == 30
-    one.add([b'no message', serialize_message(odometry(5, HOME.position))])  # the clock was set back
-    assert one.newest() == 5 and one.newest(other) is None
+    one: dict[int, bytes] = {}
+    other: dict[int, bytes] = {}
+    assert newest_common(one, other) is None
+    keep_stamped(one, [serialize_message(odometry(time, HOME.position)) for time in (10, 20, 30)])
+    assert newest_common(one, other) == newest_common(other, one) == 30
+    keep_stamped(other, [serialize_message(odometry(time, HOME.position)) for time in (15, 20, 25)])
+    assert newest_common(one, other) == 20
+    keep_stamped(one, [b'no message', serialize_message(odometry(5, HOME.position))])  # the clock was set back
+    assert one.keys() == {5} and newest_common(one, other) == 5

@@ -17,7 +17,6 @@ from pkm_description.kernels.friction import deflect
 from pkm_description.kernels.kinematics.tree import turn_about
 from pkm_description.kinematics.assembly_modes import regular_from_home
 from pkm_description.kinematics.closed_legs import admissible_home, close_legs, leg_regularity
-from pkm_description.kinematics.drive_map import drive_jacobian_rate
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
@@ -97,7 +96,6 @@ def _motions(machine: Machine) -> Iterator[Call]:
     joints, loads = kinematics.joint_motion(machine, motion), dynamics.friction_loads(machine, motion)
     yield partial(dynamics.friction_regressor, machine, joints, 'all', loads=loads)
     yield partial(check_motion, machine, motion)
-    yield partial(drive_jacobian_rate, machine, motion)
     yield partial(dynamics.rigid_body_regressor, machine, motion)
     yield partial(dynamics.rigid_body_regressor, machine, motion, identical_legs=False)
 

@@ -19,7 +19,6 @@ from pkm_description.dynamics import (
     inverse_dynamics,
     inverse_dynamics_derivatives,
     open_chain_derivatives,
-    parameter_derivatives,
 )
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.errors import KinematicsError
@@ -274,18 +273,6 @@ def test_friction_by_the_load_of_open_chains() -> None:
     assert np.abs(found.by_acceleration - open_chain_derivatives(machine, *state, False).by_acceleration).max() > 1e-3
     for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
         assert_close(ours, differences(forces, state, place, np.eye(3)), 1e-5)
-
-
-def test_derivatives_by_parameters_are_the_regressors() -> None:
-    machine = turned_link_frames()
-    motion = states(machine)
-    bodies, friction = parameter_derivatives(machine, motion, identical_legs=False)
-    heavier = dataclasses.replace(machine.platform, mass=machine.platform.mass + 1.0)
-    with_more = dataclasses.replace(machine, platform=heavier)
-    change = inverse_dynamics(with_more, motion) - inverse_dynamics(machine, motion)
-    difference = np.concatenate([heavier.parameters - machine.platform.parameters, np.zeros(180)])
-    assert_close(bodies @ difference, change)
-    assert friction.shape == (2, 6, 36)
 
 
 def test_what_is_no_coordinate_is_refused() -> None:

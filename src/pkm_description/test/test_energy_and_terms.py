@@ -25,8 +25,6 @@ from pkm_description.dynamics.energy import energy_equations, energy_regressor
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
-from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import drive_jacobian_rate, joint_map_rate
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
@@ -90,23 +88,6 @@ def test_terms_scale_as_they_should(machine: Machine) -> None:
     weightless = with_gravity(machine, np.zeros(3))
     floating = drive_force_terms(weightless, motion, friction=False)
     np.testing.assert_allclose(floating.total, slow.total - slow.grp - slow.grs, atol=1e-9)
-
-
-def test_jacobian_rates_are_time_derivatives(machine: Machine) -> None:
-    step = 1e-5
-
-    def jacobian(shift: float) -> np.ndarray:
-        motion = drive_motion(machine, TIME + shift)
-        return close_legs(machine, motion.position, motion.rotation_base_platform).joint_map
-
-    motion = drive_motion(machine, TIME)
-    rate = joint_map_rate(machine, motion)
-    np.testing.assert_allclose(rate, (jacobian(step) - jacobian(-step)) / (2 * step), atol=1e-6)
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    driven = joint_motion(machine, motion).accelerations[..., machine.drive_columns]
-    sums = legs.drive_map @ motion.acceleration[..., None]
-    sums = sums + drive_jacobian_rate(machine, motion) @ motion.twist[..., None]
-    np.testing.assert_allclose(sums[..., 0], driven, atol=1e-9)
 
 
 def test_payload_adds_its_own_forces(machine: Machine) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws import (
     DeadBand,
+    FrictionLaw,
     LoadDependentStribeck,
     Sign,
     StaticCoulomb,
@@ -270,3 +271,11 @@ def test_missing_parameters_options_and_loads_are_named():
         LAWS['load_dependent_stribeck'].force(0.1)
     with pytest.raises(ValueError, match='give 2 values'):
         LAWS['viscous_coulomb'].with_linear_parameters([1.0])
+
+
+def test_a_law_without_an_equation_is_refused():
+    class Own(FrictionLaw):
+        law = 'own'
+
+    with pytest.raises(FrictionLawError, match='Own.*equation'):
+        Own()

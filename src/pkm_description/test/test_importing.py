@@ -144,7 +144,7 @@ def test_unknown_keyframe(tmp_path):
 
 @pytest.mark.parametrize('format_name', WRITERS)
 def test_five_bar_moves_and_pushes_as_its_source(format_name, tmp_path):
-    pytest.importorskip('mujoco' if format_name == 'mjcf' else 'pinocchio')
+    pytest.importorskip('mujoco')
     result = imported(WRITERS[format_name](tmp_path), choice=Choice('tool'))
     path = tmp_path / 'machine.yaml'
     path.write_text(result.text)
@@ -157,7 +157,7 @@ def test_five_bar_moves_and_pushes_as_its_source(format_name, tmp_path):
 def test_says_so_where_the_engine_is_missing(tmp_path, monkeypatch):
     result = imported(WRITERS['urdf and loops'](tmp_path), choice=Choice('tool'))
     monkeypatch.setattr(comparison.importlib.util, 'find_spec', lambda name: None)
-    assert 'pinocchio is not installed' in compared(result)
+    assert 'MuJoCo is not installed' in compared(result)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_small_flaws_of_a_file_are_forgiven_with_a_note(name, note, away):
     choice = Choice('l_tip', '', (), ('r_drive',)) if name == 'mjcf_tied.xml' else None
     result = imported(LOOPS / name, choice=choice)
     assert re.search(note, ' '.join(result.mechanism.notes))
-    pytest.importorskip('mujoco' if name.endswith('xml') else 'pinocchio')
+    pytest.importorskip('mujoco')
     figures = compared(result, samples=4)
     assert figures.gap < 1e-11
     assert max(figures.position, figures.rotation) < away
@@ -233,7 +233,7 @@ def test_serial_joint_below_a_parallel_machine_is_taken_as_fixed(tmp_path):
 
 def test_verdict_of_the_comparison_counts(tmp_path, capsys):
     """A rod gets a possible inertia; where that changes the forces by more than 1 %, nothing is written."""
-    pytest.importorskip('pinocchio')
+    pytest.importorskip('mujoco')
     path, output = write_urdf_with_loops(tmp_path), tmp_path / 'machine.yaml'
     path.write_text(path.read_text().replace('ixx="0.005"', 'ixx="0.05"'))
     assert import_main([str(path), '--platform', 'tool', '-o', str(output), '--samples', '3']) == 1

@@ -33,11 +33,11 @@ def export(machine, form, folder):
 @pytest.mark.parametrize('form', [*FORMS, 'mjcf', 'sdf'])
 @pytest.mark.parametrize('name', machine_names())
 def test_every_export_with_loops_is_imported_again(name, form, tmp_path):
-    """The machine made of the export moves and pushes as the export does in MuJoCo or Pinocchio."""
+    """The machine made of the export moves and pushes as the export does in MuJoCo."""
     machine = load_machine(name)
     if not machine.has_platform:
         pytest.skip('no loops')
-    pytest.importorskip('mujoco' if form == 'mjcf' else 'pinocchio')
+    pytest.importorskip('mujoco')
     result = imported(export(machine, form, tmp_path))
     assert result.machine.degrees_of_freedom == machine.degrees_of_freedom
     assert result.machine.actuated_count == machine.actuated_count

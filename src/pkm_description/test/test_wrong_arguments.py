@@ -13,7 +13,6 @@ from pkm_description.dynamics.energy import energy_regressor
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ArgumentError, PkmError, ShapeError
-from pkm_description.kinematics.drive_map import drive_jacobian_rate, joint_map_rate
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.loading import load_machine
 from pkm_description.motion import limits
@@ -36,8 +35,8 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 OF_MOTION: tuple[Callable[..., Any], ...] = (
     pkm_description.check_motion, pkm_description.drive_positions, pkm_description.inverse_dynamics,
     pkm_description.joint_motion, pkm_description.rigid_body_regressor, dynamics.friction_forces,
-    dynamics.friction_loads, dynamics.inverse_dynamics_derivatives, dynamics.parameter_derivatives,
-    dynamics.regressor_parts, drive_force_terms, drive_jacobian_rate, energy_regressor, joint_map_rate, joint_reactions,
+    dynamics.friction_loads, dynamics.inverse_dynamics_derivatives,
+    dynamics.regressor_parts, drive_force_terms, energy_regressor, joint_reactions,
     limits.limit_use, limits.require_motion, position_violations,
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ import yaml
 from pkm_estimation.bags import BagError, BagWriter, MissingTopicError, RawBagWriter, read_bag
 from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_estimation.bags.messages import promised_message_count
-from pkm_estimation.bags.writer import MessageMakers
+from pkm_estimation.bags.writer import imu_messages
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
@@ -341,7 +341,7 @@ def test_metadata_nested_deeply_are_unreadable_and_crash_nothing(tmp_path):
 @pytest.mark.parametrize('kilobytes', [1, 600, 2500])
 def test_recording_ends_with_what_can_be_lost(tmp_path: Path, storage: str, kilobytes: int) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    make = MessageMakers().imu(np.zeros((1, 3)), np.zeros((1, 3)), 'imu_link')
+    make = imu_messages(np.zeros((1, 3)), np.zeros((1, 3)), 'imu_link')
     said = ''
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * kilobytes, before[1]))
     try:

@@ -11,8 +11,10 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile, mp2_profile
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import InertialProcess
-from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, measure, simulate_sensors
+from pkm_estimation.sensors import SensorConditions, imu_truth, measure, simulate_sensors
 from pkm_estimation.sensors.conditions import ImuFault
+
+from verification.miletovic_2017.euler_truth import euler_truth
 
 SRS = load_machine('srs')
 TIME = np.arange(0.0, 30.0, 0.01)

@@ -50,8 +50,6 @@ class MotionSettings(Settings):
     degree: int = setting(5, 'degree of the polynomials of savitzky_golay and local_regression', 2, 9)
 
     def __post_init__(self) -> None:
-        if self.source == 'forward_kinematics':
-            raise ConfigurationError(f"source = {self.source!r}: is called 'low_pass' now, or 'fourier' with a series")
         super().__post_init__()
         if self.source == 'fourier':
             for name in ('base_frequency', 'harmonics'):

@@ -60,8 +60,13 @@ class IdentificationSession:
         self._machine, self._config, self._directory = machine, config, directory
         self._longest = longest_recording
         self._lock = threading.Lock()
-        self._recorder: StreamRecorder | None = None
-        self._windows = WindowRecorder(machine, dict(windows), longest_recording) if windows else None
+        self._has_windows = bool(windows)
+        self._recorders = {
+            role: StreamRecorder(
+                machine, f'{role} recording from {window[0]:g} s to {window[1]:g} s', longest_recording, window
+            )
+            for role, window in windows.items()
+        }
         self._role = ''
         self._recordings: dict[str, Recording] = {}
         self.state = 'idle'
@@ -72,45 +77,46 @@ class IdentificationSession:
         self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
     ) -> None:
         """Take a message while recording; ``stamp`` in ns."""
-        recorder = self._active_recorder
-        if recorder is not None:
+        for recorder in list(self._recorders.values()):
             recorder.add_joint_states(stamp, names, positions, efforts)
-            self._note_rejections(recorder)
+        if rejected := self._rejected:
+            reason, count = rejected.most_common(1)[0]
+            self.trouble = f'{sum(rejected.values())} messages rejected, most often ({count}): {reason}'
 
     def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
         """Take an estimator's pose while recording; quaternion xyzw."""
-        recorder = self._active_recorder
-        if recorder is not None:
+        for recorder in list(self._recorders.values()):
             recorder.add_pose(stamp, position, orientation)
 
     @property
     def may_lack_samples(self) -> bool:
         """Whether windows are recorded and not over: samples may be on their way."""
-        return self._windows is not None and not self._windows.is_over
+        return self._has_windows and not all(recorder.is_over for recorder in self._recorders.values())
 
     @property
-    def _active_recorder(self) -> StreamRecorder | WindowRecorder | None:
-        return self._recorder if self._windows is None else self._windows
+    def _rejected(self) -> Counter[str]:
+        """Reasons of all recorders with their numbers."""
+        return sum((recorder.rejected for recorder in list(self._recorders.values())), Counter[str]())
 
     def start_recording(self) -> str:
         """Begin the next recording; one that is running is finished first."""
-        if self._windows is not None:
+        if self._has_windows:
             raise RecordingError('the parameters excitation and validation say what is recorded; call identify')
-        ended = f'{self.stop_recording()}; ' if self._recorder is not None else ''
+        ended = f'{self.stop_recording()}; ' if self._recorders else ''
         with self._lock:
             if 'identification' not in self._recordings or 'validation' in self._recordings:
                 self._recordings.clear()
                 self._role = 'identification'
             else:
                 self._role = 'validation'
-            self._recorder = StreamRecorder(self._machine, f'{self._role} recording', self._longest)
+            self._recorders = {self._role: StreamRecorder(self._machine, f'{self._role} recording', self._longest)}
             self.state, self.trouble = f'recording for {self._role}', ''
         return f'{ended}recording for {self._role}'
 
     def stop_recording(self) -> str:
         """End the recording and check it."""
         with self._lock:
-            recorder, self._recorder = self._recorder, None
+            recorder = self._recorders.pop(self._role, None)
             self.state = 'idle'
             if recorder is None:
                 raise RecordingError('nothing is being recorded; call start_recording first')
@@ -126,9 +132,9 @@ class IdentificationSession:
 
     def identify(self, progress: Callable[[str], object] | None = None) -> str:
         """Identify from the recordings, write report, numbers and overlay."""
-        if self._windows is not None:
-            self._recordings = self._windows.finish()
-        elif self._recorder is not None:
+        if self._has_windows:
+            self._recordings = {role: recorder.finish() for role, recorder in self._recorders.items()}
+        elif self._recorders:
             self.stop_recording()
         recording = self._recordings.get('identification')
         if recording is None:
@@ -168,12 +174,12 @@ class IdentificationSession:
 
     def figures(self) -> dict[str, object]:
         """Numbers for diagnostics."""
-        recorder = self._active_recorder
         values: dict[str, object] = {
             f'{role} duration [s]': part.duration for role, part in list(self._recordings.items())
         }
-        if recorder is not None:
-            values |= {'samples': len(recorder), 'rejected messages': sum(recorder.rejected.values())}
+        if self._recorders:
+            samples = sum(len(recorder) for recorder in list(self._recorders.values()))
+            values |= {'samples': samples, 'rejected messages': sum(self._rejected.values())}
         if self.result is not None:
             values['result'] = self.result.summary
         return values
@@ -194,97 +200,36 @@ class IdentificationSession:
         self.trouble = ''
         return f'{result.summary}; {files}'
 
-    def _note_rejections(self, recorder: StreamRecorder | WindowRecorder) -> None:
-        rejected = recorder.rejected
-        if rejected:
-            reason, count = rejected.most_common(1)[0]
-            self.trouble = f'{sum(rejected.values())} messages rejected, most often ({count}): {reason}'
-
-
-class WindowRecorder:
-    """Takes the messages whose stamps lie in windows, whenever they come: the same as cutting a bag.
-
-    Parameters
-    ----------
-    machine : its actuated joints are recorded
-    windows : names with first and last second, counted from the first joint state
-    longest_duration : s, see :class:`StreamRecorder`
-    """
-
-    def __init__(
-        self, machine: Machine, windows: dict[str, tuple[float, float]], longest_duration: float = 600.0
-    ) -> None:
-        self._first: int | None = None
-        self._latest = 0
-        self._windows: dict[str, tuple[int, int, StreamRecorder]] = {
-            role: (
-                round(start * 1e9),
-                round(end * 1e9),
-                StreamRecorder(machine, f'{role} recording from {start:g} s to {end:g} s', longest_duration),
-            )
-            for role, (start, end) in windows.items()
-        }
-
-    @property
-    def is_over(self) -> bool:
-        """Whether a stamp beyond the last window has come."""
-        last = max(end for _, end, _ in self._windows.values())
-        return self._first is not None and self._latest - self._first > last
-
-    def __len__(self) -> int:
-        return sum(len(recorder) for _, _, recorder in self._windows.values())
-
-    @property
-    def rejected(self) -> Counter[str]:
-        """Reasons of all windows with their numbers."""
-        return sum((recorder.rejected for _, _, recorder in self._windows.values()), Counter[str]())
-
-    def add_joint_states(
-        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
-    ) -> None:
-        """Add one message to the windows in which its ``stamp`` [ns] lies."""
-        if self._first is None:
-            self._first = stamp
-        self._latest = stamp
-        for start, end, recorder in self._windows.values():
-            if start <= stamp - self._first <= end:
-                recorder.add_joint_states(stamp, names, positions, efforts)
-
-    def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
-        """Add a platform pose, see :meth:`StreamRecorder.add_pose`."""
-        if self._first is None:
-            return
-        for start, end, recorder in self._windows.values():
-            if start - _POSE_MARGIN <= stamp - self._first <= end + _POSE_MARGIN:
-                recorder.add_pose(stamp, position, orientation)
-
-    def finish(self) -> dict[str, Recording]:
-        """Checked recording of every window, of what came so far.
-
-        Raises
-        ------
-        RecordingError
-            Of a window: with the counts of rejected messages, so that the cause is visible.
-        """
-        return {role: recorder.finish() for role, (_, _, recorder) in self._windows.items()}
-
 
 class StreamRecorder:
     """Takes joint states and platform poses while it records; unusable messages are counted with their reason.
+
+    With a window, messages are taken by their stamps, whenever they come: the same as cutting a bag.
 
     Parameters
     ----------
     machine : its actuated joints are recorded
     source : name of the recording for reports
     longest_duration : s; older recordings than that end with an error instead of filling the memory
+    window : first and last second to record, counted from the first joint state; default: all
+
+    Attributes
+    ----------
+    is_over : whether a stamp beyond the window has come
     """
 
-    def __init__(self, machine: Machine, source: str, longest_duration: float = 600.0) -> None:
+    def __init__(
+        self, machine: Machine, source: str, longest_duration: float = 600.0,
+        window: tuple[float, float] | None = None,
+    ) -> None:  # fmt: skip
         self._machine = machine
         self._source = source
         self._longest = round(longest_duration * 1e9)
         self._reader = JointStateReader.of_drives(machine)
         self._lock = threading.Lock()
+        self._window = None if window is None else tuple(round(end * 1e9) for end in window)
+        self._first: int | None = None
+        self.is_over = False
         self._stamps: list[int] = []
         self._positions: list[Array] = []
         self._efforts: list[Array] = []
@@ -304,6 +249,11 @@ class StreamRecorder:
         self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
     ) -> None:
         """Add one message; ``stamp`` in ns."""
+        self._first = stamp if self._first is None else self._first
+        if self._window is not None:
+            self.is_over = stamp - self._first > self._window[1]
+        if not self._is_inside(stamp, 0):
+            return
         try:
             order = self._reader.order(names)
             position, effort = order.complete(positions), order.complete(efforts, 'effort')
@@ -320,6 +270,8 @@ class StreamRecorder:
 
     def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
         """Add a platform pose: position (3,) m, orientation quaternion xyzw; ``stamp`` in ns."""
+        if not self._is_inside(stamp, _POSE_MARGIN):
+            return
         values = [*position, *orientation]
         late = bool(self._pose_stamps) and stamp <= self._pose_stamps[-1]
         with self._lock:
@@ -328,6 +280,13 @@ class StreamRecorder:
                 return
             self._pose_stamps.append(stamp)
             self._poses.append(values)
+
+    def _is_inside(self, stamp: int, margin: int) -> bool:
+        """Whether a stamp lies in the window, or up to a margin beside it, ns."""
+        if self._window is None:
+            return True
+        begin, end = self._window
+        return self._first is not None and begin - margin <= stamp - self._first <= end + margin
 
     def _late(self, stamp: int) -> str:
         """Reason why a stamp [ns] is of no use, empty if it is."""

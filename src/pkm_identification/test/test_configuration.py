@@ -16,7 +16,6 @@ PARAMETERS = Path(__file__).parents[1] / 'config' / 'identification.yaml'
 @pytest.mark.parametrize(
     ('values', 'words'),
     [
-        ({'motion.source': 'forward_kinematics'}, "motion.source = 'forward_kinematics': is called 'low_pass' now"),
         ({'motion.source': 'fourier'}, "motion.base_frequency = 0.0: source = 'fourier' needs one above 0"),
         ({'motion.base_frequency': 0.1}, "motion.base_frequency = 0.1: is for source = fourier or periods, not"),
         ({'columns.friction': 'wet'}, "columns.friction = 'wet': choose one of actuated, all, none"),

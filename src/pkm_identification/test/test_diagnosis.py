@@ -80,8 +80,8 @@ def test_another_order_that_is_hardly_more_alike_needs_a_better_fit() -> None:
     nominal = common + 0.3 * own
     swapped = nominal[:, [1, 0, 2]]
     right, wrong = (lambda order, signs, best=best: float(list(order) != best) for best in ([1, 0, 2], [0, 1, 2]))
-    assert arrangement(machine, nominal, swapped, right).order.tolist() == [1, 0, 2]
-    assert arrangement(machine, nominal, swapped, wrong).order.tolist() == [0, 1, 2]
+    assert arrangement(machine, nominal, swapped, right)[0].tolist() == [1, 0, 2]
+    assert arrangement(machine, nominal, swapped, wrong)[0].tolist() == [0, 1, 2]
 
 
 def test_saturation(clean: Recording, nominal: Machine) -> None:

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from base_values import Case, case_of
 from pkm_description.errors import ConfigurationError
-from pkm_identification.estimator.base_feasibility import (
+from pkm_identification.estimator.feasible import (
     FEASIBLE,
     INFEASIBLE,
     WITHIN_NOISE,
+    BarrierEngine,
     BaseFeasibility,
     base_feasibility,
+    feasible_parameters,
+    inside,
 )
-from pkm_identification.estimator.feasible import BarrierEngine, feasible_parameters, inside
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, Limits, feasible_problem
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
 from pkm_identification.judgement.physical import infeasibilities, nominal_covariance, share_out

@@ -9,8 +9,8 @@ import pytest
 from correlated_noise import LEGS, PARAMETERS, differentiated, lasting, slow_rows, white
 from pkm_description.arrays import Array
 from pkm_identification.estimator import least_squares
-from pkm_identification.estimator.generalised import ORDER, fitted_noise, generalised, with_noise
-from pkm_identification.estimator.least_squares import Estimate
+from pkm_identification.estimator.generalised import ORDER, fitted_noise, generalised
+from pkm_identification.estimator.least_squares import Estimate, with_noise
 from pkm_identification.estimator.residual_covariance import RowNoise
 from scipy.linalg import solve_triangular, toeplitz
 from scipy.signal import lfilter

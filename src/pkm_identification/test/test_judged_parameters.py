@@ -8,9 +8,10 @@ from known_machines import known_machine
 from pkm_description.dynamics import reduce_parameters
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.judgement.significance import collinear_groups, possible_signs
+from pkm_identification.fitting.aliases import aliases_of
+from pkm_identification.judgement.significance import possible_signs
 from pkm_identification.recording.recording import DriveData, DriveNoise
-from pkm_identification.validation.other_motions import cross_prediction, mean_relative_error, relative_absolute_error
+from pkm_identification.validation.other_motions import CrossPrediction, mean_relative_error, relative_absolute_error
 from scipy.optimize import linprog
 
 
@@ -75,19 +76,14 @@ def test_signs_of_scalars_are_those_of_a_linear_programme() -> None:
         assert possible_signs(base)[place] == sign
 
 
-def test_collinear_columns_are_grouped_and_others_left_alone() -> None:
-    random = np.random.default_rng(3)
+def test_collinear_columns_are_named_and_others_left_alone() -> None:
+    random, names = np.random.default_rng(3), list('abcde')
     matrix = random.normal(size=(200, 5))
-    assert collinear_groups(matrix, list('abcde')) == ()
+    assert aliases_of(matrix, names, names) == ()
     matrix[:, 3] = 100.0 * (matrix[:, 1] + matrix[:, 2] + 1e-3 * random.normal(size=200))
-    (group,) = collinear_groups(matrix, list('abcde'))
-    assert set(group.names) == {'b', 'c', 'd'}
-    assert 500.0 < group.condition_index < 5000.0
-    assert 'b' in str(group) and 'condition index' in str(group)
-    # the combination leaves nearly no force
-    unit = matrix / np.linalg.norm(matrix, axis=0)
-    change = unit[:, [list('abcde').index(name) for name in group.names]] @ group.combination
-    assert np.linalg.norm(change) < 2e-3
+    (alias,) = aliases_of(matrix, names, names)
+    assert {alias.name, *alias.others} == {'b', 'c', 'd'}
+    assert 2e-4 < alias.own < 2e-3 and 'b is hardly told from' in str(alias)
 
 
 def test_noise_by_seed_and_kind() -> None:
@@ -109,23 +105,7 @@ def test_noise_by_seed_and_kind() -> None:
     assert len(noisy[:7].motion(machine)) == 7
 
 
-def test_cross_prediction_finds_what_fits_only_itself() -> None:
-    """Polynomials of two degrees on three noisy lines: the high one is better on its own, worse on the others."""
-    random, place = np.random.default_rng(4), np.linspace(-1.0, 1.0, 12)
-    runs = [(place, (place + 0.1 * random.normal(size=12))[:, None]) for _ in range(3)]
-
-    def crossed(degree: int):
-        return cross_prediction(
-            runs,
-            lambda run: np.polyfit(run[0], run[1][:, 0], degree),
-            lambda values, run: np.polyval(values, run[0])[:, None],
-            lambda run: run[1],
-        )
-
-    line, wild = crossed(1), crossed(9)
-    assert line.errors.shape == (3, 3) and np.isnan(np.diag(line.ratios)).all()
-    assert (wild.own < line.own).all()
-    assert np.nanmean(wild.ratios) > 1.5 * np.nanmean(line.ratios)
-    straight = np.polyval(np.polyfit(place, runs[0][1][:, 0], 1), place)[:, None]
-    by_hand = relative_absolute_error(runs[2][1], straight).stacked
-    assert line.errors[0, 2] == pytest.approx(by_hand)
+def test_ratios_of_a_cross_prediction_are_to_the_own_error() -> None:
+    found = CrossPrediction(np.array([[0.1, 0.3], [0.5, 0.2]]))
+    np.testing.assert_array_equal(found.own, [0.1, 0.2])
+    np.testing.assert_allclose(found.ratios, [[np.nan, 3.0], [2.5, np.nan]])

@@ -122,8 +122,9 @@ def test_harmless_ripple_is_no_alarm(signals: tuple, machine: Machine) -> None:
 
 
 def force_that_shifts(shifts: list[float], probability: float) -> MissingForce:
-    """Two base parameters would change by so much."""
-    return MissingForce('a force', float(np.log(probability)), 0.01, 6, np.array(shifts), None)  # type: ignore[arg-type]
+    """Two base parameters with deviations of 2 and 3 would change by so many of them."""
+    changes = np.array(shifts) * [2.0, 3.0]
+    return MissingForce('a force', float(np.log(probability)), 0.01, np.array(shifts), None, lambda: changes)  # type: ignore[arg-type]
 
 
 def test_from_one_deviation_on_a_force_is_decisive_and_below_deviations_have_it() -> None:

@@ -9,13 +9,12 @@ import pytest
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.online.estimators import (
-    EstimatorHealth,
     ExtendedParameterFilter,
     FixedNoise,
-    ParameterMonitor,
     RecursiveLeastSquares,
     RobbinsMonro,
     UnscentedParameterFilter,
+    unobserved_directions,
 )
 from scipy.stats import chi2
 
@@ -131,11 +130,10 @@ def test_exponential_forgetting_is_the_weighted_batch() -> None:
 
 
 def test_directional_forgetting_follows_and_does_not_wind_up() -> None:
-    """At rest in one direction for 2000 samples; exponential forgetting loses it, and the monitor says so."""
+    """At rest in one direction for 2000 samples; exponential forgetting loses it."""
     random = np.random.default_rng(6)
-    names, prior = ('a', 'b', 'c', 'd'), (np.zeros(4), np.full(4, 10.0))
+    prior = np.zeros(4), np.full(4, 10.0)
     plain, directional = RecursiveLeastSquares(4, 0.99, False, prior), RecursiveLeastSquares(4, 0.99, True, prior)
-    monitors = [ParameterMonitor(names, prior[1]) for _ in range(2)]
     truth = TRUTH.copy()
     for sample in range(2400):
         rows = random.normal(size=(3, 4))
@@ -145,9 +143,8 @@ def test_directional_forgetting_follows_and_does_not_wind_up() -> None:
             truth[0] += 1.0
         force = rows @ truth + NOISE * random.normal(size=3)
         before = directional.information
-        for found, monitor in zip((plain, directional), monitors, strict=True):
+        for found in (plain, directional):
             found.update(rows, force, NOISE**2)
-            monitor.take(found)
         if sample % 100 == 0:
             grown = np.linalg.eigvalsh(directional.information - before)
             assert grown.min() > -1e-9 * np.abs(before).max()
@@ -157,12 +154,6 @@ def test_directional_forgetting_follows_and_does_not_wind_up() -> None:
     assert directional.parameters == pytest.approx(truth, abs=5.0 * directional.std.max())
     assert np.abs((directional.parameters - truth) / directional.std).max() < 4.0
     assert plain.std[1] > 100.0 * std_before
-    health: list[EstimatorHealth] = [m.health(e) for m, e in zip(monitors, (plain, directional), strict=True)]
-    assert health[0].wound_up == ('b',)
-    assert not health[0].converged
-    assert 'wound up' in health[0].sentences[0]
-    assert health[1].wound_up == ()
-    assert health[1].sentences == ()
 
 
 def pendulum_like(point: np.ndarray, phase: np.ndarray) -> np.ndarray:
@@ -286,53 +277,22 @@ def test_frozen_parameters_rest(kind: type) -> None:
     assert (found.parameters[2], found.std[2]) == (held, std)
     assert np.delete(found.parameters, 2) == pytest.approx(others.parameters, rel=1e-7)
     assert np.delete(found.std, 2) == pytest.approx(others.std, rel=1e-7)
-    found.unfreeze([2])
-    assert found.std[2] == pytest.approx(std, rel=1e-12)
-    assert np.delete(found.std, 2) == pytest.approx(others.std, rel=1e-7)
-    run(found, regressors[100:], forces[100:])
-    assert found.parameters[2] != held
-    assert np.abs((found.parameters - TRUTH) / found.std).max() < 4.0
-    with pytest.raises(ValueError, match='not frozen'):
-        found.unfreeze([1])
 
 
-def test_the_monitor_names_what_is_not_observed() -> None:
-    """Two columns that are alike: their sum is known, their difference is not; an estimator without prior as well."""
+def test_what_is_not_observed_is_named() -> None:
+    """Two columns that are alike: their sum is known, their difference is not; without a prior there is no estimate."""
     random = np.random.default_rng(10)
-    names, prior = ('mass', 'left', 'right'), (np.zeros(3), np.full(3, 5.0))
-    for found in (ExtendedParameterFilter(*prior), RecursiveLeastSquares(3)):
-        monitor = ParameterMonitor(names, prior[1])
-        for _ in range(300):
-            rows = random.normal(size=(3, 2))[:, [0, 1, 1]]
-            found.update(rows, rows @ [3.0, 1.0, 2.0] + NOISE * random.normal(size=3), NOISE**2)
-            monitor.take(found)
-        health = monitor.health(found)
-        (direction,) = health.unobserved
-        assert set(direction) == {'left', 'right'}
-        assert abs(direction['left']) == pytest.approx(np.sqrt(0.5), rel=1e-3)
-        assert direction['left'] == pytest.approx(-direction['right'], rel=1e-3)
-        assert not health.converged
-        assert not health.diverged
-    assert not health.determined
+    found, squares = ExtendedParameterFilter(np.zeros(3), np.full(3, 5.0)), RecursiveLeastSquares(3)
+    for _ in range(300):
+        rows = random.normal(size=(3, 2))[:, [0, 1, 1]]
+        for one in (found, squares):
+            one.update(rows, rows @ [3.0, 1.0, 2.0] + NOISE * random.normal(size=3), NOISE**2)
     with pytest.raises(NotExcitedError):
-        _ = found.parameters
-
-
-def test_the_monitor_sees_a_model_that_lacks_a_force() -> None:
-    regressors, forces = linear(11, 400)
-    healths = []
-    for lacking in (0.0, 3.0):
-        monitor = ParameterMonitor(('a', 'b', 'c', 'd'), np.full(4, 10.0), tolerance=0.02)
-        found = RecursiveLeastSquares(4)
-        for sample, (rows, force) in enumerate(zip(regressors, forces, strict=True)):
-            found.update(rows, force + lacking * np.sin(0.1 * sample), NOISE**2)
-            monitor.take(found)
-        healths.append(monitor.health(found))
-    assert healths[0].converged
-    assert healths[0].sentences == ()
-    assert healths[0].innovation_ratio == pytest.approx(1.0, abs=0.15)
-    assert healths[1].diverged
-    assert not healths[1].converged
+        _ = squares.parameters
+    (direction,) = unobserved_directions(('mass', 'left', 'right'), np.full(3, 5.0), found.covariance)
+    assert set(direction) == {'left', 'right'}
+    assert abs(direction['left']) == pytest.approx(np.sqrt(0.5), rel=1e-3)
+    assert direction['left'] == pytest.approx(-direction['right'], rel=1e-3)
 
 
 def test_bad_input_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Noise of residuals while they come: by blocks, and in the first seconds together with the parameters."""
+"""Noise of residuals while they come, by segments, and what the first one knows of the parameters."""
 
 from __future__ import annotations
 
@@ -6,139 +6,107 @@ import numpy as np
 import pytest
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_identification.online.change_filter import LEARNED, LONGEST, ChangeFilter, FirstSeconds
+from pkm_identification.online.change_filter import ChangeFilter, Noise
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.segment import MotionSegment, SegmentFit, fit_segment
 from pkm_identification.online.settings import ESTIMATORS, OnlineSettings
 
-#: ns between two samples, and samples of a block
-STEP, SAMPLES = 10**7, 101
-#: standard deviations of the white noise of two drives, and of what stays the same over a block
+#: of a segment, and residuals over which a slow error lasts
+SAMPLES, LASTS = 400, 20
+#: standard deviations of the white noise of two drives, and of what stays the same for a second
 WHITE, SLOW = np.array([1.0, 3.0]), np.array([0.0, 5.0])
-NONE = np.zeros((2, 1))
-ALL = np.ones(2, dtype=bool)
 
 
-def fed(noise: ResidualNoise, residuals: Array, rows: Array = NONE, covariance: float = 0.0) -> ResidualNoise:
-    """Take residuals (N, 2) of predictions by one parameter."""
-    for step, residual in enumerate(residuals):
-        noise.add(step * STEP, residual, np.zeros(2), rows, ALL, lambda: covariance * np.eye(1))
-    return noise
+def segment_of(matrix: Array, targets: Array, is_whole: bool = True) -> MotionSegment:
+    """Rows (n, A, B), 50 ms apart, of drives that always move."""
+    count, none = len(targets), np.zeros_like(targets)
+    return MotionSegment(
+        np.arange(count) * 5 * 10**7, matrix, targets, none, np.ones(targets.shape, dtype=bool), *6 * [none], 5.0,
+        (np.zeros(1), np.ones(1)), is_whole,
+    )  # fmt: skip
 
 
-def test_few_samples_do_not_set_the_noise() -> None:
-    """A second of which a drive has three samples, small by chance, says nothing of its noise; the others do."""
-    noise = ResidualNoise(np.array([1.0, 1.0]), 1.0)
-    random = np.random.default_rng(0)
-    for step in range(102):
-        residual = np.array([1e-3 * (step < 3), 0.5]) * random.normal(size=2)
-        noise.add(step * STEP, residual, np.zeros(2), NONE, np.array([step < 3, True]), lambda: np.eye(1))
-    assert noise.variance[0] == 1.0 and noise.weight_variance[0] >= 4.0
-    assert noise.variance[1] == pytest.approx(0.25, rel=0.5)
-    assert not noise.is_known.any()
+def fitted(segment: MotionSegment, prior: Array) -> SegmentFit:
+    """All steps of a fit."""
+    steps = fit_segment(segment, prior, np.full(segment.targets.shape[1], 1e-6))
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def slow_errors(random: np.random.Generator) -> Array:
+    """White noise of the first drive, of the second one with errors that last."""
+    errors = random.normal(size=(SAMPLES // LASTS, LASTS, 2)) * WHITE
+    return (errors + SLOW * random.normal(size=(SAMPLES // LASTS, 1, 2))).reshape(-1, 2)
 
 
 def test_slow_errors_count_as_what_they_are() -> None:
-    """White noise of the first drive makes samples independent; the second one has errors that last over blocks."""
-    found = []
+    """Samples of the first drive are independent; those of the second are alike for a second."""
+    found, none = [], np.zeros((SAMPLES, 2, 1))
     for seed in range(10):
-        random = np.random.default_rng(seed)
-        residuals = random.normal(size=(20, SAMPLES, 2)) * WHITE + SLOW * random.normal(size=(20, 1, 2))
-        noise = fed(ResidualNoise(np.full(2, 1e4), 1.0), residuals.reshape(-1, 2))
-        assert noise.is_known.all()
-        found.append([noise.variance, noise.weight_variance / (1.0 + 3.0 / 20.0)])
-    expected = [WHITE**2 + SLOW**2, WHITE**2 + SAMPLES * SLOW**2]
-    np.testing.assert_allclose(np.mean(found, axis=0), expected, rtol=0.4)
+        fit = fitted(segment_of(none, slow_errors(np.random.default_rng(seed))), np.ones(1))
+        found.append([fit.scatter**2, fit.noise**2])
+    np.testing.assert_allclose(np.mean(found, axis=0)[0], WHITE**2 + SLOW**2, rtol=0.2)
+    # means of lags up to a second have a part of errors that last a second
+    assert np.mean(found, axis=0)[1, 0] == pytest.approx(1.0, rel=0.5)
+    assert 0.3 * LASTS * SLOW[1] ** 2 < np.mean(found, axis=0)[1, 1] < LASTS * SLOW[1] ** 2
 
 
-@pytest.mark.parametrize('unknown', [False, True])
-def test_residuals_by_unknown_parameters_are_no_noise(unknown: bool) -> None:
-    """Ten blocks with an error of 20 that the parameter's deviation explains, or not; then ten without."""
-    random = np.random.default_rng(2)
-    rows, noise = np.ones((2, 1)), ResidualNoise(np.full(2, 1e4), 1.0)
-    white = random.normal(size=(10 * SAMPLES, 2))
-    fed(noise, 20.0 + white, rows, 400.0 if unknown else 0.0)
-    for step, residual in enumerate(white):
-        noise.add((10 * SAMPLES + step) * STEP, residual, np.zeros(2), rows, ALL, lambda: 1e-4 * np.eye(1))
-    if unknown:
-        assert (noise.variance < 1.3).all() and (noise.weight_variance < 3.0).all()
-    else:
-        assert (noise.variance > 100.0).all() and (noise.weight_variance > 1e4).all()
+def test_noise_that_cancels_within_a_window_counts_as_independent() -> None:
+    """Accelerations are differences; few samples do not tell that surely by how much means of them vary less."""
+    white = np.random.default_rng(5).normal(size=(SAMPLES + 2, 2))
+    fit = fitted(segment_of(np.zeros((SAMPLES, 2, 1)), white[2:] - 2.0 * white[1:-1] + white[:-2]), np.ones(1))
+    np.testing.assert_allclose(fit.scatter**2, 6.0, rtol=0.2)
+    np.testing.assert_allclose(fit.noise, fit.scatter, rtol=1e-12)
 
 
-def test_noise_that_was_taken_for_too_small_is_corrected() -> None:
-    """Parameters seem unknown beside it, and nothing would be learned of the noise any more: the filter diverged."""
-    noise = ResidualNoise(np.full(2, 1e4), 1.0)
-    for level in noise.levels:
-        level.know(np.full(2, 1e-6), np.full(2, 1e-6), np.full(2, 5.0))
-    fed(noise, np.random.default_rng(3).normal(size=(10 * SAMPLES, 2)), np.ones((2, 1)), 0.1)
-    assert (noise.variance > 0.3).all() and (noise.variance < 1.5).all()
+def test_drives_that_hardly_moved_keep_their_noise() -> None:
+    """Others are means over the samples now and before."""
+    before = Noise(*np.array([[1.0, 4.0], [2.0, 8.0], [0.1, 0.4]]), np.array([400, 400]))
+    now = Noise(*np.array([[3.0, 0.0], [6.0, 0.0], [0.3, 0.0]]), np.array([400, 3])).after(before)
+    np.testing.assert_allclose(now[:3], [[2.0, 4.0], [4.0, 8.0], [0.2, 0.4]])
+    assert now.samples.tolist() == [400, 400]
 
 
-def test_noise_that_cancels_within_a_window_counts_as_little() -> None:
-    """Accelerations are differences: their noise is large, and small as soon as some samples are taken together."""
-    random = np.random.default_rng(5)
-    white = random.normal(size=(20 * SAMPLES + 2, 2))
-    residuals = white[2:] - 2.0 * white[1:-1] + white[:-2]
-    noise = fed(ResidualNoise(np.full(2, 1e4), 0.2), residuals)
-    np.testing.assert_allclose(noise.variance, 6.0, rtol=0.1)
-    # of 21 samples the mean has that of four single ones at their ends
-    assert (noise.weight_variance < 0.5).all() and (noise.weight_variance > 4.0 / 21.0).all()
-
-
-def test_a_copy_goes_on_by_itself_with_a_new_block() -> None:
-    """What the old block has is not taken along: after a change of the load its residuals mean something else."""
-    noise = fed(ResidualNoise(np.ones(2), 1.0), 100.0 * np.ones((50, 2)))
-    copied = fed(noise.copy(), 0.1 * np.random.default_rng(4).normal(size=(SAMPLES, 2)))
-    assert (copied.variance < 0.02).all() and (noise.variance == 1.0).all()
-
-
-def test_the_first_seconds_are_weighed_by_their_noise() -> None:
+def test_the_first_seconds_are_weighed_by_their_noise(srs: Machine) -> None:
     """Parameters of 40 runs within their deviations (chi-square), which come close to those of known noise.
 
     Two drives see the same five parameters; that with slow errors would spoil them if it counted as much as the other.
     """
-    parameters, drives, blocks, spread = 5, 2, 12, 10.0
-    squared, ratios = [], []
+    spread, squared, ratios = 10.0 * np.ones(5), [], []
     for seed in range(40):
         random = np.random.default_rng(seed)
-        true = spread * random.normal(size=parameters)
-        first = FirstSeconds(spread**2 * np.eye(parameters), np.full(drives, 1e3))
-        noise = ResidualNoise(np.full(drives, 1e3), 0.2)
-        information = np.eye(parameters) / spread**2
-        for block in range(blocks):
-            slow = SLOW * random.normal(size=drives)
-            phase = random.uniform(0.0, 2.0 * np.pi, size=(drives, parameters))
-            for step in range(SAMPLES):
-                matrix = np.sin(0.03 * step * np.arange(1, parameters + 1) + phase)
-                target = matrix @ true + slow + WHITE * random.normal(size=drives)
-                first.add(matrix, target, ALL)
-                information += (matrix.T / (WHITE**2 + SAMPLES * SLOW**2)) @ matrix
-                stamp = (block * SAMPLES + step) * STEP
-                ended = noise.add(stamp, target, np.zeros(drives), matrix, ALL, lambda: spread**2 * np.eye(5))
-                first.take(ended)
-                if ended[-1] is not None:
-                    found, covariance = first.estimate(noise)
-        error = found - true
-        squared.append(error @ np.linalg.solve(covariance, error))
-        ratios.append(np.sqrt(np.trace(covariance) / np.trace(np.linalg.inv(information))))
-    # the doubt makes deviations too large rather than too small: 200 degrees of freedom, 99.9 % of chi-square is 267
+        true, phase = spread * random.normal(size=5), random.uniform(0.0, 2.0 * np.pi, size=(2, 5))
+        matrix = np.sin(0.3 * np.arange(SAMPLES)[:, None, None] * np.arange(1, 6) + phase)
+        fit = fitted(segment_of(matrix, matrix @ true + slow_errors(random)), spread)
+        found, covariance = fit.weighed(fit.noise, spread)
+        squared.append((found - true) @ np.linalg.solve(covariance, found - true))
+        weights = 1.0 / (WHITE**2 + LASTS * SLOW**2)
+        known = np.linalg.inv(np.einsum('nai,naj,a->ij', matrix, matrix, weights) + np.diag(spread**-2.0))
+        ratios.append(np.sqrt(np.trace(covariance) / np.trace(known)))
+    # 200 degrees of freedom, 99.9 % of chi-square is 267
     assert 60.0 < np.sum(squared) < 267.0
-    assert 0.8 < np.median(ratios) < 1.8
+    assert 0.8 < np.median(ratios) < 1.5
 
 
-@pytest.mark.parametrize(('moving', 'blocks'), [(6, LEARNED), (5, LONGEST)])
-def test_the_first_seconds_end(srs: Machine, moving: int, blocks: int) -> None:
-    """Also where a drive never moves: what they keep would grow, and so would the time that weighing takes."""
-    observation = OnlineObservation(srs)
-    found, random, used = ChangeFilter(observation, OnlineSettings()), np.random.default_rng(0), np.arange(6) < moving
-    count, ended = len(observation.base), []
-    for step in range(11 * (blocks + 2)):
-        matrix = random.normal(size=(6, count)) / observation.scale
-        found.update(step * 10**8, matrix, random.normal(size=6), used)
-        if found._first is None:
-            ended.append(int(found.noise.blocks.max()))
-    assert ended[0] == blocks
+def test_the_first_segment_begins_the_filter_until_it_is_whole(srs: Machine) -> None:
+    """Each fit of it is what is known; later ones tell of the noise alone."""
+    observation, random = OnlineObservation(srs), np.random.default_rng(0)
+    found, count = ChangeFilter(observation, OnlineSettings()), len(observation.base)
+    matrix, true = random.normal(size=(SAMPLES, 6, count)) / observation.scale, 0.1 * observation.scale
+    changes = []
+    for samples, size in ((100, 1.0), (SAMPLES, 1.0), (SAMPLES, 5.0)):
+        targets = (matrix @ true + size * 1e-3 * observation.typical_force * random.normal(size=(SAMPLES, 6)))[:samples]
+        segment = segment_of(matrix[:samples], targets, is_whole=samples == SAMPLES)
+        found.take(fitted(segment, 0.3 * observation.scale))
+        changes.append(found.change)
+        assert np.abs((found.change - true) / found.std).max() < 5.0
+    assert not np.array_equal(changes[0], changes[1]) and np.array_equal(changes[1], changes[2])
+    # half of the noise is remembered
+    size = np.sqrt(found.noise.variance) / observation.typical_force
+    np.testing.assert_allclose(size, 1e-3 * np.sqrt(13.0), rtol=0.2)
 
 
 def followed(
@@ -147,6 +115,7 @@ def followed(
     """A filter after steps of 0.3 s, what is true then, and the parameters' sizes; friction drifts in the end."""
     observation, random = OnlineObservation(srs), np.random.default_rng(0)
     found = ChangeFilter(observation, OnlineSettings(**settings))
+    found.noise = found.noise._replace(weight_variance=np.full(6, 1e-4))
     true = 0.1 * random.normal(size=len(observation.base)) * observation.scale
     slope = drift / (steps // 2) * np.where(observation.size > 0.0, observation.scale, 0.0)
     for step in range(steps):

@@ -13,10 +13,10 @@ from pkm_description.kinematics import drive_positions
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.profiles import profile
+from pkm_identification.online.change_filter import Kept, Noise
 from pkm_identification.online.identifier import UNTESTED, OnlineIdentifier
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.payload import LONGEST, Kept, LoadChange
-from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.payload import LONGEST, LoadChange
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial
 from pkm_identification.online.stream import OnlineStream
 from pkm_identification.result import INSUFFICIENT
@@ -133,7 +133,7 @@ def test_a_load_that_never_settles_does_not_blind_the_watch() -> None:
     """It is confirmed, but a motion tells it to 10 % only: the next change is looked for nevertheless."""
     count, load = 12, np.array([100.0, *9 * [1.0]])
     mapping = np.eye(count, 10)
-    before = Kept(0, np.zeros(count), 1e-6 * np.eye(count), ResidualNoise(np.ones(6), 0.2))
+    before = Kept(0, np.zeros(count), 1e-6 * np.eye(count), Noise(*np.ones((4, 6))))
     change = LoadChange(0, before, mapping, load.copy(), np.zeros(count))
     after, spread = mapping @ load, np.diag([100.0, *11 * [1e-2]])
     follow = partial(change.follow, parameters=after, covariance=spread)

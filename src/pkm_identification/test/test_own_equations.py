@@ -14,7 +14,7 @@ from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor
-from pkm_identification.columns.own_equations.constraints import Constraints, OwnEquations, OwnMotion
+from pkm_identification.columns.own_equations import Constraints, OwnEquations, OwnMotion
 from pkm_identification.estimator.interface import estimator_by_name
 
 

@@ -56,7 +56,7 @@ def test_equal_drives_share(srs: Machine) -> None:
 @pytest.mark.usefixtures('fit_alone')
 def test_drives_that_differ_are_refused(srs: Machine) -> None:
     truth = VELOCITY * np.array([1.0, 1.0, 4.0, 1.0, 1.0, 1.0])
-    result = identified(srs, clean_signals(srs, 'fourier', 24.0, 100.0, 0), truth)
+    result = identified(srs, clean_signals(srs, 'fourier', 24.0, 100.0, 0), truth, extend=True)
     assert any('do not share' in text for text in result.warnings)
     assert result.status != INSUFFICIENT
     values, std = velocities_of(result)

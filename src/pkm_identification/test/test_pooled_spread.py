@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.residual_covariance import RowNoise
-from pkm_identification.fitting.pooled_laws import _seen, spread_variance, with_spread
+from pkm_identification.fitting.aliases import _seen, spread_variance, with_spread
 
 
 def test_known_deviations_give_their_spread() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
+from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
 from pkm_identification.nodes.node_settings import IdentificationNodeSettings
 from pkm_identification.recording.bag_recordings import read_recording
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
-from pkm_identification.session import StreamRecorder, WindowRecorder
+from pkm_identification.session import IdentificationSession, StreamRecorder
 
 
 def states(machine: Machine) -> dict:
@@ -126,20 +127,20 @@ def test_stream_without_efforts_says_so(srs: Machine) -> None:
 def test_windows_of_a_stream_are_cut_by_stamps(srs: Machine) -> None:
     """The same samples as cut out of the whole, and poses around the ends; what is beyond the end is told."""
     data = states(srs)
-    recorder = WindowRecorder(srs, {'identification': (0.5, 2.5), 'validation': (1.5, 3.5)})
-    for index, stamp in enumerate(data['stamps'].tolist()):
-        recorder.add_joint_states(stamp, data['names'], data['positions'][index], data['efforts'][index])
-        recorder.add_pose(stamp, [0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])
-    found = recorder.finish()
-    for role, rows in (('identification', slice(50, 251)), ('validation', slice(150, 351))):
-        assert np.array_equal(found[role].drive_positions, data['positions'][rows])
-        assert np.array_equal(found[role].forces, data['efforts'][rows])
-        assert found[role].poses is not None
-        assert found[role].poses.time[[0, -1]] == pytest.approx([-0.02, 2.02])
-    late = WindowRecorder(srs, {'identification': (9.0, 12.0)})
+    for window, rows in (((0.5, 2.5), slice(50, 251)), ((1.5, 3.5), slice(150, 351))):
+        recorder = StreamRecorder(srs, 'stream', window=window)
+        for index, stamp in enumerate(data['stamps'].tolist()):
+            recorder.add_joint_states(stamp, data['names'], data['positions'][index], data['efforts'][index])
+            recorder.add_pose(stamp, [0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])
+        found = recorder.finish()
+        assert np.array_equal(found.drive_positions, data['positions'][rows])
+        assert np.array_equal(found.forces, data['efforts'][rows])
+        assert found.poses is not None
+        assert found.poses.time[[0, -1]] == pytest.approx([-0.02, 2.02])
+    late = IdentificationSession(srs, IdentificationConfig(), Path(), windows={'identification': (9.0, 12.0)})
     late.add_joint_states(5, data['names'], data['positions'][0], data['efforts'][0])
     with pytest.raises(RecordingError, match='identification recording from 9 s to 12 s: 0 usable'):
-        late.finish()
+        late.identify()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pkm_estimation.bags import BagWriter
 from pkm_identification.errors import RecordingError
 from pkm_identification.recording.bag_recordings import parse_split, read_recording, read_recordings
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
-from pkm_identification.session import StreamRecorder, WindowRecorder
+from pkm_identification.session import StreamRecorder
 
 MS, SECOND = 10**6, 10**9
 UPRIGHT = [0.0, 0.0, 0.0, 1.0]
@@ -84,7 +84,7 @@ def test_poses_that_are_of_no_use_are_counted(srs: Machine) -> None:
 
 def test_poses_are_taken_up_to_20_ms_outside_of_a_window(srs: Machine) -> None:
     """To the nanosecond, before it and after it."""
-    recorder = WindowRecorder(srs, {'identification': (1.0, 4.0)})
+    recorder = StreamRecorder(srs, 'stream', window=(1.0, 4.0))
     stamps, names, positions, efforts = arrays(srs, SECOND + 10 * MS * np.arange(500))
     begin, end = 2 * SECOND, 5 * SECOND
     extra = [begin - 20 * MS - 1, begin - 20 * MS, begin, end, end + 20 * MS, end + 20 * MS + 1]
@@ -92,7 +92,7 @@ def test_poses_are_taken_up_to_20_ms_outside_of_a_window(srs: Machine) -> None:
         recorder.add_joint_states(stamp, names, positions[index].tolist(), efforts[index].tolist())
         while extra and extra[0] <= stamp:
             recorder.add_pose(extra.pop(0), [0.0, 0.0, 1.0], UPRIGHT)
-    poses = recorder.finish()['identification'].poses
+    poses = recorder.finish().poses
     assert poses is not None
     assert poses.time == pytest.approx([-0.02, 0.0, 3.0, 3.02], abs=1e-12)
 
@@ -158,8 +158,8 @@ def test_the_three_most_frequent_reasons_are_told(srs: Machine) -> None:
         recorder.finish()
 
 
-def test_windows_are_over_after_the_end_of_the_last_one(srs: Machine) -> None:
-    recorder = WindowRecorder(srs, {'identification': (0.5, 1.0), 'validation': (1.0, 2.0)})
+def test_a_window_is_over_after_its_end(srs: Machine) -> None:
+    recorder = StreamRecorder(srs, 'stream', window=(1.0, 2.0))
     _, names, positions, efforts = arrays(srs, np.zeros(1))
     assert not recorder.is_over
     for stamp, is_over in ((5, False), (5 + SECOND, False), (5 + 2 * SECOND, False), (6 + 2 * SECOND, True)):

@@ -7,7 +7,7 @@ import pytest
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import least_squares
-from pkm_identification.estimator.recursive import checked_variances, covariance_factor, weights_of
+from pkm_identification.estimator.recursive import checked_variances, covariance_factor
 from pkm_identification.estimator.residual_covariance import (
     MANY_ROWS,
     autocorrelation,
@@ -294,7 +294,6 @@ def test_factor_of_a_prior() -> None:
 
 
 def test_weights_are_one_over_the_noise() -> None:
-    assert weights_of(np.array([4.0, np.inf]), 2) == pytest.approx([0.5, 0.0])
     assert checked_variances(np.array(9.0), 3) == pytest.approx([9.0] * 3)
     for wrong in (0.0, -1.0, np.nan):
         with pytest.raises(ValueError, match='above 0'):

@@ -11,13 +11,11 @@ from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.machine import Machine, PlatformMotion, Pose, ServoGains
 
 from pkm_bringup.control.axis_controllers import AxisControllers
-from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
+from pkm_bringup.control.leg_reference import LegReference
 from pkm_bringup.control.reference_check import ReferenceRefusedError, check_drives, check_reference
 from pkm_bringup.control.reference_plan import ReferenceMaker, ReferencePlan
 from pkm_bringup.control.servo_settings import ServoSettings, TrackingSupervision, largest_integral_rate
 
-#: control periods of a window
-_LENGTH = 256
 #: part of a drive's speed limit up to which it counts as standing
 _STANDING = 0.05
 
@@ -65,7 +63,6 @@ class LegServo:
     trip_reason : why it stopped; empty if it did not
     tracking_error : (A,) desired minus measured positions at the last sample
     saturation_count : (A,) control periods in which a drive's force was cut to its limit
-    last_saturation_ns : time of the latest one, None if there was none
 
     Raises
     ------
@@ -105,8 +102,7 @@ class LegServo:
         speeds = np.array([joint.limits.velocity for joint in machine.actuated_joints])
         self._standing = _STANDING * np.where(np.isfinite(speeds), speeds, _NO_SPEED_LIMIT)
         self._make = ReferenceMaker(machine, settings)
-        self._plan = ReferencePlan(machine, self._make.rest(machine.home))
-        self._window = SetpointWindow(self._plan, period_ns)
+        self._plan = ReferencePlan(machine, self._make.rest(machine.home), period_ns)
         self._brakes_until_ns = 0
         self._fastest = self._standing
         self._last: tuple[int, Array, Array] | None = None
@@ -115,7 +111,6 @@ class LegServo:
         self.trip_reason = ''
         self.tracking_error = np.zeros(machine.actuated_count)
         self.saturation_count = np.zeros(machine.actuated_count, dtype=int)
-        self.last_saturation_ns: int | None = None
 
     # -- what is followed ----------------------------------------------------------------------------------------------
 
@@ -138,7 +133,6 @@ class LegServo:
         time, setpoint = reference.between_knots()
         check_drives(self._machine, time, setpoint.positions, setpoint.rates)
         self._plan.add(reference, now_ns)
-        self._window.forget()
         return reference
 
     def hold(self, positions: Array) -> Pose:
@@ -179,21 +173,22 @@ class LegServo:
         if self._blind:  # the machine is seen again: stop it from where it is
             self._blind = False
             self._brake(time_ns, positions, rates)
-        position, rate, feedforward = self._window.at(time_ns)
+        position, rate, feedforward = self._plan.at(time_ns)
         self.tracking_error = error = position - positions
         self._judge(time_ns, error, positions, rates)
         if self.state in (ServoState.DAMPED, ServoState.RELEASED):
             return self._emergency_forces(feedforward, rates)
         if self.state is ServoState.BRAKING:
-            position, rate, feedforward = self._window.at(time_ns)
+            position, rate, feedforward = self._plan.at(time_ns)
             error = position - positions
             if time_ns >= self._brakes_until_ns:
                 self.state = ServoState.HOLDING
         forces = self._axes.forces(time_ns, feedforward, error, rate - rates)
         if not np.isfinite(forces).all():
-            self._trip(time_ns, f'the computed forces {forces} are not finite', positions, rates, ServoState.DAMPED)
+            self.trip_reason = self.trip_reason or f'the computed forces {forces} are not finite'
+            self._damp(time_ns, positions, rates)
             return self._emergency_forces(feedforward, rates)
-        self._count_cuts(time_ns)
+        self.saturation_count += self._axes.cut
         return forces
 
     def forces_without_measurement(self, time_ns: int) -> Array:
@@ -205,14 +200,14 @@ class LegServo:
         since_ns = time_ns if self._last is None else self._last[0]
         if not self._blind and time_ns - since_ns > self.settings.measurement_timeout * 1e9:
             self._blind = True
-            position, rate, _ = self._window.at(time_ns)
+            position, rate, _ = self._plan.at(time_ns)
             reason = f'no usable joint states for {(time_ns - since_ns) * 1e-9:.2f} s'
             self._trip(time_ns, reason, position, rate)
         if self.state in (ServoState.DAMPED, ServoState.RELEASED):
             return np.zeros(self._machine.actuated_count)
         if self.state is ServoState.BRAKING and time_ns >= self._brakes_until_ns:
             self.state = ServoState.HOLDING
-        return self._axes.limited(np.nan_to_num(self._window.at(time_ns)[2]) + self._axes.integral)
+        return self._axes.limited(np.nan_to_num(self._plan.at(time_ns)[2]) + self._axes.integral)
 
     # -- trip ----------------------------------------------------------------------------------------------------------
 
@@ -230,7 +225,7 @@ class LegServo:
         if self.trip_reason:
             return
         if self._last is None:
-            position, rate, _ = self._window.at(time_ns)
+            position, rate, _ = self._plan.at(time_ns)
         else:
             _, position, rate = self._last
         self._trip(time_ns, reason, position, rate)
@@ -273,15 +268,9 @@ class LegServo:
         else:
             self._damp(time_ns, positions, rates)
 
-    def _trip(
-        self, time_ns: int, reason: str, positions: Array, rates: Array, state: ServoState = ServoState.BRAKING
-    ) -> None:
-        if not self.trip_reason:
-            self.trip_reason = reason
-        if state is ServoState.DAMPED:
-            self._damp(time_ns, positions, rates)
-        else:
-            self._brake(time_ns, positions, rates)
+    def _trip(self, time_ns: int, reason: str, positions: Array, rates: Array) -> None:
+        self.trip_reason = self.trip_reason or reason
+        self._brake(time_ns, positions, rates)
 
     def _brake(self, time_ns: int, positions: Array, rates: Array) -> None:
         if self.state in (ServoState.DAMPED, ServoState.RELEASED):
@@ -298,7 +287,7 @@ class LegServo:
 
     def _damp(self, time_ns: int, positions: Array, rates: Array) -> None:
         def rest(positions: Array, rates: Array) -> LegReference:
-            return self._make.stopped(self._make.pose(positions))
+            return self._make.rest(self._make.pose(positions), stopped=True)
 
         self._fastest = np.maximum(2.0 * np.abs(rates), 2.0 * self._standing)
         known = self._stop_with(rest, time_ns, positions, rates)
@@ -308,7 +297,7 @@ class LegServo:
         self, reference: Callable[[Array, Array], LegReference], time_ns: int, positions: Array, rates: Array
     ) -> bool:
         """Follow a reference from the measured motion; from the desired one if that belongs to no pose."""
-        position, rate, _ = self._window.at(time_ns)
+        position, rate, _ = self._plan.at(time_ns)
         for start in ((positions, rates), (position, rate)):
             try:
                 self._follow(reference(*start))
@@ -327,44 +316,5 @@ class LegServo:
     def _follow(self, reference: LegReference) -> None:
         """Follow this reference from now on, and forget all others."""
         self._plan.hold(reference)
-        self._window.forget()
         self._axes.restart()
         self._supervision.restart()
-
-    def _count_cuts(self, time_ns: int) -> None:
-        if self._axes.cut.any():
-            self.saturation_count += self._axes.cut
-            self.last_saturation_ns = time_ns
-
-
-class SetpointWindow:
-    """Looks set-points up; forces are those of the middle of the control period that begins at a time.
-
-    Parameters
-    ----------
-    plan : what is followed; after a change of it, :meth:`forget`
-    period_ns : control period
-
-    """
-
-    def __init__(self, plan: ReferencePlan, period_ns: int) -> None:
-        self._plan = plan
-        self._period_ns = period_ns
-        self._start_ns = 0
-        self._setpoints: LegSetpoint | None = None
-
-    def forget(self) -> None:
-        """Evaluate the plan anew."""
-        self._setpoints = None
-
-    def at(self, time_ns: int) -> tuple[Array, Array, Array]:
-        """Positions, rates and feed-forward forces (A,) at a time."""
-        index, offset = divmod(time_ns - self._start_ns, self._period_ns)
-        if self._setpoints is None or offset or not 0 <= index < _LENGTH:
-            # windows lie on a fixed grid: values never depend on when a reference arrived
-            self._start_ns = time_ns - time_ns // self._period_ns % _LENGTH * self._period_ns
-            times = self._start_ns + self._period_ns * np.arange(_LENGTH, dtype=np.int64)
-            self._setpoints = self._plan.evaluate(times, lead_ns=self._period_ns // 2)
-            index = (time_ns - self._start_ns) // self._period_ns
-        found = self._setpoints
-        return found.positions[index], found.rates[index], found.forces[index]

@@ -14,6 +14,8 @@ from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
 from pkm_bringup.control.reference_check import ReferenceRefusedError
 from pkm_bringup.control.servo_settings import ServoSettings
 
+#: control periods that are evaluated in one batch
+_LENGTH = 256
 #: knots of a braking motion
 _KNOTS = 16
 
@@ -33,14 +35,17 @@ class ReferencePlan:
     ----------
     machine : for names and units in messages
     hold : what is held before the first reference starts
+    period_ns : control period of :meth:`at`
 
     """
 
-    def __init__(self, machine: Machine, hold: LegReference) -> None:
+    def __init__(self, machine: Machine, hold: LegReference, period_ns: int = 1_000_000) -> None:
         self._names = machine.actuated_joint_names
         self._turning = [joint.kind == 'revolute' for joint in machine.actuated_joints]
         self._hold = hold
         self._references: list[LegReference] = []
+        self._period_ns, self._window_ns = period_ns, 0
+        self._window: LegSetpoint | None = None
 
     def add(self, reference: LegReference, now_ns: int) -> None:
         """Put a reference into the plan; one with the same start is replaced.
@@ -65,12 +70,11 @@ class ReferencePlan:
         for before, after in zip([self._hold, *planned], planned, strict=False):
             if reference in (before, after):
                 self._check_take_over(before, after)
-        self._references = planned
+        self._references, self._window = planned, None
 
     def hold(self, hold: LegReference) -> None:
         """Forget all references and hold this one."""
-        self._hold = hold
-        self._references = []
+        self._hold, self._references, self._window = hold, [], None
 
     @property
     def holds_from_ns(self) -> int:
@@ -88,6 +92,18 @@ class ReferencePlan:
         return LegSetpoint(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in ('positions', 'rates', 'forces'))
         )
+
+    def at(self, time_ns: int) -> tuple[Array, Array, Array]:
+        """Positions, rates and feed-forward forces (A,) of a time, forces of the middle of the period that begins."""
+        index, offset = divmod(time_ns - self._window_ns, self._period_ns)
+        if self._window is None or offset or not 0 <= index < _LENGTH:
+            # windows lie on a fixed grid: values never depend on when a reference arrived
+            self._window_ns = time_ns - time_ns // self._period_ns % _LENGTH * self._period_ns
+            times = self._window_ns + self._period_ns * np.arange(_LENGTH, dtype=np.int64)
+            self._window = self.evaluate(times, lead_ns=self._period_ns // 2)
+            index = (time_ns - self._window_ns) // self._period_ns
+        found = self._window
+        return found.positions[index], found.rates[index], found.forces[index]
 
     def _check_take_over(self, before: LegReference, after: LegReference) -> None:
         at = np.array([after.start_ns], dtype=np.int64)
@@ -120,28 +136,40 @@ class ReferenceMaker:
         # a stop carries the weight also if the motion's feed-forward does not
         self._stopping = 'gravity' if settings.feedforward == 'none' else settings.feedforward
 
-    def motion(self, motion: PlatformMotion, start_ns: int, feedforward: str = '') -> LegReference:
+    def motion(
+        self, motion: PlatformMotion, start_ns: int, feedforward: str = '', from_rest: bool = True
+    ) -> LegReference:
         """Reference of a motion; raises as :class:`LegReference`."""
         settings = self._settings
         return LegReference(
-            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band
+            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band, from_rest
         )
 
-    def rest(self, pose: Pose) -> LegReference:
-        """Hold a pose."""
-        return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0)
-
-    def stopped(self, pose: Pose) -> LegReference:
-        """Hold a pose after a stop."""
-        return self.motion(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0, self._stopping)
+    def rest(self, pose: Pose, stopped: bool = False) -> LegReference:
+        """Hold a pose, on request after a stop."""
+        motion = PlatformMotion.at_rest(pose.position, pose.rotation_base_platform)
+        return self.motion(motion, 0, self._stopping if stopped else '')
 
     def braking(self, start_ns: int, positions: Array, rates: Array) -> LegReference:
-        """Brake all drives from positions and rates (A,) to rest; raises as :func:`braking_reference`."""
-        settings = self._settings
-        return braking_reference(
-            self._machine, start_ns, positions, rates, self._force_limits, settings.braking_time, self._stopping,
-            settings.friction_dead_band,
-        )  # fmt: skip
+        """Reference that takes the drives from positions and rates (A,) to rest.
+
+        All rates fade out in the same time with the C3 step, so that the platform goes on along its path at first and
+        needs half the braking time times its speed. The time is stretched (up to four times) until the feed-forward
+        forces keep the limits; if they never do, the shortest one stands and the forces are cut. Drives that would
+        leave their range stop at its end.
+
+        Raises
+        ------
+        KinematicsError
+            The positions belong to no regular pose of the platform.
+        """
+        references = []
+        for stretch in _STRETCHES:
+            motion = _braking_motion(self._machine, positions, rates, stretch * self._settings.braking_time)
+            references.append(self.motion(motion, start_ns, self._stopping, from_rest=False))
+            if (np.abs(references[-1].between_knots()[1].forces) <= self._force_limits).all():
+                return references[-1]
+        return references[0]
 
     def pose(self, positions: Array) -> Pose:
         """Pose of the platform at drive positions (A,).
@@ -156,38 +184,6 @@ class ReferenceMaker:
             self._machine, positions[None], tolerance=measured_tolerance(self._machine)
         ).require()
         return Pose(result.position[0], result.rotation_base_platform[0])
-
-
-def braking_reference(
-    machine: Machine,
-    start_ns: int,
-    positions: Array,
-    rates: Array,
-    force_limits: Array,
-    braking_time: float,
-    feedforward: str,
-    dead_band: float,
-) -> LegReference:
-    """Reference that takes the drives from positions and rates (A,) to rest.
-
-    All rates fade out in the same time with the C3 step, so that the platform goes on along its path at first and
-    needs half the braking time times its speed. The time is stretched (up to four times) until the feed-forward forces
-    keep the limits; if they never do, the shortest one stands and the forces are cut. Drives that would leave their
-    range stop at its end.
-
-    Raises
-    ------
-    KinematicsError
-        The positions belong to no regular pose of the platform.
-
-    """
-    references = []
-    for stretch in _STRETCHES:
-        motion = _braking_motion(machine, positions, rates, stretch * braking_time)
-        references.append(LegReference(machine, motion, start_ns, feedforward, dead_band, from_rest=False))
-        if (np.abs(references[-1].between_knots()[1].forces) <= force_limits).all():
-            return references[-1]
-    return references[0]
 
 
 def _braking_motion(machine: Machine, positions: Array, rates: Array, duration: float) -> PlatformMotion:

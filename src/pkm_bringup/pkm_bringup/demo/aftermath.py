@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -15,15 +15,14 @@ from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.stream import EstimatorConfig
 from pkm_identification.columns.observation import ObservationModel, legs_agree
+from pkm_identification.compare import ComparisonRow
 from pkm_identification.configuration import IdentificationConfig
 
 from pkm_bringup.demo.criteria import (
     SHORTEST_JUDGED,
     Criterion,
-    EstimationErrors,
+    DemoError,
     IdentificationFigures,
-    ParameterRow,
-    criterion,
     estimated_biases,
     estimation_errors,
     judge_identification,
@@ -34,7 +33,6 @@ from pkm_bringup.demo.criteria import (
 )
 from pkm_bringup.demo.report import DemoOutcome
 from pkm_bringup.demo.run import Timeline
-from pkm_bringup.demo.system import DemoError
 
 #: s after which the filter counts as settled, and after which the biases do
 SETTLED, BIASES_SETTLED = 20.0, 60.0
@@ -76,30 +74,29 @@ def assess(
     data = read_bag(
         bag, namespace, require=('joint_states', 'imu/data_raw', 'ground_truth/odometry', 'platform/odometry')
     )
-    tracking, excitation = timeline.phase('tracking'), timeline.phase('excitation')
-    estimation = judge_estimation(data, true_machine, tracking.end)
-    payload = timeline.phase('payload')
-    too_short = payload.end - payload.drop < SHORTEST_JUDGED or excitation.duration < SHORTEST_JUDGED_EXCITATION
+    tracking, excitation, payload = (timeline.phase(name) for name in ('tracking', 'excitation', 'payload'))
+    estimation, (start, end) = judge_estimation(data, true_machine, tracking.end)
     figures = identification_figures(output / 'identification', true_machine)
     excuse = 'excitation too short' if excitation.duration < SHORTEST_JUDGED_EXCITATION else ''
+    too_short = 'motion too short' if excuse or payload.end - payload.drop < SHORTEST_JUDGED else ''
     return DemoOutcome(
         machine=true_machine.name,
-        estimation=estimation.criteria,
-        identification=tuple(judge_identification(figures, excuse)),
-        consistency=(
-            _recomputed(true_machine, data, config, say),
-            _completeness(data, timeline, true_machine),
-        ),
-        payload=judge_payload(
-            output / 'online', payload_of(true_machine), payload.drop, 'motion too short' if too_short else ''
-        ),
-        window=estimation.window,
+        groups={
+            f'estimation, {start:.0f} s to {end:.0f} s, worst axis': estimation,
+            'identification': judge_identification(figures, excuse),
+            'a payload on the platform': judge_payload(
+                output / 'online', payload_of(true_machine), payload.drop, too_short
+            ),
+            'consistency': [
+                _recomputed(true_machine, data, config, say), _completeness(data, timeline, true_machine)
+            ],
+        },
         figures=figures,
         bag=bag,
         notes=data.warnings,
         machine_file=machine_file,
         namespace=namespace,
-    )
+    )  # fmt: skip
 
 
 def _recomputed(
@@ -114,7 +111,7 @@ def _recomputed(
         f'  {comparison.reproduced} of {comparison.recorded} live estimates recomputed bit by bit'
         + (f'; first difference: {comparison.difference}' if comparison.difference else '')
     )
-    return criterion('live estimates that differ offline', comparison.recorded - comparison.reproduced, 0)
+    return Criterion('live estimates that differ offline', comparison.recorded - comparison.reproduced, 0)
 
 
 def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> Criterion:
@@ -125,7 +122,7 @@ def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> C
         data.require(data.imu_data_raw, 'imu/data_raw'),
     )
     found = sum(int((stream.stamps <= round(timeline.end * 1e9)).sum()) for stream in (legs, imu))
-    return criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
+    return Criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
 
 
 def identification_figures(directory: Path, true_machine: Machine) -> IdentificationFigures:
@@ -149,11 +146,11 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
         full = np.array([true_values.get(name, 0.0) for name in content['parameters']])
         is_open = np.any(combination[:, ~stated], axis=1).tolist()
         compared = zip(content['base_parameters'], combination @ full, is_open, strict=True)
-        rows = [(_row(entry, true), entry['status']) for entry, true, unknown in compared if not unknown]
+        rows = [_row(entry, true) for entry, true, unknown in compared if not unknown]
         overlay = directory / 'overlay.yaml'
         return IdentificationFigures(
-            base=tuple(row for row, status in rows if status == 'identified'),
-            unidentified=(*(row.name for row, status in rows if status != 'identified'), *content['not_excited']),
+            base=tuple(row for row in rows if row.status == 'identified'),
+            unidentified=(*(row.name for row in rows if row.status != 'identified'), *content['not_excited']),
             physical=tuple(
                 _row(entry, true_values[entry['name']])
                 for entry in content['physical_parameters'] if entry['name'] in true_values
@@ -166,22 +163,19 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
         raise DemoError(f'{path}: the result of the identification cannot be read: {error!r}') from error
 
 
-def _row(entry: dict[str, object], true_value: float) -> ParameterRow:
-    value, std = float(entry['value']), float(entry['std'])  # type: ignore[arg-type]
-    return ParameterRow(str(entry['name']), value, std, float(true_value))
+def _row(entry: dict[str, Any], truth: float) -> ComparisonRow:
+    status = str(entry.get('status', ''))
+    return ComparisonRow(str(entry['name']), float(entry['value']), float(entry['std']), float(truth), status)
 
 
-@dataclass(frozen=True)
-class EstimationVerdict:
-    """Criteria, the window [s] that the errors were taken over, and the number of samples in it."""
-
-    criteria: tuple[Criterion, ...]
-    window: tuple[float, float]
-    samples: int
-
-
-def judge_estimation(data: RecordedData, machine: Machine, end: float) -> EstimationVerdict:
+def judge_estimation(
+    data: RecordedData, machine: Machine, end: float
+) -> tuple[list[Criterion], tuple[float, float]]:
     """Judge the motion that ends at ``end`` s: root mean squares per axis, the worst axis counts.
+
+    Returns
+    -------
+    criteria, and the window [s] that the errors were taken over
 
     Raises
     ------
@@ -189,54 +183,38 @@ def judge_estimation(data: RecordedData, machine: Machine, end: float) -> Estima
         If the bag lacks truth, estimate, baseline or the IMU streams.
     """
     truth = data.require(data.ground_truth, 'ground_truth/odometry')
-    estimate = estimation_errors(truth, data.require(data.platform_odometry, 'platform/odometry'))
-    baseline = estimation_errors(truth, data.require(data.baseline_odometry, 'baseline/odometry'))
     short = f'needs {SETTLED:.0f} s to settle' if end < 1.5 * SETTLED else ''
     window = (SETTLED if not short else end / 2, end)
     other = '' if machine.name == JUDGED_MACHINE else f'the limits are for the sensors of {JUDGED_MACHINE}'
+    estimate, baseline = (
+        estimation_errors(truth, data.require(stream, topic)).between(*window)
+        for stream, topic in (
+            (data.platform_odometry, 'platform/odometry'), (data.baseline_odometry, 'baseline/odometry'),
+        )
+    )  # fmt: skip
     criteria = [
-        *_pose_and_velocity(estimate.between(*window), baseline.between(*window), short or other),
-        *_biases(data, machine, end, other),
-    ]
-    return EstimationVerdict(tuple(criteria), window, len(estimate.between(*window)))
-
-
-def _pose_and_velocity(
-    estimate: EstimationErrors, baseline: EstimationErrors, excuse: str
-) -> list[Criterion]:
-    def compare(name: str, field: str, limit: float, unit: str, scale: float) -> Criterion:
-        value, other = worst_axis_rms(getattr(estimate, field)), worst_axis_rms(getattr(baseline, field))
-        return criterion(name, value, limit, unit, scale, baseline=other, excuse=excuse)
-
-    velocity = compare('velocity error, rms', 'velocity', 2e-4, 'mm/s', 1e3)
-    gain = np.divide(velocity.baseline if velocity.baseline is not None else np.nan, velocity.value)
-    return [
-        compare('position error, rms', 'position', 1e-5, 'um', 1e6),
-        velocity,
-        compare('attitude error, rms (quaternion)', 'attitude', 5e-6, 'e-6', 1e6),
-        criterion(
-            'velocity, baseline error / estimator error', float(gain), 2.0, at_least=True, excuse=excuse
-        ),
-    ]
-
-
-def _biases(data: RecordedData, machine: Machine, end: float, other: str) -> list[Criterion]:
-    raw = data.require(data.imu_data_raw, 'imu/data_raw')
-    corrected = data.require(data.imu_data, 'imu/data')
+        Criterion(
+            name, worst_axis_rms(getattr(estimate, field)), limit, unit, scale,
+            baseline=worst_axis_rms(getattr(baseline, field)), excuse=short or other,
+        )
+        for name, field, limit, unit, scale in (
+            ('position error, rms', 'position', 1e-5, 'um', 1e6),
+            ('velocity error, rms', 'velocity', 2e-4, 'mm/s', 1e3),
+            ('attitude error, rms (quaternion)', 'attitude', 5e-6, 'e-6', 1e6),
+        )
+    ]  # fmt: skip
+    gain = float(np.divide(worst_axis_rms(baseline.velocity), worst_axis_rms(estimate.velocity)))
+    what = 'velocity, baseline error / estimator error'
+    criteria.append(Criterion(what, gain, 2.0, at_least=True, excuse=short or other))
+    raw, corrected = data.require(data.imu_data_raw, 'imu/data_raw'), data.require(data.imu_data, 'imu/data')
     stamps, accelerometer, gyroscope = estimated_biases(raw, corrected)
     excuse = f'needs {BIASES_SETTLED:.0f} s' if end < BIASES_SETTLED else ''
     keep = within(stamps, BIASES_SETTLED if not excuse else end / 2, end)
-    return [
-        criterion(
-            f'{name} bias error, rms',
-            worst_axis_rms(found[keep] - true),
-            1e-4,
-            unit,
-            1.0,
-            excuse=excuse or other,
-        )
+    criteria += [
+        Criterion(f'{name} bias error, rms', worst_axis_rms(found[keep] - true), 1e-4, unit, excuse=excuse or other)
         for name, found, true, unit in (
             ('accelerometer', accelerometer, machine.imu.accelerometer_bias, 'm/s2'),
             ('gyroscope', gyroscope, machine.imu.gyroscope_bias, 'rad/s'),
         )
     ]
+    return criteria, window

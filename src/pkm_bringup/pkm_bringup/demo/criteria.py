@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import yaml
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file
+from pkm_description.errors import PkmError
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.report.words import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
+from pkm_description.report.words import figure_text, keeps_limit, limit_text
 from pkm_estimation.bags import Imu, Odometry
 from pkm_estimation.offline.metrics import attitude_error
-
-from pkm_bringup.demo.system import DemoError
+from pkm_identification.compare import ComparisonRow
 
 #: part of the platform's mass, and place in radii of the platform
 LOAD, PLACE = 0.1, (0.1, -0.06, 0.12)
@@ -25,70 +24,55 @@ FILE = 'online_parameters.yaml'
 #: s of motion after the drop below which the limits are not judged
 SHORTEST_JUDGED = 9.0
 Stamps = NDArray[np.int64]
-#: words of the demo's table and of ``verdict.json``
-_WORDS = {'met': 'ok', 'failed': 'FAILED', 'not reachable': 'not judged'}
-
 _DIGITS = 3
 
 
+class DemoError(PkmError):
+    """The demo cannot go on; the message says who failed and what to look at."""
+
+
 @dataclass(frozen=True)
-class Criterion(JudgedFigure):
-    """A judged figure with its numbers, for ``verdict.json``; made by :func:`criterion`.
+class Criterion:
+    """A figure that is judged by its limit.
 
     Attributes
     ----------
-    value : figure in SI units
-    limit : what it must not exceed, or must reach
-    baseline : the same figure of the conventional estimator, for comparison
-    measured_baseline : the same as text
-    excuse : why the limit cannot be judged in this run (a shortened one); empty if it can
-    """
-
-    value: float
-    limit: float
-    baseline: float | None
-    measured_baseline: str
-    excuse: str
-
-    @property
-    def verdict(self) -> str:
-        """One word for the table."""
-        return _WORDS[self.status]
-
-
-def criterion(
-    what: str,
-    value: float,
-    limit: float,
-    unit: str = '',
-    scale: float = 1.0,
-    at_least: bool = False,
-    baseline: float | None = None,
-    excuse: str = '',
-) -> Criterion:
-    """Judge a figure by its limit.
-
-    Parameters
-    ----------
     what : what is measured
-    value : figure; NaN counts as failed
+    value : figure in SI units; NaN counts as failed
     limit : what it must not exceed (or reach, if ``at_least``)
     unit, scale : shown as ``value * scale`` followed by ``unit``
     at_least : the figure must be as large as the limit
     baseline : the same figure of the conventional estimator, for comparison
     excuse : why the limit cannot be judged in this run (a shortened one); empty if it can
     """
-    return Criterion(
-        what=what,
-        required=limit_text(limit * scale, unit, at_least, _DIGITS),
-        measured=figure_text(value * scale, unit, _DIGITS),
-        status='not reachable' if excuse else verdict(keeps_limit(value, limit, at_least)),
-        value=value,
-        limit=limit,
-        baseline=baseline,
-        measured_baseline='' if baseline is None else figure_text(baseline * scale, unit, _DIGITS),
-        excuse=excuse,
-    )
+
+    what: str
+    value: float
+    limit: float
+    unit: str = ''
+    scale: float = 1.0
+    at_least: bool = False
+    baseline: float | None = None
+    excuse: str = ''
+
+    @property
+    def failed(self) -> bool:
+        """Whether the limit can be judged and is broken."""
+        return not self.excuse and not keeps_limit(self.value, self.limit, self.at_least)
+
+    @property
+    def verdict(self) -> str:
+        """One word for the table and for ``verdict.json``."""
+        return 'not judged' if self.excuse else 'FAILED' if self.failed else 'ok'
+
+    @property
+    def required(self) -> str:
+        """The limit as text."""
+        return limit_text(self.limit * self.scale, self.unit, self.at_least, _DIGITS)
+
+    def shown(self, value: float | None) -> str:
+        """The figure, or its baseline, as text."""
+        return '' if value is None else figure_text(value * self.scale, self.unit, _DIGITS)
 
 
 @dataclass(frozen=True)
@@ -152,26 +136,6 @@ def worst_axis_rms(errors: Array) -> float:
 
 
 @dataclass(frozen=True)
-class ParameterRow:
-    """One identified parameter and its true value."""
-
-    name: str
-    value: float
-    std: float
-    true_value: float
-
-    @property
-    def standardised_error(self) -> float:
-        """Error in standard deviations."""
-        return abs(self.value - self.true_value) / self.std
-
-    @property
-    def relative_error(self) -> float:
-        """Error as a part of the true value."""
-        return float(np.divide(abs(self.value - self.true_value), abs(self.true_value)))
-
-
-@dataclass(frozen=True)
 class IdentificationFigures:
     """What the demo shows of an identification.
 
@@ -184,45 +148,31 @@ class IdentificationFigures:
     report, overlay : files written
     """
 
-    base: tuple[ParameterRow, ...]
+    base: tuple[ComparisonRow, ...]
     unidentified: tuple[str, ...]
-    physical: tuple[ParameterRow, ...]
+    physical: tuple[ComparisonRow, ...]
     held_out_force_error: float
     report: str = ''
     overlay: str = ''
 
-    def physical_rows(self, ending: str) -> list[ParameterRow]:
+    def physical_rows(self, ending: str) -> list[ComparisonRow]:
         """Physical parameters whose name has that ending."""
         return [row for row in self.physical if row.name.endswith(ending)]
 
 
 def judge_identification(figures: IdentificationFigures, excuse: str = '') -> list[Criterion]:
     """Judge base parameters in standard deviations, mass and friction in percent, forces on held-out data."""
-
-    def worst(values: Sequence[float]) -> float:
-        return float(np.max(values)) if len(values) else float('nan')
-
-    mass = [row.relative_error for row in figures.physical_rows('platform_link.m')]
-    friction = [
-        row.relative_error
-        for row in [*figures.physical_rows('.viscous'), *figures.physical_rows('.coulomb')]
-        if row.true_value != 0.0
-    ]
-    name = f'base parameters ({len(figures.base)}), largest error'
+    mass = figures.physical_rows('platform_link.m')
+    friction = [row for ending in ('.viscous', '.coulomb') for row in figures.physical_rows(ending) if row.truth]
+    figures_and_limits = (
+        ('base parameters ({}), largest error', [abs(row.standardised_error) for row in figures.base], 3.0, 'std', 1.0),
+        ('platform mass, error', [row.relative_error for row in mass], 0.01, '%', 1e2),
+        ('friction ({}), largest error', [row.relative_error for row in friction], 0.05, '%', 1e2),
+        ('force on the held-out motion, rms error', [figures.held_out_force_error], 0.03, '%', 1e2),
+    )
     return [
-        criterion(name, worst([row.standardised_error for row in figures.base]), 3.0, 'std', excuse=excuse),
-        criterion('platform mass, error', worst(mass), 0.01, '%', 100.0, excuse=excuse),
-        criterion(
-            f'friction ({len(friction)}), largest error', worst(friction), 0.05, '%', 100.0, excuse=excuse
-        ),
-        criterion(
-            'force on the held-out motion, rms error',
-            figures.held_out_force_error,
-            0.03,
-            '%',
-            100.0,
-            excuse=excuse,
-        ),
+        Criterion(what.format(len(values)), float(np.max(values or [np.nan])), limit, unit, scale, excuse=excuse)
+        for what, values, limit, unit, scale in figures_and_limits
     ]
 
 
@@ -260,14 +210,10 @@ def judge_payload(directory: Path, payload: RigidBody, dropped: float, excuse: s
     off = center - payload.center_of_mass
     errors = np.abs([(mass - payload.mass) / mass_std, *(off / center_std)])
     stated = f'stated {100.0 * mass_std / payload.mass:.2g} %', f'stated {1e3 * float(np.max(center_std)):.2g} mm'
-    return (
-        criterion('payload, error of its time', abs(since - dropped), 0.5, 's', excuse=excuse),
-        criterion(
-            f'payload, error of its mass ({stated[0]})', abs(mass / payload.mass - 1.0), 0.02, '%', 100.0,
-            excuse=excuse,
-        ),
-        criterion(
-            f'payload, error of its centre ({stated[1]})', float(np.max(np.abs(off))), 0.005, 'mm', 1e3, excuse=excuse
-        ),
-        criterion('payload, largest error', float(np.max(errors)), 4.0, 'std', excuse=excuse),
-    )  # fmt: skip
+    rows = (
+        ('payload, error of its time', abs(since - dropped), 0.5, 's', 1.0),
+        (f'payload, error of its mass ({stated[0]})', abs(mass / payload.mass - 1.0), 0.02, '%', 100.0),
+        (f'payload, error of its centre ({stated[1]})', float(np.max(np.abs(off))), 0.005, 'mm', 1e3),
+        ('payload, largest error', float(np.max(errors)), 4.0, 'std', 1.0),
+    )
+    return tuple(Criterion(*row, excuse=excuse) for row in rows)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from pkm_description.report.words import text_table
 from pkm_description.writing import make_folder, unwritable
 
-from pkm_bringup.demo.criteria import Criterion, IdentificationFigures, ParameterRow
+from pkm_bringup.demo.criteria import Criterion, IdentificationFigures
 
 
 @dataclass(frozen=True)
@@ -21,32 +22,26 @@ class DemoOutcome:
     Attributes
     ----------
     machine : name
-    estimation, identification, consistency : criteria by subject
-    window : s, of the estimation errors
+    groups : criteria by subject
     figures : of the identification, None if it failed
     bag : directory
     notes : anything that the user should know
     machine_file : path, where the machine is not one of the suite
     namespace : of the nodes
-    payload : criteria of the payload
     """
 
     machine: str
-    estimation: tuple[Criterion, ...]
-    identification: tuple[Criterion, ...]
-    consistency: tuple[Criterion, ...]
-    window: tuple[float, float]
+    groups: Mapping[str, Sequence[Criterion]]
     figures: IdentificationFigures | None
     bag: Path
     notes: tuple[str, ...] = ()
     machine_file: str = ''
     namespace: str = ''
-    payload: tuple[Criterion, ...] = ()
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """All limits."""
-        return (*self.estimation, *self.identification, *self.payload, *self.consistency)
+        return tuple(chain.from_iterable(self.groups.values()))
 
     @property
     def failed(self) -> list[Criterion]:
@@ -69,61 +64,31 @@ def last_page(outcome: DemoOutcome) -> str:
 def verdict_json(outcome: DemoOutcome) -> str:
     """Format the outcome for programs: ``passed`` and every limit with its figure in SI units."""
     limits = [
-        {
-            'name': item.what,
-            'value': item.value,
-            'limit': item.limit,
-            'verdict': item.verdict,
-            'baseline': item.baseline,
-        }
+        {'name': item.what, **{key: getattr(item, key) for key in ('value', 'limit', 'verdict', 'baseline')}}
         for item in outcome.criteria
     ]
-    return (
-        json.dumps({'passed': not outcome.failed, 'machine': outcome.machine, 'limits': limits}, indent=2)
-        + '\n'
-    )
+    return json.dumps({'passed': not outcome.failed, 'machine': outcome.machine, 'limits': limits}, indent=2) + '\n'
 
 
 def _criteria_table(outcome: DemoOutcome) -> str:
-    start, end = outcome.window
-    title = f'estimation, {start:.0f} s to {end:.0f} s, worst axis'
     rows: list[list[str]] = []
-    for heading, criteria in (
-        (title, outcome.estimation), ('identification', outcome.identification),
-        ('a payload on the platform', outcome.payload), ('consistency', outcome.consistency),
-    ):  # fmt: skip
-        if criteria:
-            rows.append([heading, '', '', '', ''])
+    for heading, criteria in outcome.groups.items():
+        rows.append([heading, '', '', '', ''])
         rows += [
-            [
-                f'  {item.what}',
-                item.measured,
-                item.measured_baseline,
-                item.required,
-                item.verdict,
-            ]
+            [f'  {item.what}', item.shown(item.value), item.shown(item.baseline), item.required, item.verdict]
             for item in criteria
         ]
     return text_table(['', 'value', 'baseline', 'limit', ''], rows)
 
 
 def _parameter_table(figures: IdentificationFigures) -> str:
-    def rows(parameters: Sequence[ParameterRow]) -> list[list[str]]:
-        return [
-            [
-                row.name,
-                f'{row.value:.6g}',
-                f'{row.std:.2g}',
-                f'{row.true_value:.6g}',
-                f'{row.standardised_error:.2f}',
-            ]
-            for row in parameters
-        ]
-
-    shown = {row.name for row in figures.base}
-    physical = [row for row in figures.physical_rows('platform_link.m') if row.name not in shown]
-    header = ['parameter', 'identified', 'std', 'true', 'error [std]']
-    return text_table(header, [*rows(figures.base), *rows(physical)])
+    base = {row.name for row in figures.base}
+    shown = [*figures.base, *(row for row in figures.physical_rows('platform_link.m') if row.name not in base)]
+    rows = [
+        [row.name, f'{row.identified:.6g}', f'{row.std:.2g}', f'{row.truth:.6g}', f'{abs(row.standardised_error):.2f}']
+        for row in shown
+    ]
+    return text_table(['parameter', 'identified', 'std', 'true', 'error [std]'], rows)
 
 
 def _places(outcome: DemoOutcome) -> list[str]:
@@ -156,7 +121,7 @@ def _verdict(outcome: DemoOutcome) -> str:
     rest = f' ({left_out} not judged: {reasons})' if left_out else ''
     if outcome.failed:
         failures = '; '.join(
-            f'{item.what} = {item.measured}, limit {item.required}' for item in outcome.failed
+            f'{item.what} = {item.shown(item.value)}, limit {item.required}' for item in outcome.failed
         )
         return f'FAILED: {failures}{rest}'
     return f'PASSED: all {len(judged)} limits hold{rest}'

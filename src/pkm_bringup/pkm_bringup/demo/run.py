@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
+from typing import Protocol
 
+from pkm_description.arrays import Array
 from pkm_description.machine import PlatformMotion, RigidBody
 
+from pkm_bringup.demo.criteria import DemoError
 from pkm_bringup.demo.live_errors import HEADER
 from pkm_bringup.demo.report import Journal
-from pkm_bringup.demo.system import DemoError, DemoSystem
 
 #: s of rest before, between and after the motions
 REST = 1.5
@@ -26,12 +29,38 @@ _LOOK, _COMPLAINT, _STALLED = 0.05, 5.0, 20.0
 _SETTLE = 3.0
 
 
-@dataclass(frozen=True)
-class _Event:
-    """Something to do at a simulated time."""
+class DemoSystem(Protocol):
+    """The nodes around the demo, as seen from it."""
 
-    time: float
-    action: Callable[[], None]
+    def missing(self) -> list[str]:
+        """Say who is not there yet or does not listen yet, one phrase each."""
+
+    def conflicts(self) -> list[str]:
+        """Say who else publishes what only this run's nodes may publish, one phrase each."""
+
+    def wait(self, seconds: float) -> None:
+        """Let messages come in for some wall-clock time."""
+
+    def simulated_time(self) -> float:
+        """Time on ``/clock``, s."""
+
+    def estimated_time(self) -> float:
+        """Stamp of the last estimate, s."""
+
+    def send_reference(self, motion: PlatformMotion, start: float) -> None:
+        """Hand a motion to the simulator, to begin at ``start`` s of simulated time."""
+
+    def call(self, service: str, patience: float) -> str:
+        """Call a Trigger service; return its message; raises :class:`DemoError` if it fails or is silent."""
+
+    def put_payload(self, mass: float, center: Array) -> None:
+        """Drop a mass [kg] on the simulated platform, at ``center`` (3,) m."""
+
+    def payload_named(self) -> str:
+        """What the identification while it runs says of the payload; empty: nothing yet."""
+
+    def live_line(self, time: float, motion: str) -> str:
+        """One line of errors since the last one."""
 
 
 class DemoRun:
@@ -102,8 +131,8 @@ class DemoRun:
         while True:
             self._system.wait(_LOOK)
             now = self._system.simulated_time()
-            while events and now >= events[0].time:
-                events.pop(0).action()
+            while events and now >= events[0][0]:
+                events.pop(0)[1]()
             self._tell_payload(now)
             if now >= next_line:
                 moving = self._timeline.at(now)
@@ -145,18 +174,18 @@ class DemoRun:
                 return
             self._system.wait(_LOOK)
 
-    def _events(self) -> list[_Event]:
+    def _events(self) -> list[tuple[float, Callable[[], None]]]:
         """List what has to be done when: announcements and the identification's recordings."""
-        events = []
+        events: list[tuple[float, Callable[[], None]]] = []
         for phase in self._timeline.phases:
             text = f'  -- {phase.start:.1f} s to {phase.end:.1f} s: {phase.title}'
-            events.append(_Event(phase.start - RECORDING_MARGIN, lambda text=text: self._say(text)))  # type: ignore[misc]
+            events.append((phase.start - RECORDING_MARGIN, partial(self._say, text)))
             if phase.recorded:
-                events.append(_Event(phase.start - RECORDING_MARGIN, partial(self._identify, 'start_recording')))
-                events.append(_Event(phase.end + RECORDING_MARGIN, partial(self._identify, 'stop_recording')))
+                events.append((phase.start - RECORDING_MARGIN, partial(self._identify, 'start_recording')))
+                events.append((phase.end + RECORDING_MARGIN, partial(self._identify, 'stop_recording')))
             if phase.name == 'payload' and self._payload is not None:
-                events.append(_Event(phase.drop, partial(self._drop, self._payload, phase.drop)))
-        return sorted(events, key=lambda event: event.time)
+                events.append((phase.drop, partial(self._drop, self._payload, phase.drop)))
+        return sorted(events, key=itemgetter(0))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,22 +20,22 @@ from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
 from pkm_description.settings import Settings, setting
 from pkm_description.writing import write_text
 from pkm_estimation.stream import EstimatorConfig
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.demo.aftermath import assess
-from pkm_bringup.demo.criteria import payload_of
+from pkm_bringup.demo.criteria import DemoError, payload_of
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
 from pkm_bringup.demo.report import Journal, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun, Phase, plan
-from pkm_bringup.demo.system import DemoError
 from pkm_bringup.recording import message_class
 from pkm_bringup.ros.fault_parameter import PAYLOAD_PARAMETER as PAYLOAD
 from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion
+from pkm_bringup.ros.service_calls import answer_of
 
 #: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (
@@ -77,7 +76,7 @@ class DemoSettings(Settings):
 
 
 class DemoNode(Node):
-    """The demo's view of the other nodes; see :class:`pkm_bringup.demo.system.DemoSystem`."""
+    """The demo's view of the other nodes; see :class:`pkm_bringup.demo.run.DemoSystem`."""
 
     def __init__(self) -> None:
         super().__init__('demo')
@@ -181,32 +180,18 @@ class DemoNode(Node):
 
     def call(self, service: str, patience: float) -> str:
         """Call a Trigger service and serve everything else meanwhile."""
-        result = self._answer_of(self._service_clients[service], Trigger.Request(), service, patience)
+        result = answer_of(self._service_clients[service], Trigger.Request(), service, self.wait, patience)
         if not result.success:
             raise DemoError(f'{service} failed: {result.message}')
         return str(result.message)
 
-    def _answer_of(self, client: Client, request: Any, service: str, patience: float) -> Any:
-        """Answer of a service; everything else is served meanwhile."""
-        if not client.wait_for_service(timeout_sec=5.0):
-            raise DemoError(f'{service} is not there any more; see the messages of the node above')
-        answer = client.call_async(request)
-        deadline = time.monotonic() + patience
-        while not answer.done():
-            if time.monotonic() > deadline:
-                raise DemoError(f'{service} did not answer within {patience:.0f} s')
-            self.wait(0.05)
-        result = answer.result()
-        assert result is not None  # the answer is done
-        return result
-
     def put_payload(self, mass: float, center: Array) -> None:
         """Set the parameter of the simulator; an answer that refuses it ends the demo."""
-        value = ParameterValue(
-            type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=[mass, *np.asarray(center).tolist()]
+        value = Parameter(PAYLOAD, value=[mass, *np.asarray(center).tolist()])
+        request = SetParameters.Request(parameters=[value.to_parameter_msg()])
+        answer = answer_of(
+            self._simulator, request, 'simulator/set_parameters', self.wait, self._settings.patience
         )
-        request = SetParameters.Request(parameters=[Parameter(name=PAYLOAD, value=value)])
-        answer: Any = self._answer_of(self._simulator, request, 'simulator/set_parameters', self._settings.patience)
         if not answer.results[0].successful:
             raise DemoError(f'the simulator takes no payload: {answer.results[0].reason}')
 

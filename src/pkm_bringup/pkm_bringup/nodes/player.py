@@ -6,29 +6,30 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, Driver
+from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
 from pkm_description.errors import JointStateError
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import StandardStreams
+from pkm_description.ros.conversions import StandardStreams, stamp
 from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
-from pkm_description.ros.node_main import run_node
+from pkm_description.ros.node_main import StreamExecutor, run_node
 from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.serialized import UNREADABLE
 from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
+from rclpy.client import Client
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy, qos_profile_sensor_data
-from rosbags.interfaces import Qos, QosDurability, QosReliability
+from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock as ClockMessage
+from std_srvs.srv import Trigger
 
-from pkm_bringup.recording import Playback, message_class
-from pkm_bringup.ros.service_calls import ServiceCalls
+from pkm_bringup.recording import Playback, matching_qos, message_class
+from pkm_bringup.ros.service_calls import ServiceError, answer_of
 
 #: messages of a topic after which all of them must have arrived, and s of a recording whose messages may be on the way
 #: in any case: Fast DDS asks its readers every 3 s what has arrived, and a replay is to be as fast as the machine was
@@ -40,12 +41,13 @@ _SILENCE = 1.0
 #: messages published in one go before the executor gets its turn
 _BATCH = 200
 
-#: s between the last subscriber's arrival and the first message
-_SETTLING = 0.5
+#: s between the last subscriber's arrival and the first message; that nodes get to take what they have received before
+#: a service is called, which would overtake messages
+_SETTLING, _BEFORE_SERVICE = 0.5, 1.0
 
-#: ns between looks at what is due while it plays, and while it waits for subscribers or results: nodes that start or
+#: s between looks at what is due while it plays, and while it waits for subscribers or results: nodes that start or
 #: compute need the processor
-_PLAYING, _WAITING = 1_000_000, 50_000_000
+_PLAYING, _WAITING = 1e-3, 0.05
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class PlayerNode(Node):
         self._playback = Playback(
             bag,
             self._in_bag(settings.topics, settings.from_namespace),
-            _remapping(settings.remap),
+            dict(_pairs('remap', settings.remap, ':=', 'from:=to')),
             rate,
             settings.start_offset,
             # of two clocks nobody knows which counts
@@ -111,7 +113,7 @@ class PlayerNode(Node):
         self._conversions = self._conversions_of(machine) if settings.convert else {}
         self._congestion = Congestion(self._playback.rates)
         qos = {
-            topic: _publisher_qos(offered, self._congestion.depth(topic))
+            topic: matching_qos(offered, self._congestion.depth(topic))
             for topic, offered in self._playback.qos.items()
         }
         self._publishers_by_topic: dict[str, Publisher] = {
@@ -119,26 +121,46 @@ class PlayerNode(Node):
             for topic, kind in self._playback.types.items()
         }
         self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
-        self._awaited_nodes = self._nodes_by_topic(settings.wait_for_nodes, machine.driver)
-        at_end = [name for name in settings.services_at_end if name]
-        self._concluding = ServiceCalls(self, at_end, settings.longest_service)
+        self._awaited_nodes: dict[str, set[str]] = {}
+        for topic, node in _pairs('wait_for_nodes', settings.wait_for_nodes, ' ', 'topic node'):
+            self._awaited_nodes.setdefault(self.resolve_topic_name(machine.driver.topic(topic)), set()).add(node)
+        self._at_end = [name for name in settings.services_at_end if name]
+        self._longest_service = settings.longest_service
         self._results = [topic for topic in settings.wait_for_results if topic]
-        self._silence: Silence | None = None
         self._clock_interval = round(1e9 / settings.clock_rate)
         self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
         self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
-        self._messages = iter(self._playback)
-        self._next = next(self._messages)
-        self._last_clock: int | None = None
-        self._began: float | None = None
-        self._waiting_since = time.monotonic()
-        self._heard_since: float | None = None
-        self.done = False
+        self._time, self._last_clock = self._playback.start_time, -self._clock_interval
+        self._doing = 'waits for subscribers'
         length = (self._playback.end_time - self._playback.start_time) * 1e-9
         self.get_logger().info(f'{bag}: {len(self._playback)} messages, {length:.1f} s at rate {rate:g}')
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(_WAITING * 1e-9, self._step, clock=steady)
-        self.create_timer(1.0, self._report, clock=steady)
+        self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._executor = StreamExecutor()
+        self._executor.add_node(self)
+
+    def run(self) -> None:
+        """Play, then wait for the results and call the services; ends with SystemExit, code 0 if all went well."""
+        self._wait_for_subscribers()
+        self._play()
+        while self._loop:
+            self._play()
+        for publisher in self._publishers_by_topic.values():  # every reliable subscriber gets everything
+            publisher.wait_for_all_acked(Duration(seconds=2))
+        self.get_logger().info('end of the bag')
+        self._wait_for_results()
+        try:
+            for service in self._at_end:
+                self._call(service)
+        except ServiceError as error:
+            self.get_logger().error(str(error))
+            raise SystemExit(1) from None
+        raise SystemExit(0)
+
+    def _serve(self, seconds: float) -> None:
+        """Serve what comes in; a shutdown ends the node."""
+        self._executor.serve(seconds)
+        if not self.context.ok():
+            raise ExternalShutdownException
 
     def _conversions_of(self, machine: Machine) -> dict[str, tuple[str, Callable[[bytes], Any]]]:
         """Of the driver's topics: the suite's topic, and what makes its messages."""
@@ -172,58 +194,23 @@ class PlayerNode(Node):
         below = f'/{namespace.strip("/")}'.rstrip('/')
         return [topic if topic.startswith('/') else f'{below}/{topic}' for topic in topics if topic]
 
-    def _nodes_by_topic(self, entries: Sequence[str], driver: Driver) -> dict[str, set[str]]:
-        nodes: dict[str, set[str]] = {}
-        for entry in entries:
-            if entry:
-                topic, _, node = entry.partition(' ')
-                if not node:
-                    raise BagError(f"wait_for_nodes entry {entry!r} is not of the form 'topic node'")
-                nodes.setdefault(self.resolve_topic_name(driver.topic(topic)), set()).add(node)
-        return nodes
-
-    def _step(self) -> None:
-        """Publish what is due."""
-        if self._silence is not None:
-            self._leave(self._silence)
-            return
-        if self._began is None:
-            if not self._may_begin():
-                return
-            self._began = time.monotonic()
-            self._timer.timer_period_ns = _PLAYING
-        elapsed = time.monotonic() - self._began
-        for _ in range(_BATCH):
-            if self._playback.due_after(self._next.time) > elapsed or self._is_congested(self._next.topic):
-                return
-            self._publish_clock(self._next.time)
-            self._publish(self._next.topic, self._next.data)
-            following = next(self._messages, None)
-            if following is None:
-                self._end()
-                return
-            self._next = following
-
-    def _is_congested(self, topic: str) -> bool:
-        return self._congestion.holds(topic, self._publishers_by_topic[topic], time.monotonic())
-
-    def _may_begin(self) -> bool:
-        """Whether all topics have had subscribers for a moment, so that those can connect their own topics, too."""
+    def _wait_for_subscribers(self) -> None:
+        """Wait until all topics have had subscribers for a moment, so that those can connect their own topics, too."""
         # results, too: a recorder must not miss the first ones
         topics = dict.fromkeys([*self._publishers_by_topic, *self._resolved(self._results)])
-        deaf = [topic for topic in topics if not self._is_heard(topic)]
-        now = time.monotonic()
-        if deaf and now - self._waiting_since < self._patience:
-            return False
-        if deaf and self._patience:
-            waited = now - self._waiting_since
-            self.get_logger().warning(
-                f'no subscriber on {", ".join(sorted(deaf))} after {waited:.1f} s; starting anyway'
-            )
-            return True
-        if self._heard_since is None:
-            self._heard_since = now
-        return not self._patience or now - self._heard_since > _SETTLING
+        began, heard_since = time.monotonic(), None
+        while self._patience:
+            deaf = [topic for topic in topics if not self._is_heard(topic)]
+            now = time.monotonic()
+            if deaf and now - began >= self._patience:
+                missing = ', '.join(sorted(deaf))
+                self.get_logger().warning(f'no subscriber on {missing} after {now - began:.1f} s; starting anyway')
+                return
+            if not deaf:
+                heard_since = heard_since or now
+                if now - heard_since > _SETTLING:
+                    return
+            self._serve(_WAITING)
 
     def _is_heard(self, topic: str) -> bool:
         listeners = {item.node_name for item in self.get_subscriptions_info_by_topic(self._played_as(topic))}
@@ -232,111 +219,70 @@ class PlayerNode(Node):
             return awaited <= listeners
         return topic not in self._awaited or bool(listeners)
 
+    def _play(self) -> None:
+        """Publish each message when it is due."""
+        began, self._doing, in_one_go = time.monotonic(), 'playing', 0
+        for message in self._playback:
+            self._time = message.time
+            while (
+                in_one_go >= _BATCH
+                or self._playback.due_after(message.time) > time.monotonic() - began
+                or self._congestion.holds(message.topic, self._publishers_by_topic[message.topic], time.monotonic())
+            ):
+                in_one_go = 0
+                self._serve(_PLAYING)
+            in_one_go += 1
+            self._publish_clock(message.time)
+            self._publish(message.topic, message.data)
+
     def _publish_clock(self, recorded: int) -> None:
-        if self._clock_publisher is None:
-            return
-        if self._last_clock is not None and 0 <= recorded - self._last_clock < self._clock_interval:
-            return
-        self._last_clock = recorded
-        message = ClockMessage()
-        message.clock.sec, message.clock.nanosec = divmod(recorded, 10**9)
-        self._clock_publisher.publish(message)
+        if self._clock_publisher is not None and not 0 <= recorded - self._last_clock < self._clock_interval:
+            self._last_clock = recorded
+            self._clock_publisher.publish(ClockMessage(clock=stamp(recorded)))
 
     def _report(self) -> None:
-        text = 'waits for subscribers' if self._began is None else 'playing'
-        if self._silence is not None:
-            text = f'calls {self._concluding.current}' if self._concluding.current else 'waits for results'
-        played = (self._next.time - self._playback.start_time) * 1e-9
-        self._diagnostics.publish({'playback': (Level.OK, text, {'played [s]': played})}, self._next.time)
+        values = {'played [s]': (self._time - self._playback.start_time) * 1e-9}
+        self._diagnostics.publish({'playback': (Level.OK, self._doing, values)}, self._time)
 
-    def _end(self) -> None:
-        """Start again, or leave once every reliable subscriber has everything."""
-        self._messages = iter(self._playback)
-        self._next = next(self._messages)
-        self._began = time.monotonic()
-        if not self._loop:
-            for publisher in self._publishers_by_topic.values():
-                publisher.wait_for_all_acked(Duration(seconds=2))
-            self.get_logger().info('end of the bag')
-            self._silence = Silence(self, self._results)
-            self._timer.timer_period_ns = _WAITING
-
-    def _leave(self, silence: Silence) -> None:
-        """Wait for the results, call the services, one after another, and leave when all have answered."""
-        if silence.has_come and self._concluding.proceed():
-            self._timer.cancel()
-            self.done = True
-            raise SystemExit(1 if self._concluding.failed else 0)
-
-
-def _remapping(entries: Sequence[str]) -> dict[str, str]:
-    """Turn ``['from:=to']`` into a mapping."""
-    mapping = {}
-    for entry in entries:
-        if entry:
-            before, separator, after = entry.partition(':=')
-            if not (before and separator and after):
-                raise BagError(f"remap entry {entry!r} is not of the form 'from:=to'")
-            mapping[before] = after
-    return mapping
-
-
-def _publisher_qos(offered: list[Qos], depth: int) -> QoSProfile:
-    """Offer again what was offered when the bag was made; reliable when the bag does not tell."""
-    best_effort = any(item.reliability == QosReliability.BEST_EFFORT for item in offered)
-    latched = bool(offered) and all(item.durability == QosDurability.TRANSIENT_LOCAL for item in offered)
-    return QoSProfile(
-        history=QoSHistoryPolicy.KEEP_LAST,
-        depth=depth,
-        reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
-        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
-    )
-
-
-def main(args: list[str] | None = None) -> int:
-    """Replay a bag to its end or until interrupted."""
-    # a timer drives it, not messages
-    return run_node(PlayerNode, args, SingleThreadedExecutor)
-
-
-class Silence:
-    """Listens to topics from now on and says when none of them has had a message for a second.
-
-    Parameters
-    ----------
-    node : has to be spun
-    topics : those without publisher are left out
-
-    """
-
-    def __init__(self, node: Node, topics: Sequence[str]) -> None:
-        self._last = time.monotonic()
-        self._topics = []
-        for topic in topics:
-            publishers = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    def _wait_for_results(self) -> None:
+        """Wait until none of the topics of results that somebody publishes has had a message for a second."""
+        self._doing, listening = 'waits for results', False
+        self._hear()
+        for topic in self._results:
+            publishers = self.get_publishers_info_by_topic(self.resolve_topic_name(topic))
             if publishers:
                 try:
                     kind = message_class(publishers[0].topic_type)
                 except BagError:
                     continue  # nobody here can wait for what is not installed
-                node.create_subscription(kind, topic, self._hear, qos_profile_sensor_data, raw=True)
-                self._topics.append(topic)
+                self.create_subscription(kind, topic, self._hear, qos_profile_sensor_data, raw=True)
+                listening = True
+        while listening and time.monotonic() - self._heard <= _SILENCE:
+            self._serve(_WAITING)
 
-    def _hear(self, _: bytes) -> None:
-        self._last = time.monotonic()
+    def _hear(self, _message: bytes = b'') -> None:
+        self._heard = time.monotonic()
 
-    @property
-    def has_come(self) -> bool:
-        """Whether all is silent; at once if there is nothing to listen to."""
-        return not self._topics or time.monotonic() - self._last > _SILENCE
+    def _call(self, service: str) -> None:
+        """Call a Trigger service; everything else is served meanwhile."""
+        self._doing = f'calls {service}'
+        client: Client = self.create_client(Trigger, service)
+        self._serve(_BEFORE_SERVICE)
+        answer = answer_of(client, Trigger.Request(), service, self._serve, self._longest_service)
+        if not answer.success:
+            raise ServiceError(f'{service} failed: {answer.message}')
+        self.get_logger().info(f'{service}: {answer.message}')
 
 
-class Acknowledging(Protocol):
-    """What is asked of a publisher."""
-
-    def wait_for_all_acked(self, timeout: Duration) -> bool:
-        """Whether all reliable subscribers have everything."""
-        ...
+def _pairs(name: str, entries: Sequence[str], separator: str, form: str) -> list[tuple[str, str]]:
+    """Both parts of each entry of a setting."""
+    pairs = []
+    for entry in filter(None, entries):
+        first, _, second = entry.partition(separator)
+        if not (first and second):
+            raise BagError(f'{name} entry {entry!r} is not of the form {form!r}')
+        pairs.append((first, second))
+    return pairs
 
 
 class Congestion:
@@ -356,7 +302,7 @@ class Congestion:
         """Messages that a publisher must keep."""
         return 2 * self._most[topic]
 
-    def holds(self, topic: str, publisher: Acknowledging, now: float) -> bool:
+    def holds(self, topic: str, publisher: Publisher, now: float) -> bool:
         """Whether the next message of a topic has to wait, at ``now`` [s]; if not, it counts as published."""
         self._counts[topic] += 1
         if self._counts[topic] < self._most[topic]:
@@ -367,3 +313,8 @@ class Congestion:
             return False
         self._held_since = self._held_since or now
         return now - self._held_since < _LONGEST_HOLD
+
+
+def main(args: list[str] | None = None) -> int:
+    """Replay a bag to its end or until interrupted."""
+    return run_node(PlayerNode, args)

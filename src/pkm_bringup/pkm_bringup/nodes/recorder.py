@@ -17,17 +17,11 @@ from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import (
-    QoSDurabilityPolicy,
-    QoSHistoryPolicy,
-    QoSProfile,
-    QoSReliabilityPolicy,
-)
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import Trigger
 
-from pkm_bringup.recording import BagRecording, in_order_of_sending, message_class, offered_qos
+from pkm_bringup.recording import BagRecording, in_order_of_sending, matching_qos, message_class, offered_qos
 
 DEFAULT_TOPICS = [
     JOINT_TOPIC,
@@ -110,7 +104,8 @@ class RecorderNode(Node):
             )
         kind = message_class(message_type)
         self._recording.add_topic(topic, message_type, [offered_qos(item.qos_profile) for item in publishers])
-        take, qos = partial(self._record, topic), _matching_qos(publishers)
+        take = partial(self._record, topic)
+        qos = matching_qos([publisher.qos_profile for publisher in publishers], LOSSLESS_QOS.depth)
         self._taken.append((self.create_subscription(kind, topic, take, qos, raw=True), take))
         self.get_logger().info(f'{topic} [{message_type}] found')
 
@@ -161,19 +156,6 @@ class RecorderNode(Node):
         if hasattr(self, '_recording'):
             self.close()
         super().destroy_node()
-
-
-def _matching_qos(publishers: list[TopicEndpointInfo]) -> QoSProfile:
-    """Request the strongest QoS that every publisher offers, so that all of them match."""
-    profiles = [publisher.qos_profile for publisher in publishers]
-    reliable = all(item.reliability != QoSReliabilityPolicy.BEST_EFFORT for item in profiles)
-    latched = all(item.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for item in profiles)
-    return QoSProfile(
-        history=QoSHistoryPolicy.KEEP_LAST,
-        depth=LOSSLESS_QOS.depth,
-        reliability=QoSReliabilityPolicy.RELIABLE if reliable else QoSReliabilityPolicy.BEST_EFFORT,
-        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
-    )
 
 
 def main(args: list[str] | None = None) -> int:

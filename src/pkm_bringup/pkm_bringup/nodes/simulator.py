@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import DriverStreams
-from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import nanoseconds, stamp
+from pkm_description.ros.conversions import nanoseconds, point, quaternion_of_rotation, stamp, vector3
 from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import Frames, declare_frames
 from pkm_description.ros.node_main import run_node
@@ -31,7 +31,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
-from pkm_bringup.ros.fault_parameter import FaultParameter, PayloadParameter
+from pkm_bringup.ros.fault_parameter import live_parameters
 from pkm_bringup.ros.reference_message import motion_from_message
 from pkm_bringup.ros.rejections import Rejections
 from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
@@ -43,6 +43,7 @@ from pkm_bringup.simulation import (
     SimulatedImuSample,
     TruthSample,
 )
+from pkm_bringup.simulation.faults import SensorFaults
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.sensors import Encoder
 
@@ -176,8 +177,8 @@ class SimulatorNode(Node):
         )
         self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)
         self._frames = declare_frames(self, machine)
-        self._faults = FaultParameter(self, machine, settings.seed)
-        self._payload = PayloadParameter(self, self._controlled.simulation)
+        self._faults = SensorFaults(machine.drive_labels, seed=settings.seed)
+        self._live = live_parameters(self, machine.drive_labels, self._faults, self._controlled.simulation)
         self._messages = SampleMessages(machine, self._frames, settings.noise)
         takes_commands = settings.controller == 'effort'
         self._pacer = Pacer(self._factor, LARGEST_LAG_OF_COMMANDS if takes_commands else LARGEST_LAG)
@@ -277,8 +278,7 @@ class SimulatorNode(Node):
         return now_ns
 
     def _publish(self, sample: Sample) -> None:
-        faults = self._faults.faults
-        sample = faults.apply(sample)
+        sample = self._faults.apply(sample)
         time_stamp = stamp(sample.stamp_ns)
         self._closure_error = max(self._closure_error, sample.truth.closure_error)
         if self._clock_publisher is not None:
@@ -286,7 +286,7 @@ class SimulatorNode(Node):
         if sample.imu is not None:
             self._imu.publish(self._messages.imu(time_stamp, sample.imu))
         if sample.joints is not None:
-            self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints, faults.missing_legs))
+            self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints, self._faults.missing_legs))
         if self._truth is not None:
             self._truth.publish(self._messages.odometry(time_stamp, sample.truth))
 
@@ -317,7 +317,7 @@ class SimulatorNode(Node):
             'rejected messages': self._rejections.count,
         }
         statuses = {'physics': (level, text, values), 'servo': self._servo.diagnosis()}
-        on_purpose = {'sensors': self._faults.status(), 'payload': self._payload.status()}
+        on_purpose = {name: parameter.status() for name, parameter in self._live.items()}
         self._diagnostics.publish(statuses | on_purpose, simulation.time_ns)
 
 
@@ -363,10 +363,8 @@ class SampleMessages:
         message = Imu()
         message.header.stamp = stamp
         message.header.frame_id = self._frames.imu
-        force, rate = message.linear_acceleration, message.angular_velocity
         specific_force, angular_rate = self._streams.imu(sample.specific_force, sample.angular_rate)
-        force.x, force.y, force.z = specific_force.tolist()
-        rate.x, rate.y, rate.z = angular_rate.tolist()
+        message.linear_acceleration, message.angular_velocity = vector3(specific_force), vector3(angular_rate)
         message.orientation_covariance[0] = -1.0
         message.linear_acceleration_covariance = self._accelerometer_covariance
         message.angular_velocity_covariance = self._gyroscope_covariance
@@ -377,14 +375,10 @@ class SampleMessages:
         message = Odometry()
         message.header.stamp = stamp
         message.header.frame_id, message.child_frame_id = self._frames.base, self._frames.platform
-        position, orientation = message.pose.pose.position, message.pose.pose.orientation
-        position.x, position.y, position.z = sample.position.tolist()
-        quaternion = quaternion_from_matrix(sample.rotation_base_platform)
-        orientation.x, orientation.y, orientation.z, orientation.w = quaternion.tolist()
-        to_platform = sample.rotation_base_platform.T
-        linear, angular = message.twist.twist.linear, message.twist.twist.angular
-        linear.x, linear.y, linear.z = (to_platform @ sample.linear_velocity).tolist()
-        angular.x, angular.y, angular.z = (to_platform @ sample.angular_velocity).tolist()
+        rotation = sample.rotation_base_platform
+        message.pose.pose = Pose(position=point(sample.position), orientation=quaternion_of_rotation(rotation))
+        linear, angular = vector3(rotation.T @ sample.linear_velocity), vector3(rotation.T @ sample.angular_velocity)
+        message.twist.twist = Twist(linear=linear, angular=angular)
         return message
 
 

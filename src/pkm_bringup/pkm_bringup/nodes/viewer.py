@@ -11,10 +11,10 @@ from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.settings import Settings, setting
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
@@ -101,7 +101,7 @@ class Viewer(Node):
         call: Any
         value = _parameter_of(request)
         if value is not None:
-            client, call = self._simulator_client, SetParameters.Request(parameters=[value])
+            client, call = self._simulator_client, SetParameters.Request(parameters=[value.to_parameter_msg()])
         else:
             client, call = self._triggers[request.kind], Trigger.Request()
         if not client.service_is_ready():
@@ -133,12 +133,10 @@ class Viewer(Node):
 def _parameter_of(request: Request) -> Parameter | None:
     """Parameter of the simulator that a request sets; ``None``: it calls a service."""
     if request.kind == fault_parameter.PARAMETER:
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=list(request.texts))
-    elif request.kind == fault_parameter.PAYLOAD_PARAMETER:
-        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(request.numbers))
-    else:
-        return None
-    return Parameter(name=request.kind, value=value)
+        return Parameter(request.kind, Parameter.Type.STRING_ARRAY, list(request.texts))
+    if request.kind == fault_parameter.PAYLOAD_PARAMETER:
+        return Parameter(request.kind, Parameter.Type.DOUBLE_ARRAY, list(request.numbers))
+    return None
 
 
 def main(args: list[str] | None = None) -> int:

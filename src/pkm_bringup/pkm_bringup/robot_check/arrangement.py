@@ -118,14 +118,6 @@ def _evidence(wiring: Wiring) -> tuple[Evidence | None, list[Finding]]:
     return evidence, [] if evidence.tells_order else [cannot_tell('leg_order', sentence, _MOTION)]
 
 
-def _swapped(row: Row) -> Iterator[tuple[int, int, Row]]:
-    """Pairs of drives, and the row with both exchanged."""
-    for first, second in combinations(range(len(row.order)), 2):
-        order = list(row.order)
-        order[first], order[second] = order[second], order[first]
-        yield first, second, replace(row, order=tuple(order))
-
-
 def _alike_limit(score: float) -> float:
     """Score up to which another row explains the samples as well as one of this score."""
     return _FACTOR * score + _SAME
@@ -234,7 +226,7 @@ def _drive_findings(
     pairs = ', '.join(f'{name} is {leg}' for name, leg in zip(names, machine.drive_labels, strict=True))
     if not wiring.named:
         assert wiring.joints is not None
-        missing = [name for name in wiring.drive_names if name not in wiring.joints.names]
+        missing = [name for name in wiring.machine.actuated_joint_names if name not in wiring.joints.names]
         told = np.isfinite(best.rate_misfit) or np.isfinite(best.force_misfit)
         how = 'it explains what the IMU shows' if told else 'a guess by the names: move the platform to have it told'
         yield wrong(
@@ -292,11 +284,12 @@ def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Fin
     """Order and signs are as they should be; with the swaps that the motion does not tell."""
     limit = _alike_limit(best.score)
     labels = wiring.machine.drive_labels
-    pairs = [
-        f'{labels[first]} from {labels[second]}'
-        for first, second, row in _swapped(best)
-        if judge(wiring.machine, evidence, row).score < limit
-    ]
+    pairs = []
+    for first, second in combinations(range(len(labels)), 2):
+        order = list(best.order)
+        order[first], order[second] = order[second], order[first]
+        if judge(wiring.machine, evidence, replace(best, order=tuple(order))).score < limit:
+            pairs.append(f'{labels[first]} from {labels[second]}')
     note = f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
     return ok(
         'leg_order',

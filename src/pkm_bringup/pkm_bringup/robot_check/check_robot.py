@@ -9,10 +9,11 @@ import numpy as np
 from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
+from pkm_estimation.bags import Imu, JointStates
 
 from pkm_bringup.robot_check.arrangement import arrangement_checks
 from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
-from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Observation
+from pkm_bringup.robot_check.recorded import Observation
 from pkm_bringup.robot_check.report import DriverPatch, Report, Wiring, cannot_tell, suspicious, with_driver
 from pkm_bringup.robot_check.signals import time_axes
 from pkm_bringup.robot_check.stamps import rate_checks, stamp_checks
@@ -102,7 +103,7 @@ def _checked(machine: Machine, seen: Observation) -> Wiring:
     return wiring
 
 
-def _in_convention(machine: Machine, log: JointLog | None) -> JointLog | None:
+def _in_convention(machine: Machine, log: JointStates | None) -> JointStates | None:
     """Joint states through the machine's driver, if it has one and its names fit."""
     if log is None or not machine.driver.converts_joints:
         return log
@@ -122,7 +123,7 @@ def _in_convention(machine: Machine, log: JointLog | None) -> JointLog | None:
     )
 
 
-def _imu_in_convention(machine: Machine, log: ImuLog | None) -> ImuLog | None:
+def _imu_in_convention(machine: Machine, log: Imu | None) -> Imu | None:
     """IMU messages in SI units by the machine's driver."""
     if log is None or machine.driver.imu.is_standard:
         return log

@@ -33,20 +33,34 @@ _MOTION = 'a motion with all drives (motion_player profile:=drives, or fourier)'
 
 
 @dataclass(frozen=True)
-class _Multiple:
-    """Values as multiples of what is expected, channel by channel: (C,) gain, and the part of their power it explains.
+class _Compared:
+    """A published quantity as multiples of what is expected, drive by drive.
 
-    Powers are those about zero.
+    Attributes
+    ----------
+    measured, expected : (N, A) on the grid
+    good : (N,) instants at which both are known
+    slack : (A,) part by which the gain may be off for known reasons
+    told : (A,) drives whose gain can be told
     """
 
-    gain: Array
-    explained: Array
+    measured: Array
+    expected: Array
+    good: Flags
+    slack: Array
+    told: Flags
 
-    @classmethod
-    def of(cls, values: Array, expected: Array) -> _Multiple:
-        power = np.sum(expected**2, axis=0)
-        gain = np.sum(values * expected, axis=0) / np.maximum(power, 1e-300)
-        return cls(gain, gain**2 * power / np.maximum(np.sum(values**2, axis=0), 1e-300))
+    @property
+    def gain(self) -> Array:
+        """Measured by expected (A,), by least squares."""
+        values, expected = self.measured[self.good], self.expected[self.good]
+        return np.asarray(np.sum(values * expected, axis=0) / np.maximum(np.sum(expected**2, axis=0), 1e-300))
+
+    @property
+    def explained(self) -> Array:
+        """Part of the measured power about zero (A,) that gain times expected explains."""
+        power, left = (np.sum(part[self.good] ** 2, axis=0) for part in (self.measured, self.expected))
+        return np.asarray(self.gain**2 * left / np.maximum(power, 1e-300))
 
 
 def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -66,8 +80,7 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
         return
     measured = smoothed(wiring.leg_time, published, motion.time)
     good = motion.good & measured.good
-    value, slope = measured.value[good], motion.rate[good]
-    moving = np.sqrt(np.mean(slope**2, axis=0)) > _MOVES * (motion.rate_noise + 1e-9)
+    moving = _size(motion.rate[good]) > _MOVES * (motion.rate_noise + 1e-9)
     zero = moving & (np.abs(published).max(axis=0) == 0.0)
     if not moving.any():
         yield cannot_tell('velocity', 'the drives do not move', 'any motion')
@@ -79,10 +92,10 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
             'let the driver fill in velocity, or leave the field empty; zeros pass for a drive at rest',
         )
         return
-    fit = _Multiple.of(value, slope)
+    fit = _Compared(measured.value, motion.rate, good, np.zeros(len(moving)), moving)
     told = moving & (fit.explained > _SLOPE_EXPLAINS)
     # more than noise, so that a velocity that is only noisy does not count
-    clear = np.sqrt(np.mean(value**2, axis=0)) > _MOVES * measured.noise
+    clear = _size(measured.value[good]) > _MOVES * measured.noise
     apart: Flags = np.asarray(moving & ~told & clear) if told.any() else moving
     if apart.any() or not told.any():
         explained = fit.explained[apart]
@@ -139,7 +152,7 @@ def effort_checks(wiring: Wiring) -> Iterator[Finding]:
     if lacking is not None:
         yield lacking
         return
-    fit = _fit(wiring, efforts) if wiring.poses_trusted else None
+    fit, moves = (_fit(wiring, efforts) if wiring.poses_trusted else None) or (None, False)
     if fit is None:
         yield cannot_tell(
             'effort',
@@ -147,11 +160,11 @@ def effort_checks(wiring: Wiring) -> Iterator[Finding]:
             'see positions and pose',
         )
     elif fit.told.any():
-        yield from _gain_findings(wiring, fit)
-        if fit.moves:
+        yield from _gain_findings(wiring, fit, moves)
+        if moves:
             yield from _delay(fit)
     else:
-        yield _by_power(wiring, fit)
+        yield _by_power(wiring, fit, moves)
 
 
 def _lacking(wiring: Wiring, efforts: Array) -> Finding | None:
@@ -172,34 +185,8 @@ def _lacking(wiring: Wiring, efforts: Array) -> Finding | None:
     return None
 
 
-@dataclass(frozen=True)
-class _EffortFit:
-    """Efforts as multiples of what the machine file expects, drive by drive.
-
-    Attributes
-    ----------
-    measured, expected, rates : (N, A) on the grid
-    good : (N,) instants at which all are known
-    gain : (A,) measured by expected
-    explained : (A,) part of the measured effort's power (about zero) that gain times expected explains
-    slack : (A,) part by which dry friction at rest may change the gain
-    told : (A,) drives whose gain can be told
-    moves : whether the machine moves, so that the gains come from a motion
-    """
-
-    measured: Array
-    expected: Array
-    rates: Array
-    good: Flags
-    gain: Array
-    explained: Array
-    slack: Array
-    told: Flags
-    moves: bool
-
-
-def _fit(wiring: Wiring, efforts: Array) -> _EffortFit | None:
-    """Compare with inverse dynamics along the motion; None where that cannot be worked out."""
+def _fit(wiring: Wiring, efforts: Array) -> tuple[_Compared, bool] | None:
+    """Efforts beside inverse dynamics along the motion, and whether it moves; None where that cannot be worked out."""
     machine, drives, prediction = wiring.machine, wiring.motion, wiring.prediction
     if drives is None or prediction is None:
         return None
@@ -217,30 +204,25 @@ def _fit(wiring: Wiring, efforts: Array) -> _EffortFit | None:
     moving = np.abs(rates).max(axis=0) > 10.0 * rate_noise
     # at rest dry friction takes any part of the weight between its limits
     most = np.maximum(friction, machine.coulomb[machine.drive_columns])
-    size = np.sqrt(np.mean(full**2, axis=0))
+    size = _size(full)
     slack = np.where(moving, 0.3 * most, most) / np.maximum(size, 1e-12)
     noise = machine.leg_sensors.effort_noise if machine.has_leg_sensors else 0.0
-    carries = np.sqrt(np.mean(weight**2, axis=0)) > 0.02 * size
-    told = (slack < 0.6) & (size > _ABOVE_NOISE * noise) & (moving | carries)
-    good = found & drives.good & measured.good
+    told = (slack < 0.6) & (size > _ABOVE_NOISE * noise) & (moving | (_size(weight) > 0.02 * size))
     expected = np.zeros_like(measured.value)
     expected[found] = full
-    fit = _Multiple.of(measured.value[good], expected[good])
-    moves = bool(moving.any())
-    return _EffortFit(
-        measured.value, expected, drives.rate, good, fit.gain, fit.explained, slack, told, moves
-    )
+    return _Compared(measured.value, expected, found & drives.good & measured.good, slack, told), bool(moving.any())
 
 
-def _by_power(wiring: Wiring, fit: _EffortFit) -> Finding:
+def _by_power(wiring: Wiring, fit: _Compared, moves: bool) -> Finding:
     """Sign by power, where the model expects too little to compare with."""
-    if not fit.moves:
+    if not moves:
         return cannot_tell(
             'effort',
             'at rest the drives carry no weight that friction could not take: neither sign nor scale can be told',
             _MOTION,
         )
-    efforts, rates = fit.measured[fit.good], fit.rates[fit.good]
+    assert wiring.motion is not None
+    efforts, rates = fit.measured[fit.good], wiring.motion.rate[fit.good]
     size = np.sqrt(np.sum(efforts**2, axis=0) * np.sum(rates**2, axis=0))
     part = np.sum(efforts * rates, axis=0) / np.maximum(size, 1e-300)
     negative = part < -0.3
@@ -255,7 +237,7 @@ def _by_power(wiring: Wiring, fit: _EffortFit) -> Finding:
     )
 
 
-def _delay(fit: _EffortFit) -> Iterator[Finding]:
+def _delay(fit: _Compared) -> Iterator[Finding]:
     """Delay of the efforts behind the positions of the same message."""
     good, steps = np.flatnonzero(fit.good), int(_DELAYS / INTERVAL)
     if len(good) < 150 or len(good) < good[-1] - good[0] + 1:
@@ -284,9 +266,9 @@ def _delay(fit: _EffortFit) -> Iterator[Finding]:
         )
 
 
-def _gain_findings(wiring: Wiring, fit: _EffortFit) -> Iterator[Finding]:
+def _gain_findings(wiring: Wiring, fit: _Compared, moves: bool) -> Iterator[Finding]:
     """Findings from efforts as multiples of what the machine file expects."""
-    gain, slack, moves = fit.gain, fit.slack, fit.moves
+    gain, slack = fit.gain, fit.slack
     how = 'inverse dynamics' if moves else 'the weight that they hold'
     sound = fit.told & (fit.explained > _MODEL_EXPLAINS)
     if not sound.any():
@@ -361,6 +343,11 @@ def _scale(
         + wiring.driver_lines({'effort.scale': wiring.patch.by_leg(np.full(len(size), 1.0 / usual))}),
         **figures,
     )
+
+
+def _size(values: Array) -> Array:
+    """Root mean square (A,) of values (N, A)."""
+    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
 
 
 def _list(values: Array) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding
-from pkm_description.kinematics.rotation import rotation_log
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
 
 from pkm_bringup.robot_check.report import IN_DRIVER_FILE, Wiring, cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.table import Evidence, Row
@@ -101,7 +100,7 @@ def mounting_findings(wiring: Wiring, evidence: Evidence, best: Row, either: str
 
 def rpy_lines(wiring: Wiring, axes: Array) -> str:
     """Lines of the machine file for an IMU whose measured axes are ``axes`` @ those of the file."""
-    angles = rpy_from_rotation(wiring.machine.imu.rotation_platform_imu @ axes.T)
+    angles = rpy_from_matrix(wiring.machine.imu.rotation_platform_imu @ axes.T)
     return f'sensors: {{imu: {{rpy: [{", ".join(f"{angle + 0.0:.4f}" for angle in angles)}]}}}}'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags import BagError, Imu, JointStates
+from pkm_estimation.bags.decoding import TYPESTORE, joint_states
+from pkm_estimation.bags.decoding import imu as decode_imu
 from pkm_estimation.bags.messages import open_bag
 
 JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
 
+#: stamp behind the four bytes that name the representation, little-endian as our computers write it
+_STAMP = struct.Struct('<iI')
+_COVARIANCES = ('orientation', 'angular_velocity', 'linear_acceleration')
 #: what the profiles of a bag call reliability
 _RELIABILITY = {1: 'reliable', 2: 'best_effort'}
 Stamps = NDArray[np.int64]
@@ -30,53 +36,6 @@ _OWN_TOPICS = ('platform/joint_states', 'imu/data')
 def driver_topics(topics: Iterable[str]) -> list[str]:
     """Those topics that are not of the suite's nodes, sorted."""
     return sorted(topic for topic in topics if not topic.endswith(_OWN_TOPICS))
-
-
-@dataclass(frozen=True)
-class JointLog:
-    """Messages ``sensor_msgs/JointState`` of one topic that have the same names.
-
-    Attributes
-    ----------
-    stamps, received : (N,) ns, by the messages' headers, and when they came (or were recorded)
-    names : (M) of each of these messages
-    positions, velocities, efforts : (N, M) as they came; NaN where a message has none
-    other_layouts : names -> number of further messages, which are not in the arrays
-    """
-
-    stamps: Stamps
-    received: Stamps
-    names: tuple[str, ...]
-    positions: Array
-    velocities: Array
-    efforts: Array
-    other_layouts: Counter[tuple[str, ...]] = field(default_factory=Counter)
-
-    def __len__(self) -> int:
-        return len(self.stamps)
-
-
-@dataclass(frozen=True)
-class ImuLog:
-    """Messages ``sensor_msgs/Imu`` of one topic.
-
-    Attributes
-    ----------
-    stamps, received : (N,) ns
-    specific_force, angular_rate : (N, 3) as they came
-    frames : frame id -> number of messages
-    covariances : (9,) of orientation, angular velocity, linear acceleration, by name, of the first message
-    """
-
-    stamps: Stamps
-    received: Stamps
-    specific_force: Array
-    angular_rate: Array
-    frames: Counter[str] = field(default_factory=Counter)
-    covariances: dict[str, Array] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.stamps)
 
 
 @dataclass(frozen=True)
@@ -103,9 +62,12 @@ class Observation:
     ----------
     source : where from, for the report
     joint_topic, imu_topic : full names of the topics that were wanted
-    joints, imu : what came on them; None if nothing did
+    joints, imu : what came on them, as it came; None if nothing did
     publishers : of every topic that is there
-    live : True if the streams came live, so that ``received`` is this machine's clock
+    live : True if the streams came live, so that ``recorded_at`` is this machine's clock
+    other_layouts : names -> number of further joint states, which are not in ``joints``
+    frames : frame id -> number of IMU messages
+    covariances : (9,) of orientation, angular velocity, linear acceleration, by name, of the first IMU message
     clock : (P, 2) ns, pairs of /clock and time of reception, if somebody publishes it
     reliability : of our subscriptions, ``best_effort`` or ``reliable``
     clock_publishers : names of those who publish /clock
@@ -115,10 +77,13 @@ class Observation:
     source: str
     joint_topic: str
     imu_topic: str
-    joints: JointLog | None
-    imu: ImuLog | None
+    joints: JointStates | None
+    imu: Imu | None
     publishers: dict[str, tuple[Endpoint, ...]] = field(default_factory=dict)
     live: bool = False
+    other_layouts: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    frames: Counter[str] = field(default_factory=Counter)
+    covariances: dict[str, Array] = field(default_factory=dict)
     clock: Stamps = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     reliability: str = 'best_effort'
     clock_publishers: tuple[str, ...] = ()
@@ -132,88 +97,72 @@ class Observation:
 
 
 @dataclass
-class Collection:
-    """Messages of one topic as they come; those of rclpy and of rosbags have the same fields."""
+class Messages:
+    """Serialised messages of one topic, and when they came or were recorded [ns]."""
 
-    _times: list[tuple[int, int]] = field(default_factory=list, init=False)
+    received: list[int] = field(default_factory=list)
+    data: list[bytes] = field(default_factory=list)
 
-    def add(self, received: int, message: Any) -> None:
-        """Add a message that came (or was recorded) at ``received`` [ns]."""
-        stamp = message.header.stamp
-        self._times.append((int(stamp.sec) * 10**9 + int(stamp.nanosec), received))
-        self._keep(message)
-
-    def _keep(self, message: Any) -> None:
-        raise NotImplementedError
+    def add(self, received: int, data: bytes) -> None:
+        """Add a message."""
+        self.received.append(received)
+        self.data.append(data)
 
     def __len__(self) -> int:
-        return len(self._times)
+        return len(self.data)
 
     @property
     def span(self) -> float:
         """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
-        if not self._times:
+        if not self.data:
             return 0.0
-        stamped, came = (1e-9 * (last - first) for first, last in zip(self._times[0], self._times[-1], strict=True))
-        return stamped if stamped > 0.0 else came
+        (first, first_rest), (last, last_rest) = (_STAMP.unpack_from(item, 4) for item in (self.data[0], self.data[-1]))
+        stamped = last - first + 1e-9 * (last_rest - first_rest)
+        return float(stamped if stamped > 0.0 else 1e-9 * (self.received[-1] - self.received[0]))
 
 
-@dataclass
-class JointCollection(Collection):
-    """Joint states as they come.
+def observation(joints: Messages, imu: Messages, wanted: Sequence[str], **others: Any) -> Observation:
+    """What was heard; of several layouts of joint states, the one that has most of the wanted joints.
 
     Parameters
     ----------
-    wanted : names of the joints that are looked for: of several layouts on one topic, the one with most of them counts
+    joints, imu : messages ``sensor_msgs/JointState`` and ``sensor_msgs/Imu``
+    wanted : names of joints
+    others : attributes of the observation besides these streams
+
+    Raises
+    ------
+    BagError
+        Bytes that are no such message.
     """
+    layouts, states, body, covariances = Counter[tuple[str, ...]](), None, None, {}
+    try:
+        if joints.data:
+            came = np.array(joints.received, dtype=np.int64)
+            states = joint_states(came, joints.data, as_recorded=True)
+            own = [states.unlike[row].names if row in states.unlike else states.names for row in range(len(states))]
+            layouts.update(own)
+            names = max(layouts, key=lambda one: (len(set(one) & set(wanted)), layouts[one]))
+            if len(layouts) > 1:
+                chosen = [row for row, one in enumerate(own) if one == names]
+                states = joint_states(came[chosen], [joints.data[row] for row in chosen], as_recorded=True)
+            del layouts[names]
+        if imu.data:
+            body = decode_imu(np.array(imu.received, dtype=np.int64), imu.data)
+            first: Any = TYPESTORE.deserialize_cdr(imu.data[0], IMU_TYPE)
+            covariances = {name: np.array(getattr(first, f'{name}_covariance'), dtype=float) for name in _COVARIANCES}
+    except ValueError as error:
+        raise BagError(str(error)) from error
+    frames = Counter(map(_frame, imu.data))
+    return Observation(
+        joints=states, imu=body, other_layouts=layouts, frames=frames, covariances=covariances, **others
+    )
 
-    wanted: Sequence[str]
-    _messages: list[tuple[tuple[str, ...], tuple[Any, Any, Any]]] = field(default_factory=list)
 
-    def _keep(self, message: Any) -> None:
-        self._messages.append((tuple(message.name), (message.position, message.velocity, message.effort)))
-
-    def log(self) -> JointLog | None:
-        """Arrays of the messages of the layout that has most of the wanted joints; None without messages."""
-        if not self._messages:
-            return None
-        layouts = Counter(names for names, _ in self._messages)
-        names = max(layouts, key=lambda one: (len(set(one) & set(self.wanted)), layouts[one]))
-        chosen = [place for place, item in enumerate(self._messages) if item[0] == names]
-        columns = np.full((3, len(chosen), len(names)), np.nan)
-        for row, place in enumerate(chosen):
-            for column, values in zip(columns, self._messages[place][1], strict=True):
-                if len(values) == len(names):
-                    column[row] = values
-        del layouts[names]
-        times = np.array(self._times, dtype=np.int64)[chosen]
-        return JointLog(times[:, 0], times[:, 1], names, columns[0], columns[1], columns[2], layouts)
-
-
-@dataclass
-class ImuCollection(Collection):
-    """IMU messages as they come."""
-
-    _rows: list[tuple[float, ...]] = field(default_factory=list)
-    _frames: Counter[str] = field(default_factory=Counter)
-    _covariances: dict[str, Any] = field(default_factory=dict)
-
-    def _keep(self, message: Any) -> None:
-        force, rate = message.linear_acceleration, message.angular_velocity
-        self._rows.append((force.x, force.y, force.z, rate.x, rate.y, rate.z))
-        self._frames[message.header.frame_id] += 1
-        if not self._covariances:
-            self._covariances = {
-                name: np.array(getattr(message, f'{name}_covariance'), dtype=float)
-                for name in ('orientation', 'angular_velocity', 'linear_acceleration')
-            }
-
-    def log(self) -> ImuLog | None:
-        """Arrays of the messages; None without messages."""
-        if not self._rows:
-            return None
-        times, rows = np.array(self._times, dtype=np.int64), np.array(self._rows, dtype=float)
-        return ImuLog(times[:, 0], times[:, 1], rows[:, :3], rows[:, 3:], self._frames, self._covariances)
+def _frame(data: bytes) -> str:
+    """Frame id of a serialised message: after the stamp, with its length before it."""
+    length = int.from_bytes(data[12:16], 'little' if data[1] == 1 else 'big')
+    return data[16 : 15 + length].decode(errors='replace')
 
 
 def observe_bag(
@@ -239,7 +188,7 @@ def observe_bag(
         Nothing at ``path`` can be read.
     """
     names = machine.driver.joint_names or machine.actuated_joint_names
-    joints, imu, clock = JointCollection(names), ImuCollection(), []
+    joints, imu, clock = Messages(), Messages(), []
     # of CSV files the driver says what the columns are, and they have no topics of their own
     with open_bag(path, machine.driver.with_topics(joint_topic, imu_topic)) as bag:
         # where the wanted topic is not there, the only one of its type tells all the same
@@ -253,19 +202,19 @@ def observe_bag(
             first = time if first is None else first
             if not begin <= 1e-9 * (time - first) <= begin + duration:
                 continue
-            message: Any = TYPESTORE.deserialize_cdr(data, kinds[topic])
             if topic == of_joints:
-                joints.add(time, message)
+                joints.add(time, data)
             elif topic == of_imu:
-                imu.add(time, message)
+                imu.add(time, data)
             else:
-                clock.append((message.clock.sec * 10**9 + message.clock.nanosec, time))
+                shown: Any = TYPESTORE.deserialize_cdr(data, CLOCK_TYPE)
+                clock.append((shown.clock.sec * 10**9 + shown.clock.nanosec, time))
         publishers = {topic: _endpoints(kind, bag.qos.get(topic, [])) for topic, kind in bag.types.items()}
         warnings = tuple(bag.warnings)
     pairs: Stamps = np.array(clock, dtype=np.int64).reshape(-1, 2)
-    return Observation(
-        str(path), joint_topic, imu_topic, joints.log(), imu.log(), publishers, clock=pairs, reliability=reliability,
-        warnings=warnings,
+    return observation(
+        joints, imu, names, source=str(path), joint_topic=joint_topic, imu_topic=imu_topic, publishers=publishers,
+        clock=pairs, reliability=reliability, warnings=warnings,
     )  # fmt: skip
 
 

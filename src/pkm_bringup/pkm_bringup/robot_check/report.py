@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import yaml
@@ -17,9 +18,10 @@ from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
+from pkm_estimation.bags import Imu, JointStates
 
 from pkm_bringup.robot_check.expected import Prediction
-from pkm_bringup.robot_check.recorded import Flags, ImuLog, JointLog, Observation
+from pkm_bringup.robot_check.recorded import Flags, Observation
 from pkm_bringup.robot_check.signals import ClockShift, Signal, TimeAxes
 from pkm_bringup.robot_check.table import Row
 
@@ -29,20 +31,13 @@ DURATION = 10.0
 IN_DRIVER_FILE = 'in a driver file (--driver, driver:=)\n'
 
 
-class _Say(Protocol):
-    def __call__(self, code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding: ...
-
-
-def _say(state: State) -> _Say:
-    def finding(code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
-        return Finding(code, state, (), sentence, remedy, evidence)
-
-    return finding
+def _finding(state: State, code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
+    return Finding(code, state, (), sentence, remedy, evidence)
 
 
 #: findings by code, sentence, remedy and figures; the remedy of what cannot be told is the motion that would tell
 ok, wrong, suspicious, cannot_tell = (
-    _say(state) for state in (State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL)
+    partial(_finding, state) for state in (State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL)
 )
 
 
@@ -180,8 +175,8 @@ class Wiring:
     machine: Machine
     seen: Observation
     patch: DriverPatch
-    joints: JointLog | None = None
-    imu: ImuLog | None = None
+    joints: JointStates | None = None
+    imu: Imu | None = None
     times: TimeAxes = field(default_factory=lambda: TimeAxes(None, None))
     columns: list[int] | None = None
     named: bool = True
@@ -223,11 +218,6 @@ class Wiring:
         assert self.best is not None
         return self.published(quantity)[:, list(self.best.order)]
 
-    @property
-    def drive_names(self) -> tuple[str, ...]:
-        """Names of the drives."""
-        return self.machine.actuated_joint_names
-
     def names_of(self, order: Sequence[int]) -> list[str]:
         """Names in the joint states, in the order of the drives."""
         assert self.joints is not None
@@ -255,7 +245,7 @@ class Wiring:
         """Names of the chosen drives (A,), for a sentence."""
         if chosen.all():
             return 'all drives'
-        return ', '.join(name for name, yes in zip(self.drive_names, chosen, strict=True) if yes)
+        return ', '.join(name for name, yes in zip(self.machine.actuated_joint_names, chosen, strict=True) if yes)
 
 
 def with_driver(machine: Machine, text: str) -> Machine:
@@ -293,11 +283,6 @@ class DriverPatch:
             for content in (self.content, alone):
                 (content.setdefault(section, {}) if section else content)[name] = value
         return self._lines(alone)
-
-    def joints(self, names: Sequence[str]) -> str:
-        """Add the names (A), by drive, and return its lines."""
-        pairs = zip(names, self.machine.drive_labels, strict=True)
-        return self.add({'joints': [{name: leg} for name, leg in pairs]})
 
     def by_leg(self, values: Array) -> Any:
         """One number if all drives have the same, else leg: number."""

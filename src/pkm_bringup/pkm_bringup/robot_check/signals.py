@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_estimation.bags import Imu, JointStates
 from scipy.signal import savgol_coeffs, savgol_filter
 
-from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
+from pkm_bringup.robot_check.recorded import Stamps
 
 #: s between two instants of the grid, and instants of a smoothing polynomial (third degree)
 INTERVAL, POINTS = 0.02, 7
@@ -64,7 +65,7 @@ class TimeAxes:
 
 
 def time_axes(
-    joints: JointLog | None, imu: ImuLog | None, joint_rate: float = 100.0, imu_rate: float = 100.0
+    joints: JointStates | None, imu: Imu | None, joint_rate: float = 100.0, imu_rate: float = 100.0
 ) -> TimeAxes:
     """Time axes of both streams; by stamps where these can be used, else by reception, else by counting.
 
@@ -73,7 +74,7 @@ def time_axes(
     joint_rate, imu_rate : Hz, for streams without any usable time
     """
     legs, body = (
-        None if log is None else _axis(log.stamps, log.received, rate)
+        None if log is None else _axis(log.stamps, log.recorded_at, rate)
         for log, rate in ((joints, joint_rate), (imu, imu_rate))
     )
     aligned = 'stamps'
@@ -109,9 +110,9 @@ def _share_time(first: Stamps, second: Stamps) -> bool:
     return bool(common > _SHARED * min(first[-1] - first[0], second[-1] - second[0]))
 
 
-def _shift(legs: TimeAxis, body: TimeAxis, joints: JointLog, imu: ImuLog) -> tuple[int, str]:
+def _shift(legs: TimeAxis, body: TimeAxis, joints: JointStates, imu: Imu) -> tuple[int, str]:
     """What to add to the IMU's times [ns] to bring both on one axis, and by what that is told."""
-    arrived = joints.received[legs.rows], imu.received[body.rows]
+    arrived = joints.recorded_at[legs.rows], imu.recorded_at[body.rows]
     told = all((times > 0).all() and len(times) > 1 and np.ptp(times) > 0 for times in arrived)
     if told and _share_time(np.sort(arrived[0]), np.sort(arrived[1])):
         return int(np.median(arrived[1] - body.times) - np.median(arrived[0] - legs.times)), 'reception'

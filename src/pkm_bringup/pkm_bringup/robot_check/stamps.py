@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding
+from pkm_estimation.bags import Imu, JointStates
 
-from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
+from pkm_bringup.robot_check.recorded import Stamps
 from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.signals import INTERVAL, clock_shift
 from pkm_bringup.robot_check.table import Evidence, Row
@@ -44,7 +45,7 @@ _CLOCK_REMEDY = (
 
 def stamp_checks(wiring: Wiring) -> Iterator[Finding]:
     """Findings about the stamps of both topics, and of one against the other."""
-    logs: list[tuple[str, str, JointLog | ImuLog | None]] = [
+    logs: list[tuple[str, str, JointStates | Imu | None]] = [
         ('joint', wiring.seen.joint_topic, wiring.seen.joints),
         ('imu', wiring.seen.imu_topic, wiring.seen.imu),
     ]
@@ -91,9 +92,9 @@ def _order(which: str, topic: str, stamps: Stamps) -> Iterator[Finding]:
             yield wrong(f'{which}_stamp_{code}', sentence, remedy, part=count / len(of))
 
 
-def _age(wiring: Wiring, which: str, topic: str, log: JointLog | ImuLog) -> Iterator[Finding]:
+def _age(wiring: Wiring, which: str, topic: str, log: JointStates | Imu) -> Iterator[Finding]:
     """Stamps against the time of reception."""
-    stamps, received = log.stamps, log.received
+    stamps, received = log.stamps, log.recorded_at
     good = (stamps > 0) & (received > 0)
     if np.count_nonzero(good) < 2:
         return
@@ -167,7 +168,7 @@ def _two_clocks(wiring: Wiring) -> Iterator[Finding]:
         )
         return
     ages = [
-        1e-9 * float(np.median((log.received - log.stamps)[log.stamps > 0]))
+        1e-9 * float(np.median((log.recorded_at - log.stamps)[log.stamps > 0]))
         for log in (joints, imu)
         if np.any(log.stamps > 0)
     ]

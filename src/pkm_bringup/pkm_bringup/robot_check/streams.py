@@ -10,8 +10,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding
 
-from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, ImuLog
-from pkm_bringup.robot_check.report import Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE
+from pkm_bringup.robot_check.report import DriverPatch, Wiring, cannot_tell, ok, suspicious, wrong
 
 #: part of local gravity by which the median of the specific force may be off
 _GRAVITY = 0.3
@@ -59,9 +59,10 @@ def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> It
             _rename(wiring, which, others) if others else f'publish {kind} on {topic}',
         )
     elif ends and not heard:
+        node = f' ({ends[0].node})' if ends[0].node else ''
         yield wrong(
             f'{which}_silent',
-            f'{topic} has a publisher{_of(ends[0].node)}, but no message came',
+            f'{topic} has a publisher{node}, but no message came',
             _why_silent(wiring, ends[0].reliability, topic),
         )
     elif not ends:
@@ -91,7 +92,7 @@ def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> It
 def _several(wiring: Wiring, topic: str, which: str, count: int, nodes: str) -> Iterator[Finding]:
     who = f' ({nodes})' if nodes else ''
     if which == 'joint' and wiring.seen.joints is not None:
-        others = wiring.seen.joints.other_layouts
+        others = wiring.seen.other_layouts
         wanted = set(wiring.seen.joints.names)
         if others and all(not wanted & set(layout) for layout in others):
             yield ok('joint_publishers', f'{topic} has {count} publishers{who} with different joints')
@@ -125,16 +126,12 @@ def _why_silent(wiring: Wiring, reliability: str, topic: str) -> str:
     )
 
 
-def _of(node: str) -> str:
-    return f' ({node})' if node else ''
-
-
 def name_checks(wiring: Wiring) -> Iterator[Finding]:
     """Findings about the names; sets ``columns`` where every drive has an entry, or a guess."""
     log = wiring.joints
     if log is None:
         return
-    names, wanted = log.names, wiring.drive_names
+    names, wanted = log.names, wiring.machine.actuated_joint_names
     if not names:
         yield wrong(
             'joint_names',
@@ -156,7 +153,8 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
             return
     if not missing:
         wiring.columns = [names.index(name) for name in wanted]
-        others = [name for name in names if name not in wiring.machine.joint_names and not _ignored(wiring, name)]
+        ignored = {name for name in names for pattern in wiring.machine.driver.ignore if fnmatchcase(name, pattern)}
+        others = [name for name in names if name not in {*wiring.machine.joint_names, *ignored}]
         note = f'; {", ".join(others)} is not of this machine and is ignored' if others else ''
         if not doubled:
             yield ok('joint_names', f'all {len(wanted)} drives are there by name{note}')
@@ -165,15 +163,15 @@ def name_checks(wiring: Wiring) -> Iterator[Finding]:
     guess = guessed_map(wanted, names)
     if guess is None:
         rest = f'; the others are {", ".join(free)}' if free else ''
-        elsewhere = {name for layout in log.other_layouts for name in layout} & set(missing)
+        elsewhere = {name for layout in wiring.seen.other_layouts for name in layout} & set(missing)
+        named = [{f'NAME_OF_{leg}': leg} for leg in wiring.machine.drive_labels]
         split = f' ({", ".join(sorted(elsewhere))} comes in messages of its own)' if elsewhere else ''
         yield wrong(
             'joint_names',
             f'no entry for {", ".join(missing)}{split}{rest}',
             'publish all drives in one message, e.g. by one joint_state_broadcaster; or name them in a driver file:\n'
-            + wiring.patch.joints([f'NAME_OF_{label}' for label in wiring.machine.drive_labels]),
+            + DriverPatch(wiring.machine).add({'joints': named}),
         )
-        wiring.patch.content.pop('joints')
         return
     wiring.columns, wiring.named = [names.index(name) for name in guess], False
     wiring.numbered = None not in {_number(name) for name in guess}
@@ -209,10 +207,6 @@ def guessed_map(wanted: Sequence[str], names: Sequence[str]) -> list[str] | None
 def _number(name: str) -> int | None:
     found = re.findall(r'\d+', name)
     return int(found[-1] if len(found) == 1 else found[0]) if found else None
-
-
-def _ignored(wiring: Wiring, name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in wiring.machine.driver.ignore)
 
 
 def value_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -256,7 +250,7 @@ def imu_checks(wiring: Wiring) -> Iterator[Finding]:
     log, axis = wiring.imu, wiring.times.imu
     if log is None or axis is None or not wiring.machine.has_imu:
         return
-    yield from _header(wiring, log)
+    yield from _header(wiring)
     force, rate = log.specific_force[axis.rows], log.angular_rate[axis.rows]
     finite = np.isfinite(force).all(axis=1) & np.isfinite(rate).all(axis=1)
     if not finite.all():
@@ -331,17 +325,17 @@ def _acceleration_unit(wiring: Wiring, force: Array) -> Iterator[Finding]:
     )
 
 
-def _header(wiring: Wiring, log: ImuLog) -> Iterator[Finding]:
+def _header(wiring: Wiring) -> Iterator[Finding]:
     frame, machine = wiring.machine.imu.frame, wiring.machine
-    if len(log.frames) > 1:
+    if len(wiring.seen.frames) > 1:
         yield wrong(
             'imu_frames',
-            f'{wiring.seen.imu_topic} has messages of several frames: {", ".join(map(repr, log.frames))}; '
+            f'{wiring.seen.imu_topic} has messages of several frames: {", ".join(map(repr, wiring.seen.frames))}; '
             'two sensors publish on it?',
             'give each IMU a topic of its own (-r imu/data_raw:=imu2/data_raw)',
         )
-    elif log.frames:
-        (own,) = log.frames
+    elif wiring.seen.frames:
+        (own,) = wiring.seen.frames
         if own.split('/')[-1] == frame.split('/')[-1]:
             yield ok('imu_frame', f'IMU frame {own!r}')
         else:
@@ -351,7 +345,7 @@ def _header(wiring: Wiring, log: ImuLog) -> Iterator[Finding]:
                 f'set the driver\'s parameter frame_id: {frame}, or sensors.imu.link: {own or frame} in'
                 f' {machine.path.name}; a frame of another place needs its own sensors.imu.xyz and rpy',
             )
-    for name, covariance in log.covariances.items():
+    for name, covariance in wiring.seen.covariances.items():
         diagonal = covariance.reshape(3, 3).diagonal()
         if (
             not np.isfinite(covariance).all()

@@ -7,13 +7,12 @@ two derivatives give a motion that is smooth for any drive.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from geometry_msgs.msg import Transform, Twist
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
 from pkm_description.machine import PlatformMotion
+from pkm_description.ros.conversions import array3, array4, quaternion, stamp, vector3
 from pkm_description.ros.frames import Frames
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
@@ -65,40 +64,32 @@ def message_from_motion(motion: PlatformMotion, start_ns: int, frames: Frames) -
     """Write a motion whose ``time`` 0 is at ``start_ns``, in the frames of a robot."""
     message = MultiDOFJointTrajectory()
     message.header.frame_id = frames.base
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, 10**9)
+    message.header.stamp = stamp(start_ns)
     message.joint_names = [frames.platform_link]
     quaternions = quaternion_from_matrix(motion.rotation_base_platform)
     message.points = [_point(motion, quaternions[i], i) for i in range(len(motion))]
     return message
 
 
-def _row(point: MultiDOFJointTrajectoryPoint) -> list[float]:
+def _row(point: MultiDOFJointTrajectoryPoint) -> Array:
     after, transform = point.time_from_start, point.transforms[0]
-    row = [after.sec + after.nanosec * 1e-9, *_xyz(transform.translation)]
-    quaternion = transform.rotation
-    row += [quaternion.x, quaternion.y, quaternion.z, quaternion.w]
-    for twist in (point.velocities[0], point.accelerations[0]):
-        row += [*_xyz(twist.linear), *_xyz(twist.angular)]
-    return row
+    vectors = [
+        array3(part)
+        for twist in (point.velocities[0], point.accelerations[0])
+        for part in (twist.linear, twist.angular)
+    ]
+    time = after.sec + after.nanosec * 1e-9
+    return np.hstack([time, array3(transform.translation), array4(transform.rotation), *vectors])
 
 
-def _xyz(vector: Any) -> tuple[float, float, float]:
-    return vector.x, vector.y, vector.z
-
-
-def _set_xyz(vector: Any, values: Array) -> None:
-    vector.x, vector.y, vector.z = values.tolist()
-
-
-def _point(motion: PlatformMotion, quaternion: Array, index: int) -> MultiDOFJointTrajectoryPoint:
-    transform, velocity, acceleration = Transform(), Twist(), Twist()
-    _set_xyz(transform.translation, motion.position[index])
-    rotation = transform.rotation
-    rotation.x, rotation.y, rotation.z, rotation.w = quaternion.tolist()
-    _set_xyz(velocity.linear, motion.linear_velocity[index])
-    _set_xyz(velocity.angular, motion.angular_velocity[index])
-    _set_xyz(acceleration.linear, motion.linear_acceleration[index])
-    _set_xyz(acceleration.angular, motion.angular_acceleration[index])
+def _point(motion: PlatformMotion, xyzw: Array, index: int) -> MultiDOFJointTrajectoryPoint:
+    velocity, acceleration = (
+        Twist(linear=vector3(linear[index]), angular=vector3(angular[index]))
+        for linear, angular in (
+            (motion.linear_velocity, motion.angular_velocity), (motion.linear_acceleration, motion.angular_acceleration)
+        )
+    )  # fmt: skip
+    transform = Transform(translation=vector3(motion.position[index]), rotation=quaternion(xyzw))
     point = MultiDOFJointTrajectoryPoint(transforms=[transform], velocities=[velocity], accelerations=[acceleration])
     after = point.time_from_start
     after.sec, after.nanosec = divmod(round(motion.time[index] * 1e9), 10**9)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pkm_description.loading.load import machine_of_options
@@ -24,7 +23,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.robot_check import Endpoint, Observation, check_robot
-from pkm_bringup.robot_check.recorded import ImuCollection, JointCollection
+from pkm_bringup.robot_check.recorded import Messages, observation
 from pkm_bringup.robot_check.report import DURATION, tell
 
 #: s between two looks at the graph, and of silence after which nothing more is expected
@@ -63,12 +62,11 @@ class RobotListener(Node):
         self._settings, self._driver_file = given, options.write_driver
         self._json = options.json or (Path(given.json) if given.json else None)
         qos = LOSSLESS_QOS if given.reliability == 'reliable' else SENSOR_QOS
-        names = self.machine.driver.joint_names or self.machine.actuated_joint_names
-        self._joints, self._imu = JointCollection(names), ImuCollection()
+        self._joints, self._imu = Messages(), Messages()
         self._clock_pairs: list[tuple[int, int]] = []
         self._topics = tuple(
-            self.create_subscription(kind, topic, partial(self._take, collection), qos).topic_name
-            for kind, topic, collection in (
+            self.create_subscription(kind, topic, partial(self._take, messages), qos, raw=True).topic_name
+            for kind, topic, messages in (
                 (JointState, self.machine.driver.joint_topic, self._joints),
                 (Imu, self.machine.driver.imu_topic, self._imu),
             )
@@ -78,8 +76,8 @@ class RobotListener(Node):
         self._heard_of: dict[str, tuple[Endpoint, ...]] = {}
         self._last_message = time.monotonic()
 
-    def _take(self, collection: JointCollection | ImuCollection, message: Any) -> None:
-        collection.add(time.time_ns(), message)
+    def _take(self, messages: Messages, data: bytes) -> None:
+        messages.add(time.time_ns(), data)
         self._last_message = time.monotonic()
 
     def _take_clock(self, message: Clock) -> None:
@@ -126,15 +124,14 @@ class RobotListener(Node):
                 self._heard_of[topic] = found
 
     def _observation(self) -> Observation:
-        joints, imu = self._joints.log(), self._imu.log()
-        counts = f'{len(self._joints)} joint states, {len(self._imu)} IMU messages'
-        return Observation(
-            f'live, {counts}',
-            self._topics[0],
-            self._topics[1],
-            joints,
-            imu,
-            self._heard_of,
+        return observation(
+            self._joints,
+            self._imu,
+            self.machine.driver.joint_names or self.machine.actuated_joint_names,
+            source=f'live, {len(self._joints)} joint states, {len(self._imu)} IMU messages',
+            joint_topic=self._topics[0],
+            imu_topic=self._topics[1],
+            publishers=self._heard_of,
             live=True,
             clock=np.array(self._clock_pairs, dtype=np.int64).reshape(-1, 2),
             reliability=self._settings.reliability,

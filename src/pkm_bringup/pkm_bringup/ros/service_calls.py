@@ -1,75 +1,45 @@
-"""Trigger services called one after another, without waiting inside of a callback."""
+"""Call of a service without waiting inside of a callback."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
-from rclpy.node import Node
-from std_srvs.srv import Trigger
+from pkm_description.errors import PkmError
+from rclpy.client import Client
 
-#: s that nodes get to take what they have received before a service is called: it would overtake messages
-_SETTLING = 1.0
-
-#: s until a service must be there
-_DISCOVERY = 10.0
+#: s until a service must be there, and between two looks
+_DISCOVERY, _LOOK = 10.0, 0.05
 
 
-class ServiceCalls:
-    """Calls services in their order; the first failure ends it.
+class ServiceError(PkmError):
+    """A service is not there, does not answer, or refuses."""
+
+
+def answer_of(client: Client, request: Any, service: str, serve: Callable[[float], None], patience: float) -> Any:
+    """Answer of a service.
 
     Parameters
     ----------
-    node : has to be spun between the calls of :meth:`proceed`
-    services : names
-    patience : s, longest wait for an answer
+    client, request : what is called with what
+    service : name for messages
+    serve : serves everything else for so long [s]
+    patience : s, longest wait for the answer
 
-    Attributes
-    ----------
-    current : service that is being called
-    failed : whether one was not there, did not answer, or refused
-
+    Raises
+    ------
+    ServiceError
+        It is not there, or does not answer.
     """
-
-    def __init__(self, node: Node, services: Sequence[str], patience: float) -> None:
-        self._node, self._patience = node, patience
-        self._waiting: list[tuple[str, Any]] = [(name, node.create_client(Trigger, name)) for name in services]
-        self._since: float | None = None
-        self._answer: Any = None
-        self.current = ''
-        self.failed = False
-
-    def proceed(self) -> bool:
-        """Do what can be done now; returns whether all is done."""
-        if not self._waiting or self.failed:
-            return True
-        now = time.monotonic()
-        if self._since is None:
-            self._since = now
-        waited = now - self._since
-        name, client = self._waiting[0]
-        self.current = name
-        if self._answer is None:
-            if client.service_is_ready() and waited >= _SETTLING:
-                self._answer, self._since = client.call_async(Trigger.Request()), now
-            elif waited > _DISCOVERY:
-                self._fail(f'{name} is not there; does its node run?')
-        elif self._answer.done():
-            self._take(name, self._answer.result())
-        elif waited > self._patience:
-            self._fail(f'{name} did not answer within {self._patience:g} s')
-        return False
-
-    def _take(self, name: str, answer: Trigger.Response) -> None:
-        if not answer.success:
-            self._fail(f'{name} failed: {answer.message}')
-            return
-        self._node.get_logger().info(f'{name}: {answer.message}')
-        del self._waiting[0]
-        self._since = self._answer = None
-        self.current = ''
-
-    def _fail(self, text: str) -> None:
-        self.failed = True
-        self._node.get_logger().error(text)
+    began = time.monotonic()
+    while not client.service_is_ready():
+        if time.monotonic() - began > _DISCOVERY:
+            raise ServiceError(f'{service} is not there; does its node run? See its messages above')
+        serve(_LOOK)
+    answer, asked = client.call_async(request), time.monotonic()
+    while not answer.done():
+        if time.monotonic() - asked > patience:
+            raise ServiceError(f'{service} did not answer within {patience:g} s')
+        serve(_LOOK)
+    return answer.result()

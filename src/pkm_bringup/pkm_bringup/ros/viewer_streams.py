@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,6 @@ from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.ros.serialized import UNREADABLE, read_joint_state, read_stamp
 from pkm_description.viewing.coupled_pose import JointReader
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
@@ -30,6 +32,7 @@ from pkm_bringup.viewer.moment import BodyPose, Moment
 
 #: messages between two looks that are kept: 0.2 s of a stream at 1 kHz
 _KEPT = 200
+_STREAM_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=_KEPT, reliability=ReliabilityPolicy.BEST_EFFORT)
 ESTIMATE, TRUTH, BASELINE, REFERENCE = (
     'platform/odometry', 'ground_truth/odometry', 'baseline/odometry', 'platform/reference'
 )  # fmt: skip
@@ -52,19 +55,16 @@ class ViewerStreams:
     def __init__(self, node: Node, machine: Machine, frames: Frames) -> None:
         self._machine, self._frames = machine, frames
         self._joint_topic = machine.driver.joint_topic
-        self._topics = PolledTopics(node)
-        for topic in (ESTIMATE, TRUTH, BASELINE):
-            self._topics.want(Odometry, topic)
-        self._topics.want(JointState, self._joint_topic)
-        self._topics.want(MultiDOFJointTrajectory, REFERENCE, latched=True)
-        self._topics.want(TFMessage, _STATIC, latched=True)
+        wanted = {**dict.fromkeys((ESTIMATE, TRUTH, BASELINE), Odometry), self._joint_topic: JointState,
+                  REFERENCE: MultiDOFJointTrajectory, _STATIC: TFMessage}  # fmt: skip
+        self._topics = PolledTopics(node, wanted, latched=(REFERENCE, _STATIC))
         self._drives = JointStateReader.of_drives(machine)
         self._poses = JointReader(machine, machine.actuated_joint_names)
         self.problem = ''
         self._forget()
 
     def _forget(self) -> None:
-        self._bodies = {topic: StampedMessages() for topic in (ESTIMATE, TRUTH, BASELINE)}
+        self._bodies: dict[str, dict[int, bytes]] = {topic: {} for topic in (ESTIMATE, TRUTH, BASELINE)}
         self._points: dict[str, Array] = {}
         self._references: list[CubicSpline] = []
         self._joints: bytes | None = None
@@ -78,25 +78,23 @@ class ViewerStreams:
         """What is new; None without a new message."""
         self._topics.open()
         self.problem = ''
-        before = {topic: messages.newest() for topic, messages in self._bodies.items()}, self._joints
+        before = self._newest()
         self._take()
-        now = {topic: messages.newest() for topic, messages in self._bodies.items()}, self._joints
-        if now == before:
+        if self._newest() == before:
             return None
-        estimate, truth, baseline = (self._bodies[topic] for topic in (ESTIMATE, TRUTH, BASELINE))
         # errors need equal stamps; a stream that is not there must not hold up the others
-        first, *others = [one for one in (estimate, truth) if one] or [StampedMessages()]
-        stamp = first.newest(*others) or first.newest()
-        bodies = {
-            'estimate': self._body(estimate.at(stamp)),
-            'truth': self._body(truth.at(stamp)),
-            'baseline': self._body(baseline.at(stamp)),
-        }
-        return self._moment(stamp, bodies)
+        stamp = newest_common(self._bodies[ESTIMATE], self._bodies[TRUTH])
+        estimate, truth, baseline = (
+            self._body(None if stamp is None else self._bodies[topic].get(stamp)) for topic in self._bodies
+        )
+        return self._moment(stamp, {'estimate': estimate, 'truth': truth, 'baseline': baseline})
+
+    def _newest(self) -> tuple[Any, ...]:
+        return *(max(known, default=None) for known in self._bodies.values()), self._joints
 
     def _take(self) -> None:
-        for topic, messages in self._bodies.items():
-            messages.add(self._topics.take(topic))
+        for topic, known in self._bodies.items():
+            keep_stamped(known, self._topics.take(topic))
         for data in self._topics.take(self._joint_topic)[-1:]:
             self._joints = data
         for data in self._topics.take(REFERENCE):
@@ -177,100 +175,63 @@ class ViewerStreams:
         return position
 
 
-class NeverExecuted(CallbackGroup):
-    """Group whose members no executor looks at: their messages wait until somebody takes them."""
-
-    def can_execute(self, entity: Any) -> bool:
-        """Never."""
-        return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        """Never."""
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        """Nothing has begun."""
-
-
 class PolledTopics:
     """Subscriptions that exist while they are wanted; messages stay serialised until they are needed.
 
     Parameters
     ----------
     node : in whose namespace the topics are
+    wanted : message class of each topic
+    latched : those of which late subscribers get the last message
     """
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._group = NeverExecuted()
-        self._wanted: dict[str, tuple[type, QoSProfile]] = {}
-        self._subscriptions: dict[str, Any] = {}
-
-    def want(self, kind: type, topic: str, latched: bool = False) -> None:
-        """Subscribe to a topic whenever :meth:`open` is called."""
-        stream = QoSProfile(
-            history=HistoryPolicy.KEEP_LAST, depth=_KEPT, reliability=ReliabilityPolicy.BEST_EFFORT
-        )
-        self._wanted[topic] = (kind, LATCHED_QOS if latched else stream)
+    def __init__(self, node: Node, wanted: Mapping[str, type], latched: Collection[str]) -> None:
+        self._node, self._wanted, self._latched = node, wanted, latched
+        self._waiting: dict[str, deque[bytes]] = {topic: deque(maxlen=_KEPT) for topic in wanted}
+        self._subscriptions: list[Any] = []
 
     def open(self) -> None:
         """Subscribe, if that has not been done yet."""
-        if self._subscriptions:
-            return
-        for topic, (kind, qos) in self._wanted.items():
-            self._subscriptions[topic] = self._node.create_subscription(
-                kind, topic, _nobody, qos, callback_group=self._group, raw=True
-            )
+        if not self._subscriptions:
+            self._subscriptions = [
+                self._node.create_subscription(
+                    kind, topic, partial(self._keep, topic), LATCHED_QOS if topic in self._latched else _STREAM_QOS,
+                    raw=True,
+                )
+                for topic, kind in self._wanted.items()
+            ]  # fmt: skip
+
+    def _keep(self, topic: str, message: bytes) -> None:
+        self._waiting[topic].append(message)
 
     def close(self) -> None:
         """Unsubscribe: who publishes only to subscribers stops."""
-        for subscription in self._subscriptions.values():
+        for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
-        self._subscriptions.clear()
+        self._subscriptions = []
 
     def take(self, topic: str) -> list[bytes]:
         """Serialised messages of a topic since the last look, in order, the last 200 of them."""
-        subscription = self._subscriptions[topic]
-        taken: list[bytes] = []
-        with subscription.handle:
-            while (message := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-                taken.append(bytes(message[0]))
+        taken = list(self._waiting[topic])
+        self._waiting[topic].clear()
         return taken
 
 
-class StampedMessages:
-    """The last messages of one topic by stamp [ns], to find those of equal stamps."""
-
-    def __init__(self) -> None:
-        self._by_stamp: dict[int, bytes] = {}
-
-    def add(self, messages: list[bytes]) -> None:
-        """Add serialised messages that begin with a header; a clock that was set back forgets those before."""
-        for data in messages:
-            try:
-                stamp = read_stamp(data)
-            except UNREADABLE:
-                continue
-            if self._by_stamp and stamp < next(reversed(self._by_stamp)):
-                self._by_stamp.clear()
-            self._by_stamp[stamp] = data
-        while len(self._by_stamp) > 10 * _KEPT:
-            del self._by_stamp[next(iter(self._by_stamp))]
-
-    def newest(self, *others: StampedMessages) -> int | None:
-        """Newest stamp [ns] that this and all others have."""
-        for stamp in reversed(self._by_stamp):
-            if all(stamp in other._by_stamp for other in others):
-                return stamp
-        return None
-
-    def at(self, stamp: int | None) -> bytes | None:
-        """Message of a stamp."""
-        return None if stamp is None else self._by_stamp.get(stamp)
-
-    def __bool__(self) -> bool:
-        return bool(self._by_stamp)
+def keep_stamped(known: dict[int, bytes], messages: list[bytes]) -> None:
+    """Add messages that begin with a header by stamp [ns]; a clock that was set back forgets those before."""
+    for data in messages:
+        try:
+            stamp = read_stamp(data)
+        except UNREADABLE:
+            continue
+        if known and stamp < next(reversed(known)):
+            known.clear()
+        known[stamp] = data
+    while len(known) > 10 * _KEPT:
+        del known[next(iter(known))]
 
 
-def _nobody(_message: bytes) -> None:
-    """Callback that is never called."""
+def newest_common(*known: dict[int, bytes]) -> int | None:
+    """Newest stamp [ns] that all of those have that have any; else the newest of the first of these."""
+    first, *others = [one for one in known if one] or [{}]
+    return max(first.keys() & others[0].keys() if others else first, default=None) or max(first, default=None)

@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.export.mjcf import TIME_STEP
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
-from pkm_description.kinematics.rotation_formats import angles_from_matrix
+from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_bringup.control import EffortCommands, LegReference, LegServo, ServoSettings

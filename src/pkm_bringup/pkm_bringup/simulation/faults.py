@@ -98,13 +98,17 @@ class SensorFaults:
     """
 
     def __init__(self, drives: Sequence[str], texts: Sequence[str] = (), seed: int = 0) -> None:
-        wanted = [] if list(texts) == [NONE] else list(texts)
-        self._faults = [_parsed(text, drives) for text in wanted]
+        self._drives, self._seed = drives, seed
+        self.put(texts)
+
+    def put(self, texts: Sequence[str]) -> None:
+        """Have these faults from now on, in place of the present ones; raises as the class."""
+        self._faults = [_parsed(text, self._drives) for text in ([] if list(texts) == [NONE] else texts)]
         self.texts = tuple(fault.text for fault in self._faults)
         self.missing_legs = frozenset(
             fault.leg for fault in self._faults if fault.leg is not None and fault.kind == 'missing'
         )
-        self._random = np.random.default_rng([seed, 6])
+        self._random = np.random.default_rng([self._seed, 6])
         self._held_position: dict[int, float] = {}
         self._held_imu: SimulatedImuSample | None = None
 

@@ -51,6 +51,7 @@ class MujocoSimulation:
     step_index : steps done so far
     start_ns : time [ns] of step 0
     model, data : MuJoCo's objects, to look at (rendering)
+    payload : on the platform, beside what the machine file has
     saturation_count : (A,) steps in which a drive was asked for more than its limit
 
     """
@@ -75,7 +76,7 @@ class MujocoSimulation:
         self.step_ns = round(time_step * 1e9)
         self.model = mujoco.MjModel.from_xml_string(mjcf_text(machine, time_step))
         self.data = mujoco.MjData(self.model)
-        self._payload = PlatformPayload(machine, self.model, time_step)
+        self.payload = PlatformPayload(machine, self.model, time_step)
         self._friction = FrictionCorrections(machine, self.model) if friction_laws else None
         self._imu_steps = self._steps_per_sample(machine.imu.rate, 'imu.rate')
         self._joint_steps = self._steps_per_sample(machine.leg_sensors.rate, 'leg_sensors.rate')
@@ -87,9 +88,9 @@ class MujocoSimulation:
         self._velocity_index = np.array([joint.dofadr[0] for joint in joints])
         # three slides and a ball joint in a row: position and quaternion wxyz; velocities in the same order. On planar
         # machines two slides and a hinge
-        place, count = self.model.joint('platform_x'), 3 if machine.freedom == 'planar' else 6
-        first = place.qposadr[0]
-        self._pose_slice = slice(first, first + (3 if machine.freedom == 'planar' else 7))
+        place, self._twist_place = self.model.joint('platform_x'), [0, 1, 5] if machine.planar else slice(6)
+        first, count = place.qposadr[0], 3 if machine.planar else 6
+        self._pose_slice = slice(first, first + (3 if machine.planar else 7))
         self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + count)
         self._platform = self.model.body(machine.platform.name).id
         ends = closure_ends(machine)
@@ -137,15 +138,6 @@ class MujocoSimulation:
         """Largest distance by which a closure is open, m."""
         gap = self.data.site_xpos[self._tips] - self.data.site_xpos[self._anchors]
         return float(np.sqrt((gap * gap).sum(axis=1)).max())
-
-    @property
-    def payload(self) -> RigidBody | None:
-        """Body on the platform beside what the machine file has; ``None``: none."""
-        return self._payload.body
-
-    def put_payload(self, body: RigidBody | None) -> None:
-        """Put a body on the platform from now on, in place of the present one; see :class:`PlatformPayload`."""
-        self._payload.put(body)
 
     def step(self, forces: Array) -> Sample | None:
         """Apply drive forces (A,) N or N m from now on for one step.
@@ -195,40 +187,27 @@ class MujocoSimulation:
         return Sample(self.time_ns, truth, imu, joints)
 
     def _truth(self) -> TruthSample:
-        pose, twist = self.data.qpos[self._pose_slice], self.data.qvel[self._twist_slice]
-        acceleration = self.data.qacc[self._twist_slice]
-        if self.machine.freedom == 'planar':
-            place = np.array([0, 1, 5])
-            whole = np.zeros((2, 6))
-            whole[0, place], whole[1, place] = twist, acceleration
-            return TruthSample(
-                position=np.array([*pose[:2], self.machine.home.position[2]]),
-                rotation_base_platform=self.data.xmat[self._platform].reshape(3, 3).copy(),
-                linear_velocity=whole[0, :3], angular_velocity=whole[0, 3:],
-                linear_acceleration=whole[1, :3], angular_acceleration=whole[1, 3:],
-                closure_error=self.closure_error,
-            )  # fmt: skip
-        matrix = np.empty(9)
-        mujoco.mju_quat2Mat(matrix, pose[3:])
-        rotation = matrix.reshape(3, 3)
+        pose, place = self.data.qpos[self._pose_slice], self._twist_place
+        twist, change = np.zeros((2, 6))
+        twist[place], change[place] = self.data.qvel[self._twist_slice], self.data.qacc[self._twist_slice]
+        position, rotation = np.array([*pose[:2], self.machine.home.position[2]]), self.data.xmat[self._platform]
+        if not self.machine.planar:
+            position, rotation = pose[:3].copy(), np.empty(9)
+            mujoco.mju_quat2Mat(rotation, pose[3:])
+        rotation = rotation.reshape(3, 3).copy()
         # a ball joint's velocity is in the moving axes; its derivative there is that in the base axes, turned
         return TruthSample(
-            position=pose[:3].copy(), rotation_base_platform=rotation,
-            linear_velocity=twist[:3].copy(), angular_velocity=rotation @ twist[3:],
-            linear_acceleration=acceleration[:3].copy(), angular_acceleration=rotation @ acceleration[3:],
-            closure_error=self.closure_error,
-        )  # fmt: skip
+            position, rotation, twist[:3], rotation @ twist[3:], change[:3], rotation @ change[3:], self.closure_error
+        )
 
     def _inertial_truth(self, truth: TruthSample) -> tuple[Array, Array]:
         """True specific force and angular rate at the IMU, IMU axes (Miletovic et al. 2017, Eq. 24)."""
         imu = self.machine.imu
-        rotation_base_imu = truth.rotation_base_platform @ imu.rotation_platform_imu
-        lever = truth.rotation_base_platform @ imu.position
-        rate = truth.angular_velocity
-        acceleration = (
-            truth.linear_acceleration + cross(truth.angular_acceleration, lever) + cross(rate, cross(rate, lever))
-        )
-        return rotation_base_imu.T @ (acceleration - self.machine.gravity), rotation_base_imu.T @ rate
+        rotation, rate, turn = truth.rotation_base_platform, truth.angular_velocity, truth.angular_acceleration
+        lever = rotation @ imu.position
+        acceleration = truth.linear_acceleration + cross(turn, lever) + cross(rate, cross(rate, lever))
+        to_imu = (rotation @ imu.rotation_platform_imu).T
+        return to_imu @ (acceleration - self.machine.gravity), to_imu @ rate
 
 
 class FrictionCorrections:
@@ -241,20 +220,12 @@ class FrictionCorrections:
     ----------
     machine : joints and laws
     model : MuJoCo's model of it
-
-    Attributes
-    ----------
-    left_out : names of joints whose law is not simulated
     """
 
     def __init__(self, machine: Machine, model: Any) -> None:
-        self.left_out: list[str] = []
         self._laws: list[tuple[int, FrictionLaw, float, float]] = []
         for joint in machine.joints:
-            if joint.friction.is_viscous_coulomb:
-                continue
-            if joint.friction.law.needs_load:
-                self.left_out.append(joint.name)
+            if joint.friction.is_viscous_coulomb or joint.friction.law.needs_load:
                 continue
             law = joint.friction.law.with_sign(Sign('tanh', _FADE))
             dof = int(model.joint(joint.name).dofadr[0])

@@ -41,16 +41,19 @@ class ImuModel:
 
     def __init__(self, sensor: ImuSensor, seed: int, noise: bool) -> None:
         scale = 1.0 if noise else 0.0
-        self._accelerometer_bias = scale * sensor.accelerometer_bias
-        self._gyroscope_bias = scale * sensor.gyroscope_bias
-        self._accelerometer = NoiseStream(seed, 'accelerometer', scale * sensor.accelerometer_noise)
-        self._gyroscope = NoiseStream(seed, 'gyroscope', scale * sensor.gyroscope_noise)
+        self._errors = [
+            (scale * bias, NoiseStream(seed, name, scale * std))
+            for name, bias, std in (
+                ('accelerometer', sensor.accelerometer_bias, sensor.accelerometer_noise),
+                ('gyroscope', sensor.gyroscope_bias, sensor.gyroscope_noise),
+            )
+        ]
 
     def measure(self, specific_force: Array, angular_rate: Array) -> SimulatedImuSample:
         """Measure true values (3,) m/s^2 and (3,) rad/s."""
+        true = specific_force, angular_rate
         return SimulatedImuSample(
-            specific_force + self._accelerometer_bias + self._accelerometer.next(),
-            angular_rate + self._gyroscope_bias + self._gyroscope.next(),
+            *(value + bias + noise.next() for value, (bias, noise) in zip(true, self._errors, strict=True))
         )
 
 
@@ -59,19 +62,17 @@ class JointSensorModel:
 
     def __init__(self, sensors: LegSensors, seed: int, noise: bool) -> None:
         scale = 1.0 if noise else 0.0
-        self._position = NoiseStream(seed, 'joint_position', scale * sensors.position_noise)
-        self._velocity = NoiseStream(seed, 'joint_velocity', scale * sensors.velocity_noise)
-        self._effort = NoiseStream(seed, 'joint_effort', scale * sensors.effort_noise)
+        self._noise = [
+            NoiseStream(seed, f'joint_{name}', scale * getattr(sensors, f'{name}_noise'))
+            for name in ('position', 'velocity', 'effort')
+        ]
         self._past: deque[Array] = deque(maxlen=1 + max(0, round(sensors.effort_delay * sensors.rate)))
 
     def measure(self, positions: Array, velocities: Array, efforts: Array) -> JointSample:
         """Measure true values (A,) m, m/s, N; efforts of whole samples ago where the file says that they are late."""
         self._past.append(np.array(efforts))
-        return JointSample(
-            positions + self._position.next(),
-            velocities + self._velocity.next(),
-            self._past[0] + self._effort.next(),
-        )
+        true = positions, velocities, self._past[0]
+        return JointSample(*(value + noise.next() for value, noise in zip(true, self._noise, strict=True)))
 
 
 class Encoder:

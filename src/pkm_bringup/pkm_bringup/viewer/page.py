@@ -270,31 +270,29 @@ class PayloadPanel:
 
 
 class Plot:
-    """Curves over time in the page's panel; hidden as long as there are no values.
+    """Curves over one time in the page's panel; hidden as long as there are no values.
 
     Parameters
     ----------
     gui : of viser
     title : with the unit, if it is not in the labels
-    labels, colors : of the curves; colours repeat
-
-    Attributes
-    ----------
-    ticks : how many values have been added
+    labels, colors : of the K curves; colours repeat
+    span : s that are kept; a clock that jumps back begins anew
     """
 
-    def __init__(self, gui: Any, title: str, labels: Sequence[str], colors: Sequence[str]) -> None:
+    def __init__(
+        self, gui: Any, title: str, labels: Sequence[str], colors: Sequence[str], span: float = 30.0
+    ) -> None:
         from viser import uplot
 
-        self._history = CurveHistory(len(labels))
-        self.ticks = 0
-        self._shown = 0
+        self._span, self._is_new = span, False
+        self._rows: deque[tuple[float, Array]] = deque()
         curves = [
             uplot.Series(label=label, stroke=colors[number % len(colors)], width=1.5)
             for number, label in enumerate(labels)
         ]
         self._handle = gui.add_uplot(
-            data=self._history.columns(),
+            data=(np.zeros(1), *(np.full(1, np.nan) for _ in labels)),
             series=(uplot.Series(label='t [s]'), *curves),
             title=title,
             scales={'x': uplot.Scale(time=False), 'y': uplot.Scale(auto=True)},
@@ -303,51 +301,22 @@ class Plot:
         )
 
     def add(self, time: float, values: Array) -> None:
-        """Add values (K,) at a time [s]."""
-        if not np.isnan(values).all():
-            self._history.add(time, values)
-            self.ticks += 1
-
-    def refresh(self) -> None:
-        """Send what is new."""
-        if self.ticks != self._shown and len(self._history) > 1:
-            self._shown = self.ticks
-            self._handle.data = self._history.columns()
-            self._handle.visible = True
-
-
-class CurveHistory:
-    """Samples of K curves over one time; a clock that jumps back begins anew.
-
-    Parameters
-    ----------
-    curves : K
-    span : s that are kept
-    """
-
-    def __init__(self, curves: int, span: float = 30.0) -> None:
-        self._curves, self._span = curves, span
-        self._rows: deque[tuple[float, Array]] = deque()
-
-    def add(self, time: float, values: Array) -> None:
         """Add values (K,) at a time [s]; NaN leaves a gap."""
-        if self._rows and time <= self._rows[-1][0]:
-            if time == self._rows[-1][0]:
-                return
+        if np.isnan(values).all() or (self._rows and time == self._rows[-1][0]):
+            return
+        if self._rows and time < self._rows[-1][0]:
             self._rows.clear()
         self._rows.append((time, np.asarray(values, dtype=float)))
+        self._is_new = True
         while self._rows[0][0] < time - self._span:
             self._rows.popleft()
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def columns(self) -> tuple[Array, ...]:
-        """Times (N,) and the K curves (N,) each."""
-        if not self._rows:
-            return (np.zeros(1), *(np.full(1, np.nan) for _ in range(self._curves)))
-        times, values = zip(*self._rows, strict=True)
-        return (np.array(times), *np.array(values).T)
+    def refresh(self) -> None:
+        """Send what is new."""
+        if self._is_new and len(self._rows) > 1:
+            times, values = zip(*self._rows, strict=True)
+            self._handle.data = (np.array(times), *np.array(values).T)
+            self._handle.visible, self._is_new = True, False
 
 
 class FaultPanel:

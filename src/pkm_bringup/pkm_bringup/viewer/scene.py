@@ -14,8 +14,7 @@ from pkm_description.export.drawing import base_joint_points, ring
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy
+from pkm_description.kinematics.rotation import matrix_from_rpy, quaternion_from_matrix
 from pkm_description.machine import Machine
 from scipy.spatial.transform import Rotation
 
@@ -166,7 +165,7 @@ def _shape(link: str, leg: int | None, visual: Element, colors: dict[str, Array]
     position, rotation = np.zeros(3), np.eye(3)
     if origin is not None:
         position = _numbers(origin.get('xyz', '0 0 0'))
-        rotation = rotation_from_rpy(_numbers(origin.get('rpy', '0 0 0')))
+        rotation = matrix_from_rpy(_numbers(origin.get('rpy', '0 0 0')))
     return LinkShape(link, leg, solid.tag, size, position, rotation, colors[material.get('name', '')])
 
 

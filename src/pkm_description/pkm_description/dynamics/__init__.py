@@ -6,7 +6,6 @@ from pkm_description.dynamics.derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     open_chain_derivatives,
-    parameter_derivatives,
 )
 from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
@@ -58,7 +57,6 @@ __all__ = [
     'machine_parameters',
     'mass_matrix',
     'open_chain_derivatives',
-    'parameter_derivatives',
     'potential_energy',
     'reduce_parameters',
     'regressor_parts',

@@ -9,10 +9,8 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.forward import forward_dynamics
-from pkm_description.dynamics.friction import friction_regressor
 from pkm_description.dynamics.inverse import require_dynamics
 from pkm_description.dynamics.open_chain import open_chain_forces
-from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.dynamics import derivatives as kernels
 from pkm_description.kernels.model import constraint_row_count
@@ -22,10 +20,10 @@ from pkm_description.kinematics.arguments import (
     of_samples,
     poses,
     require_machine,
-    require_ok,
     require_platform,
+    run_kernel,
 )
-from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed_motion
+from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 #: what derivatives are taken by: positions of the drives, or the pose of the platform
@@ -76,7 +74,7 @@ def inverse_dynamics_derivatives(
     """Derivatives of :func:`pkm_description.dynamics.inverse_dynamics`.
 
     The derivatives by the inertial parameters are the columns of ``rigid_body_regressor``, those by the linear friction
-    parameters the columns of ``friction_regressor``; :func:`parameter_derivatives` has both.
+    parameters the columns of ``friction_regressor``.
 
     Parameters
     ----------
@@ -161,26 +159,12 @@ def open_chain_derivatives(
     friction, sign_smoothing : as of :func:`inverse_dynamics_derivatives`
     """
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction, sign_smoothing)
-    data, scratch = machine.scratch
     found = np.zeros((len(forces), 3, forces.shape[1], forces.shape[1]))
-    status = kernels.open_chain_derivatives(
-        machine.compiled_model, scratch, packed(positions), packed(velocities), packed(accelerations), bool(friction),
-        float(sign_smoothing), found,
+    run_kernel(
+        machine, kernels.open_chain_derivatives, packed(positions), packed(velocities), packed(accelerations),
+        bool(friction), float(sign_smoothing), found,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return InverseDynamicsDerivatives(forces, found[:, 0], found[:, 1], found[:, 2])
-
-
-def parameter_derivatives(
-    machine: Machine, motion: PlatformMotion, identical_legs: bool = True, joints: Literal['actuated', 'all'] = 'all'
-) -> tuple[Array, Array]:
-    """Derivatives of the drive forces by inertial (N, A, P) and linear friction parameters (N, A, F).
-
-    The columns are those of ``rigid_body_regressor`` and ``friction_regressor``.
-    """
-    bodies = rigid_body_regressor(machine, motion, identical_legs)
-    return bodies, friction_regressor(machine, joint_motion(machine, motion), joints)
 
 
 def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int:
@@ -218,14 +202,11 @@ def _differentiate(
     machine: Machine, motion: PlatformMotion, coordinates: str, friction: bool, smoothing: float, wrench: Array,
     forces: Array, given: bool, by_drives: Array, by_coordinates: Array, effect: Array,
 ) -> None:  # fmt: skip
-    data, scratch = machine.scratch
-    status = kernels.derivatives(
-        machine.compiled_model, scratch, FROM_HOME, *packed_motion(motion), bool(friction), float(smoothing), wrench,
+    run_kernel(
+        machine, kernels.derivatives, FROM_HOME, *packed_motion(motion), bool(friction), float(smoothing), wrench,
         kernels.DRIVES if coordinates == 'drives' else kernels.PLATFORM, forces, given, by_drives, by_coordinates,
         effect,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
 
 
 def _effect_of_forces(machine: Machine, motion: PlatformMotion, coordinates: str, count: int) -> Array:

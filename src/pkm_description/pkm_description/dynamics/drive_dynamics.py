@@ -11,7 +11,7 @@ from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.inverse import packed_wrench
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.dynamics.regressor import drive_dynamics, drive_regressor
-from pkm_description.kinematics.arguments import of_samples, require_machine, require_ok, require_platform
+from pkm_description.kinematics.arguments import of_samples, require_machine, require_platform, run_kernel
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.machine import Machine
@@ -39,9 +39,17 @@ class DriveDynamics:
         self, machine: Machine, friction: bool = True, sign_smoothing: float = 0.0, tolerance: float = 1e-12,
         max_iterations: int = 20,
     ) -> None:  # fmt: skip
+        require_machine(machine)
+        require_platform(machine, 'the functions of dynamics.open_chain')
+        require_drives(machine)
         self.machine = machine
-        self._samples = DriveSamples(machine, 'open_chain_forces', tolerance, max_iterations)
         self._friction, self._smoothing = bool(friction), float(sign_smoothing)
+        self._solver = PoseSolver(machine, tolerance, max_iterations)
+        self._last: FoundPose | None = None
+
+    def reset(self) -> None:
+        """Let the next sample start from home, as the first one did."""
+        self._last = None
 
     def forces(
         self, positions: Array, velocities: Array, accelerations: Array, external_wrench: Array | None = None
@@ -55,52 +63,20 @@ class DriveDynamics:
         KinematicsError, SingularPoseError
             Drive positions without a trusted configuration, or numbers that are not finite.
         """
-        sample = self._samples.next(positions, velocities, accelerations)
+        return self._forces(self._next(positions, velocities, accelerations), packed_wrench(external_wrench, 1))
+
+    def _forces(self, sample: KnownSample, wrench: Array = _NO_WRENCH) -> Array:
         forces = np.empty((1, self.machine.actuated_count))
-        status = drive_dynamics(
-            self.machine.compiled_model, self.machine.scratch[1], *sample, self._friction, self._smoothing,
-            packed_wrench(external_wrench, 1), forces,
-        )  # fmt: skip
-        require_ok(self.machine, status, self.machine.scratch[0].detail)
+        run_kernel(self.machine, drive_dynamics, *sample, self._friction, self._smoothing, wrench, forces)
         result: Array = forces[0]
         return result
 
-
-class DriveSamples:
-    """Forward kinematics starts from the pose of the last sample, or from home where that is in any doubt.
-
-    Parameters
-    ----------
-    machine : with a platform that the drives determine
-    remedy : function for machines without a platform, for the message
-    tolerance, max_iterations : of forward kinematics, m
-    """
-
-    def __init__(self, machine: Machine, remedy: str, tolerance: float, max_iterations: int) -> None:
-        require_machine(machine)
-        require_platform(machine, remedy)
-        require_drives(machine)
-        self._solver = PoseSolver(machine, tolerance, max_iterations)
-        self._last: FoundPose | None = None
-        self._count = machine.actuated_count
-
-    def reset(self) -> None:
-        """Let the next sample start from home, as the first one did."""
-        self._last = None
-
-    def next(self, positions: Array, velocities: Array, accelerations: Array) -> KnownSample:
-        """Configuration, rates and accelerations of the next sample, from arrays (A,).
-
-        Raises
-        ------
-        ShapeError
-            Another number of values than drives.
-        KinematicsError, SingularPoseError
-            Drive positions without a trusted configuration.
-        """
-        positions = of_samples('positions', positions, 1, self._count)[0]
-        velocities = of_samples('velocities', velocities, 1, self._count)
-        accelerations = of_samples('accelerations', accelerations, 1, self._count)
+    def _next(self, positions: Array, velocities: Array, accelerations: Array) -> KnownSample:
+        """Configuration, rates and accelerations of the next sample, from arrays (A,)."""
+        count = self.machine.actuated_count
+        positions = of_samples('positions', positions, 1, count)[0]
+        velocities = of_samples('velocities', velocities, 1, count)
+        accelerations = of_samples('accelerations', accelerations, 1, count)
         try:
             found = self._solver.solve(positions, self._last)
         except KinematicsError:
@@ -128,36 +104,28 @@ class DriveRows(NamedTuple):
     friction: Array
 
 
-class DriveRegressor:
-    """Regressors of one sample after the other: forward kinematics starts from the pose of the last sample.
-
-    One object for one thread; several do not influence each other.
+class DriveRegressor(DriveDynamics):
+    """Regressors of one sample after the other, as :class:`DriveDynamics` has the forces.
 
     Parameters
     ----------
-    machine : with a platform that the drives determine
+    machine, tolerance, max_iterations : as of :class:`DriveDynamics`
     identical_legs : as in :func:`pkm_description.dynamics.rigid_body_parameters`
-    tolerance, max_iterations : of forward kinematics, m
     """
 
     def __init__(
         self, machine: Machine, identical_legs: bool = True, tolerance: float = 1e-12, max_iterations: int = 20
     ) -> None:
-        self.machine = machine
-        self._samples = DriveSamples(machine, 'open_chain_regressor', tolerance, max_iterations)
+        super().__init__(machine, tolerance=tolerance, max_iterations=max_iterations)
         self._block, blocks = body_blocks(machine, identical_legs, None)
         count = machine.actuated_count
-        self._bodies, self._friction = np.zeros((1, count, 10 * blocks)), np.zeros((1, count, 4 * count))
+        self._bodies, self._columns = np.zeros((1, count, 10 * blocks)), np.zeros((1, count, 4 * count))
         self._used = np.concatenate(
             [
                 4 * place + np.arange(len(joint.friction.law.linear_parameter_names))
                 for place, joint in enumerate(machine.actuated_joints)
             ]
         )
-
-    def reset(self) -> None:
-        """Let the next sample start from home, as the first one did."""
-        self._samples.reset()
 
     def rows(
         self, positions: Array, velocities: Array, accelerations: Array, force_accelerations: Array | None = None
@@ -175,16 +143,11 @@ class DriveRegressor:
         KinematicsError, SingularPoseError
             Drive positions without a trusted configuration, or numbers that are not finite.
         """
-        sample = self._samples.next(positions, velocities, accelerations)
+        sample = self._next(positions, velocities, accelerations)
         forces = np.empty((1, self.machine.actuated_count))
-        status = drive_regressor(
-            self.machine.compiled_model, self.machine.scratch[1], *sample, _NO_WRENCH, self._block, forces,
-            self._bodies, self._friction,
-        )  # fmt: skip
-        if status >= 0 and force_accelerations is not None:
-            status = drive_dynamics(
-                self.machine.compiled_model, self.machine.scratch[1], *sample[:-1], packed(force_accelerations[None]),
-                True, 0.0, _NO_WRENCH, forces,
-            )  # fmt: skip
-        require_ok(self.machine, status, self.machine.scratch[0].detail)
-        return DriveRows(forces[0], self._bodies[0].copy(), self._friction[0][:, self._used])
+        run_kernel(
+            self.machine, drive_regressor, *sample, _NO_WRENCH, self._block, forces, self._bodies, self._columns
+        )
+        if force_accelerations is not None:
+            forces[0] = self._forces((*sample[:-1], packed(force_accelerations[None])))
+        return DriveRows(forces[0], self._bodies[0].copy(), self._columns[0][:, self._used])

@@ -7,7 +7,7 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import Groups, body_blocks
 from pkm_description.kernels.dynamics import energy as kernels
-from pkm_description.kinematics.arguments import of_poses, of_samples, require_machine_and_motion, require_ok
+from pkm_description.kinematics.arguments import of_poses, of_samples, require_machine_and_motion, run_kernel
 from pkm_description.kinematics.joint_motion import FROM_HOME, require_legs
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -59,15 +59,12 @@ def _energies(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Kinetic and potential energy (N,); fills the arrays of the kernel :func:`.energies`."""
     require_legs(machine)
-    data, scratch = machine.scratch
     kinetic, potential = np.empty(len(position)), np.empty(len(position))
-    status = kernels.energies(
-        machine.compiled_model, scratch, FROM_HOME, packed(position), packed(rotation), packed(twist[:, :3]),
-        packed(twist[:, 3:]), block, kinetic, potential, np.empty((0, 6, 6)) if masses is None else masses,
-        np.empty((0, 0)) if columns is None else columns,
+    run_kernel(
+        machine, kernels.energies, FROM_HOME, packed(position), packed(rotation), packed(twist[:, :3]), packed(twist[:,
+        3:]), block, kinetic, potential, np.empty((0, 6, 6)) if masses is None else masses, np.empty((0, 0)) if columns
+        is None else columns,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return kinetic, potential
 
 

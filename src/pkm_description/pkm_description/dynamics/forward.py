@@ -7,7 +7,7 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.inverse import packed_wrench, require_definite
 from pkm_description.kernels.dynamics import forward_dynamics as kernels
-from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_ok, require_platform
+from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform, run_kernel
 from pkm_description.kinematics.joint_motion import start_of
 from pkm_description.machine import Machine
 
@@ -55,13 +55,10 @@ def forward_dynamics(
     require_definite(machine, position, rotation_base_platform)
     wrench = packed_wrench(external_wrench, count)
     twist, forces = of_samples('twist', twist, count, 6), of_samples('forces', forces, count, machine.actuated_count)
-    data, scratch = machine.scratch
     accelerations = np.empty((count, 6))
-    status = kernels.forward_dynamics(
-        machine.compiled_model, scratch, start_of(machine, start), packed(position), packed(rotation_base_platform),
+    run_kernel(
+        machine, kernels.forward_dynamics, start_of(machine, start), packed(position), packed(rotation_base_platform),
         packed(twist[:, :3]), packed(twist[:, 3:]), bool(friction), float(sign_smoothing), wrench, packed(forces),
         accelerations,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return np.asarray(accelerations[0]) if single else accelerations

@@ -14,9 +14,9 @@ from pkm_description.kernels.dynamics import inverse_dynamics as kernels
 from pkm_description.kinematics.arguments import (
     of_poses,
     require_machine_and_motion,
-    require_ok,
     require_platform,
     require_wrench,
+    run_kernel,
 )
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import require_drives
@@ -64,14 +64,11 @@ def inverse_dynamics(
         Friction that depends on the load does not settle with it; only where passive joints rub.
     """
     wrench = require_dynamics(machine, motion, external_wrench)
-    data, scratch = machine.scratch
     forces = np.empty((len(motion), machine.actuated_count))
-    status = kernels.inverse_dynamics(
-        machine.compiled_model, scratch, start_of(machine, start), *packed_motion(motion), bool(friction),
+    run_kernel(
+        machine, kernels.inverse_dynamics, start_of(machine, start), *packed_motion(motion), bool(friction),
         float(sign_smoothing), wrench, forces,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return forces
 
 
@@ -102,15 +99,12 @@ def gravity_forces(machine: Machine, position: Array, rotation_base_platform: Ar
     """
     require_platform(machine, 'open_chain_forces')
     require_drives(machine)
-    data, scratch = machine.scratch
     forces = np.empty((len(position), machine.actuated_count))
     still = np.zeros((len(position), 3))
-    status = kernels.inverse_dynamics(
-        machine.compiled_model, scratch, FROM_HOME, packed(position), packed(rotation_base_platform), still, still,
+    run_kernel(
+        machine, kernels.inverse_dynamics, FROM_HOME, packed(position), packed(rotation_base_platform), still, still,
         still, still, False, 0.0, _NO_WRENCH, forces,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return forces
 
 
@@ -211,12 +205,9 @@ def drive_force_terms(
     Parameters and errors as :func:`pkm_description.dynamics.inverse_dynamics`.
     """
     wrench = require_dynamics(machine, motion)
-    data, scratch = machine.scratch
     terms = np.zeros((8, len(motion), machine.actuated_count))
-    status = kernels.force_terms(
-        machine.compiled_model, scratch, FROM_HOME, *packed_motion(motion), bool(friction), float(sign_smoothing),
-        wrench, terms,
+    run_kernel(
+        machine, kernels.force_terms, FROM_HOME, *packed_motion(motion), bool(friction), float(sign_smoothing), wrench,
+        terms,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return DriveForceTerms(*terms)

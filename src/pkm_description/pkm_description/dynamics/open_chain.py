@@ -14,7 +14,7 @@ from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.dynamics import forward_dynamics as kernels
 from pkm_description.kinematics.arguments import columns as columns_of
-from pkm_description.kinematics.arguments import of_samples, require_machine, require_ok
+from pkm_description.kinematics.arguments import of_samples, require_machine, run_kernel
 from pkm_description.machine import Machine
 
 #: the pendulum's parameters (Oh 2003, Eq. 3.2): lengths (m), masses of links and cart (kg); links are uniform rods
@@ -80,14 +80,11 @@ def open_chain_accelerations(
         Friction that depends on the load does not settle with the forces in the joints.
     """
     positions, velocities, forces = _joints(machine, positions, ('velocities', velocities), ('forces', forces))
-    data, scratch = machine.scratch
     accelerations = np.empty_like(positions)
-    status = kernels.open_chain_accelerations(
-        machine.compiled_model, scratch, positions, velocities, forces, bool(friction), float(sign_smoothing),
+    run_kernel(
+        machine, kernels.open_chain_accelerations, positions, velocities, forces, bool(friction), float(sign_smoothing),
         accelerations,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return accelerations
 
 
@@ -112,17 +109,14 @@ def _evaluated(
     positions, velocities, accelerations = _joints(
         machine, positions, ('velocities', velocities), ('accelerations', accelerations)
     )
-    data, scratch = machine.scratch
     forces, loads, energies = np.empty_like(positions), np.empty_like(positions), np.empty((len(positions), 2))
     block, _ = body_blocks(machine, False)
     nothing = np.empty((0, 0, 0))
-    status = kernels.open_chain_forces(
-        machine.compiled_model, scratch, positions, velocities, accelerations, bool(friction), float(sign_smoothing),
-        block, forces, loads, energies, nothing if masses is None else masses,
-        nothing if regressor is None else regressor,
+    run_kernel(
+        machine, kernels.open_chain_forces, positions, velocities, accelerations, bool(friction), float(sign_smoothing),
+        block, forces, loads, energies, nothing if masses is None else masses, nothing if regressor is None else
+        regressor,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return forces, energies
 
 

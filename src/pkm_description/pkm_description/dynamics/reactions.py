@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import require_dynamics
 from pkm_description.kernels.dynamics.inverse_dynamics import all_forces
-from pkm_description.kinematics.arguments import require_ok
+from pkm_description.kinematics.arguments import run_kernel
 from pkm_description.kinematics.joint_motion import packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -58,17 +58,15 @@ def joint_reactions(
     Parameters as :func:`pkm_description.dynamics.inverse_dynamics`, and raises as it does.
     """
     wrench = require_dynamics(machine, motion, external_wrench)
-    data, scratch = machine.scratch
+    data = machine.scratch[0]
     count, drives, joints, closures = len(motion), machine.actuated_count, len(data.joints), len(machine.closures)
     forces, shares, loads = np.empty((count, drives)), np.empty((count, drives)), np.empty((count, joints))
     closure_forces, closure_moments = np.empty((count, closures, 3)), np.empty((count, closures, 3))
     wrenches, multipliers = np.empty((count, joints, 6)), np.empty((count, len(data.constraints)))
-    status = all_forces(
-        machine.compiled_model, scratch, start_of(machine, start), *packed_motion(motion), bool(friction),
-        float(sign_smoothing), wrench, forces, shares, loads, closure_forces, closure_moments, wrenches, multipliers,
+    run_kernel(
+        machine, all_forces, start_of(machine, start), *packed_motion(motion), bool(friction), float(sign_smoothing),
+        wrench, forces, shares, loads, closure_forces, closure_moments, wrenches, multipliers,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return JointReactions(
         forces, shares, closure_forces, closure_moments, wrenches[..., :3], wrenches[..., 3:], loads, multipliers
     )

@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.body_blocks import Groups, body_blocks
 from pkm_description.kernels.dynamics.regressor import observations
-from pkm_description.kinematics.arguments import require_machine_and_motion, require_ok, require_platform
+from pkm_description.kinematics.arguments import require_machine_and_motion, require_platform, run_kernel
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.joint_motion import packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion
@@ -49,13 +49,8 @@ def rigid_body_regressor(
     require_platform(machine, 'open_chain_regressor')
     require_drives(machine)
     block, count = body_blocks(machine, identical_legs, groups)
-    data, scratch = machine.scratch
     result = np.empty((len(motion), machine.actuated_count, 10 * count))
-    status = observations(
-        machine.compiled_model, scratch, start_of(machine, start), *packed_motion(motion), block, result
-    )
-    if status < 0:
-        require_ok(machine, status, data.detail)
+    run_kernel(machine, observations, start_of(machine, start), *packed_motion(motion), block, result)
     return result
 
 

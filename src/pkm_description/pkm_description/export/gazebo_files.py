@@ -48,10 +48,12 @@ def write_gazebo_files(
     """
     make_folder(directory)
     files = GazeboFiles(directory / 'world.sdf', directory / 'model.sdf', directory / 'bridge.yaml')
+    name = options.model_name_of(machine)
+    title = f'# ros_gz_bridge for {name} in Gazebo {options.gazebo}, drives take: {options.drive}\n'
     texts = (
         sdf_text(machine, dataclasses.replace(options, world=True)),
         sdf_text(machine, dataclasses.replace(options, world=False)),
-        bridge_yaml(machine, options, clock),
+        title + str(yaml.safe_dump(bridge_entries(machine, options, clock), sort_keys=False)),
     )
     for path, text in zip(files, texts, strict=True):
         write_text(path, text)
@@ -102,10 +104,3 @@ def bridge_entries(machine: Machine, options: SdfOptions, clock: bool = True) ->
     for number, name in enumerate(machine.actuated_joint_names, start=1):
         add('command', command_topic(number), options.topic(machine, _COMMANDS[options.drive].format(name)))
     return entries
-
-
-def bridge_yaml(machine: Machine, options: SdfOptions, clock: bool = True) -> str:
-    """Write :func:`bridge_entries` for the parameter ``config_file`` of ros_gz_bridge."""
-    name = options.model_name_of(machine)
-    title = f'# ros_gz_bridge for {name} in Gazebo {options.gazebo}, drives take: {options.drive}\n'
-    return title + str(yaml.safe_dump(bridge_entries(machine, options, clock), sort_keys=False))

@@ -32,7 +32,7 @@ from pkm_description.export.rest import RestConfiguration, home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.export.texts import LEAST_INERTIA, LEAST_MASS, add_provenance, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
 
@@ -279,7 +279,7 @@ _JOINT_TYPES = {'revolute': 'hinge', 'prismatic': 'slide'}
 
 def wxyz(rotation: Array) -> Array:
     """Quaternion (4,) of a rotation matrix (3, 3) in MuJoCo's order."""
-    x, y, z, w = quaternion_from_rotation(rotation)
+    x, y, z, w = quaternion_from_matrix(rotation)
     return np.array([w, x, y, z])
 
 

@@ -39,7 +39,7 @@ from pkm_description.export.rest import RestConfiguration, start_configuration
 from pkm_description.export.sdf_systems import GazeboVersion, SdfOptions, add_model_systems, add_weld, add_world_systems
 from pkm_description.export.texts import SMALL_MASS, add_provenance, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation_formats import quaternion_from_rotation, rotation_from_rpy
+from pkm_description.kinematics.rotation import matrix_from_rpy, quaternion_from_matrix
 from pkm_description.loading.checks import exported_names
 from pkm_description.machine import Closure, ImuSensor, Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, joined, with_joints
@@ -80,7 +80,7 @@ def _add_physics(world: Element, machine: Machine, options: SdfOptions) -> None:
     # the default solver (dantzig) crashes on redundant loops, gz-physics issue 719
     SubElement(SubElement(SubElement(physics, 'dart'), 'solver'), 'solver_type').text = 'pgs'
     # the file's gravity is in axes of the base
-    rotation_world_base = rotation_from_rpy(np.array(options.base_pose[3:]))
+    rotation_world_base = matrix_from_rpy(np.array(options.base_pose[3:]))
     SubElement(world, 'gravity').text = numbers(rotation_world_base @ machine.gravity)
     light = SubElement(world, 'light', name=unused_name('sun', taken, '_light'), type='directional')
     SubElement(light, 'pose').text = '0 0 10 0 0 0'
@@ -194,7 +194,7 @@ def add_pose(element: Element, position: Array, rotation: Array | None = None, r
         SubElement(element, 'pose', attributes).text = numbers(position, [0.0, 0.0, 0.0])
     else:
         attributes['rotation_format'] = 'quat_xyzw'
-        SubElement(element, 'pose', attributes).text = numbers(position, quaternion_from_rotation(rotation))
+        SubElement(element, 'pose', attributes).text = numbers(position, quaternion_from_matrix(rotation))
 
 
 def add_link(model: Element, name: str, pose: tuple[Array, Array] | None, relative_to: str = 'base_link') -> Element:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from xml.etree.ElementTree import Comment, Element, indent, tostring
 
@@ -60,15 +61,6 @@ def not_expressed(machine: Machine, format_name: str) -> list[str]:
     return lost
 
 
-def overlay_origins(machine: Machine) -> dict[str, list[str]]:
-    """Dotted keys of the values that overlays replaced, by what the overlay says of their origin."""
-    found: dict[str, list[str]] = {}
-    for key, text in machine.provenance.items():
-        if text.startswith(_OVERLAY):
-            found.setdefault(text.removeprefix(_OVERLAY), []).append(key)
-    return found
-
-
 def add_provenance(root: Element, machine: Machine, format_name: str) -> None:
     """Put a comment first into an XML file of a machine that has values of an overlay; others stay as they are.
 
@@ -78,10 +70,11 @@ def add_provenance(root: Element, machine: Machine, format_name: str) -> None:
     machine : as it was loaded
     format_name : of ``export_machine``
     """
-    origins = overlay_origins(machine)
+    texts = machine.provenance.values()
+    origins = Counter(text.removeprefix(_OVERLAY) for text in texts if text.startswith(_OVERLAY))
     if not origins:
         return
-    lines = [f'{len(keys)} values of the overlay {origin}' for origin, keys in origins.items()]
+    lines = [f'{count} values of the overlay {origin}' for origin, count in origins.items()]
     lines += [f'not in this file: {text}' for text in not_expressed(machine, format_name)]
     # a comment in XML must not contain two hyphens
     root.insert(0, Comment(' ' + '; '.join(lines).replace('--', '- -') + ' '))

@@ -21,7 +21,7 @@ from pkm_description.export.drawing import base_joint_points, next_joints, platf
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
 from pkm_description.export.texts import add_provenance, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.machine import ImuSensor, Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
 from pkm_description.machine.parts import HERE, INERTIA_ENTRIES, Placement
@@ -115,7 +115,7 @@ def _add_platform(robot: Element, machine: Machine, reach: float, ends: Sequence
     add_joint(robot, f'{name}_pose', 'floating', 'base_link', name, pose)
     # sdformat knows no floating joints but places the platform relative to one: a frame of that name (issue 1282)
     frame = SubElement(SubElement(robot, 'gazebo'), 'frame', name=f'{name}_pose', attached_to='base_link')
-    SubElement(frame, 'pose').text = numbers(pose.position, rpy_from_rotation(pose.rotation) + 0.0)
+    SubElement(frame, 'pose').text = numbers(pose.position, rpy_from_matrix(pose.rotation) + 0.0)
     link = SubElement(robot, 'link', name=name)
     add_inertial(link, machine.platform)
     points = platform_joint_points(machine)
@@ -179,7 +179,7 @@ def add_leg_body(link: Element, leg: Leg, place: int, reach: float) -> None:
 def add_origin(element: Element, place: Placement) -> None:
     """Origin at a place."""
     # adding 0.0 turns -0.0 into 0.0
-    angles = rpy_from_rotation(place.rotation) + 0.0
+    angles = rpy_from_matrix(place.rotation) + 0.0
     SubElement(element, 'origin', xyz=numbers(place.position), rpy=numbers(angles))
 
 

@@ -107,7 +107,8 @@ class FrictionLaw:
     Raises
     ------
     FrictionLawError
-        A parameter is no finite number, negative, or zero where that has no meaning; names it.
+        A parameter is no finite number, negative, or zero where that has no meaning; names it. A law of your own,
+        which has no equation in the kernels.
     """
 
     #: name in machine files
@@ -121,6 +122,8 @@ class FrictionLaw:
     offset: float = field(default=0.0, metadata={'role': 'offset'})
 
     def __post_init__(self) -> None:
+        if not hasattr(self, 'number'):
+            raise FrictionLawError('law', type(self).__name__, 'its equation is none of those in kernels.friction')
         for item in dataclasses.fields(self):
             value, role = getattr(self, item.name), item.metadata['role']
             if role == 'option' and value not in item.metadata['choices']:

@@ -8,34 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pkm_description.errors import FrictionLawError
-from pkm_description.friction_laws.coulomb import (
-    Arctangent,
-    Asymmetric,
-    AsymmetricCoulomb,
-    AsymmetricPowerLaw,
-    DeadBand,
-    PowerLaw,
-    StaticCoulomb,
-    ViscousCoulomb,
-)
+from pkm_description.friction_laws import coulomb, stribeck
 from pkm_description.friction_laws.law import FrictionLaw, Sign
-from pkm_description.friction_laws.stribeck import AsymmetricStribeck, LoadDependentStribeck, Stribeck
 
+#: by name; the modules define nothing else that is a law
 _LAWS: dict[str, type[FrictionLaw]] = {
     law.law: law
-    for law in (
-        ViscousCoulomb,
-        AsymmetricCoulomb,
-        Asymmetric,
-        StaticCoulomb,
-        DeadBand,
-        Arctangent,
-        PowerLaw,
-        AsymmetricPowerLaw,
-        Stribeck,
-        AsymmetricStribeck,
-        LoadDependentStribeck,
-    )
+    for module in (coulomb, stribeck)
+    for law in vars(module).values()
+    if isinstance(law, type) and issubclass(law, FrictionLaw) and law is not FrictionLaw
 }
 _SIGN_KEYS = ('sign', 'sign_width')
 

@@ -21,8 +21,8 @@ ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
 #: gap [m, 1] below which loops count as closed
 CLOSED = 1e-11
 
-#: rad or m; largest change in one iteration
-_STEP = 0.3
+#: rad or m; largest change in one iteration, and how many there are at most
+_STEP, _ITERATIONS = 0.3, 200
 
 
 @dataclass(frozen=True)
@@ -109,19 +109,18 @@ class Loops:
             body = self._joints[place].parent
         return columns
 
-    def closed(self, start: Configuration, held: tuple[int, ...] = (), most: int = 200) -> tuple[Configuration, float]:
+    def closed(self, start: Configuration, held: tuple[int, ...] = ()) -> tuple[Configuration, float]:
         """Close the loops by steps of least change; returns the configuration and the largest gap that is left.
 
         Parameters
         ----------
         held : places of joints that keep their positions
-        most : iterations
         """
         configuration, gaps = start, self.gaps(start)
         best, smallest = start, float(np.abs(gaps).max(initial=0.0))
         free = [column for column in range(len(self._joints) + 6) if column not in held]
         checked = np.inf
-        for iteration in range(most):
+        for iteration in range(_ITERATIONS):
             step = np.zeros(len(self._joints) + 6)
             step[free] = -np.linalg.lstsq(self.jacobian(configuration)[:, free], gaps, rcond=1e-9)[0]
             largest = float(np.abs(step).max(initial=0.0))
@@ -306,10 +305,6 @@ def _null_space(matrix: Array, scale: float = 0.0) -> Array:
     return np.asarray(rows[rank:].T)
 
 
-def _trials(loops: Loops) -> list[Configuration]:
-    return [loops.home, *random_configurations(loops, 3, 1)]
-
-
 def _passive(mechanism: Mechanism) -> list[int]:
     """Columns of a Jacobian that are no drive's, those of the platform last."""
     drives = set(mechanism.drive_columns.tolist())
@@ -325,7 +320,8 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
         Freedoms of the platform that no drive determines.
     """
     loops, joints, free = Loops(mechanism), mechanism.joints, _passive(mechanism)
-    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in _trials(loops)]
+    trials = [loops.home, *random_configurations(loops, 3, 1)]
+    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in trials]
     space = min(spaces, key=lambda columns: columns.shape[1])
     if space.shape[1] == 0:
         return []

@@ -1,16 +1,16 @@
-"""A machine beside its source: moved alike in the source's own engine, the source closes and pushes alike, or not.
+"""A machine beside its source: moved alike in MuJoCo, the source closes and pushes alike, or not.
 
 The machine's motion at an instant (positions, rates and accelerations of all bodies) is carried over to the joints of
 the source. There the loops of the file must close, and the forces that its tree needs, projected on the freedoms of the
-closed machine (virtual power), must be those of the machine's drives. Nothing of the source is solved: its engine says
-where bodies are and what forces they need.
+closed machine (virtual power), must be those of the machine's drives. Nothing of the source is solved: MuJoCo says
+where its bodies are and what forces they need.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -18,8 +18,6 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.importing.engine import MujocoEngine, PinocchioEngine, SourceEngine
-from pkm_description.importing.formats.mjcf import compiled, start
 from pkm_description.importing.graph import Placement
 from pkm_description.importing.importer import Imported
 from pkm_description.kinematics import joint_motion
@@ -28,6 +26,9 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_description.machine.machine import with_joints
+
+if TYPE_CHECKING:
+    from pkm_description.importing.engine import SourceEngine
 
 #: rad or m of the fastest motion between instants of which the source's rates and accelerations are differences
 _STEP = 0.02
@@ -46,14 +47,12 @@ class Figures:
 
     Attributes
     ----------
-    engine : name
     samples : number
     gap : largest gap [m, 1] of the source's loops where the machine is closed
     position, rotation : largest difference of the platform's pose [m, rad]
     force : largest difference of the drive forces' powers along the freedoms of the platform, relative to the largest
     """
 
-    engine: str
     samples: int
     gap: float
     position: float
@@ -64,14 +63,14 @@ class Figures:
     def text(self) -> str:
         """Figures as lines of text."""
         return (
-            f'compared with {self.engine} on the source, {self.samples} configurations and motions:\n'
+            f'compared with MuJoCo on the source, {self.samples} configurations and motions:\n'
             f"  gaps of the source's loops where the machine is closed: {self.gap:.2g} m\n"
             f'  platform pose: {self.position:.2g} m, {self.rotation:.2g} rad\n'
             f'  drive forces: {self.force:.2g} of the largest'
         )
 
 
-def compared(result: Imported, samples: int = 20, seed: int = 0) -> Figures | str:
+def compared(result: Imported, samples: int = 20) -> Figures | str:
     """Compare a machine with its source at random configurations and motions.
 
     Returns
@@ -83,16 +82,11 @@ def compared(result: Imported, samples: int = 20, seed: int = 0) -> Figures | st
     KinematicsError
         The machine cannot be moved, not even a little.
     """
-    package, wheel = ('mujoco', 'mujoco') if result.kind == 'MJCF' else ('pinocchio', 'pin')
-    if importlib.util.find_spec(package) is None:
-        return f'not compared with the source: {package} is not installed (pip install {wheel})'
-    engine: SourceEngine
-    if result.kind == 'MJCF':
-        model = compiled(result.path)
-        engine = MujocoEngine(model, start(model, result.path, result.keyframe)[0])
-    else:
-        engine = PinocchioEngine(result.graph, result.urdf)
-    return _Comparison(result, engine).figures(samples, seed)
+    if importlib.util.find_spec('mujoco') is None:
+        return 'not compared with the source: MuJoCo is not installed (pip install mujoco)'
+    from pkm_description.importing.engine import SourceEngine
+
+    return _Comparison(result, SourceEngine(result)).figures(samples)
 
 
 class _Comparison:
@@ -109,10 +103,10 @@ class _Comparison:
             if len(engine.columns(name)) == 1:
                 self._at_rest = engine.with_position(self._at_rest, name, value)
 
-    def figures(self, samples: int, seed: int) -> Figures:
+    def figures(self, samples: int) -> Figures:
         """Compare at random states."""
         machine, worst = self._machine, np.zeros(3)
-        states = random_states(_without_redundance(machine), samples, seed, turn=0.1, move=0.06)
+        states = random_states(_without_redundance(machine), samples, turn=0.1, move=0.06)
         motion, own = joint_motion(machine, states), inverse_dynamics(machine, states)
         legs = close_legs(machine, states.position, states.rotation_base_platform, motion.positions)
         powers = []
@@ -135,7 +129,7 @@ class _Comparison:
         source, machines = np.moveaxis(np.array(powers), 1, 0)
         force = float(np.abs(source - machines).max() / np.abs(source).max())
         gap, position, rotation = worst.tolist()
-        return Figures(self._engine.name, samples, gap, position, rotation, force)
+        return Figures(samples, gap, position, rotation, force)
 
     def _configuration(self, positions: Array, pose: Placement, near: Any = None) -> Any:
         """Configuration of the engine, next to another one, with the source's bodies where the machine's are."""

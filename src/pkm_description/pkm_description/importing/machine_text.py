@@ -13,7 +13,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.importing.closing import Loops
 from pkm_description.importing.graph import BASE, Mechanism, Placement
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES
@@ -223,7 +223,7 @@ def _body(body: RigidBody) -> dict[str, Any]:
 
 
 def _pose(place: Placement) -> dict[str, list[float]]:
-    return {'xyz': _list(place.position), 'rpy': _list(rpy_from_rotation(place.rotation))}
+    return {'xyz': _list(place.position), 'rpy': _list(rpy_from_matrix(place.rotation))}
 
 
 def _list(values: Array) -> list[float]:

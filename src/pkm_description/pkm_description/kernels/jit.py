@@ -65,11 +65,9 @@ class Kernel:
         with _making:
             if self.called is None:
                 folder = cache_folder(package_of(self.__module__)) if self.is_kept else None
-                # kernels allocate nothing, so references need not be counted: batches take 0.6 times as long
-                options: dict[str, Any] = {'error_model': 'numpy', 'nogil': True, '_nrt': False}
                 before, config.CACHE_DIR = config.CACHE_DIR, str(folder or '')
                 try:
-                    made = numba.njit(cache=folder is not None, **options)(self.py_func)
+                    made = numba.njit(cache=folder is not None, error_model='numpy', nogil=True)(self.py_func)
                 finally:
                     config.CACHE_DIR = before
                 if folder is not None:

@@ -198,7 +198,7 @@ class ScratchData(NamedTuple):
     kept_multipliers : (L, R) while ``multipliers`` are used for their changes
     tangents, joint_tangents, twist : (14, J + 2, 3), (7, J), (6,) changes of the state along one direction, see
         ``kernels.tangents`` and ``kernels.derivatives``
-    drive_changes : (A,) changes of drive forces along one direction, see ``kernels.load_tangents``
+    drive_changes : (A,) changes of drive forces along one direction, see :func:`.tangents.follow_loads`
     zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
     states : (4, J + 12) configurations that iterations go back to: joints, position and rotation of the platform

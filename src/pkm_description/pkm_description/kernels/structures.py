@@ -6,18 +6,18 @@ Of Numba's StructRef only the idea: with it kernels take longer to load, and cou
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.typing.templates import AttributeTemplate  # what infer_getattr decorates
 from numba.extending import (
     NativeValue,
-    infer_getattr,
-    lower_getattr_generic,
+    intrinsic,
     models,
+    overload_attribute,
     register_model,
     typeof_impl,
     unbox,
@@ -40,8 +40,9 @@ class StructureType(types.Type):
         self.fields: dict[str, tuple[Any, int]] = {}
         words = 0
         for field, kind in fields.items():
+            _make_attribute(field)
             self.fields[field] = kind, words
-            words += 5 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+            words += 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
         told = ' '.join(f'{field}: {kind}' for field, kind in fields.items())
         # short, because it becomes a part of every symbol
         super().__init__(f'{name}.{hashlib.sha256(told.encode()).hexdigest()[:8]}')
@@ -84,11 +85,11 @@ _TYPES: dict[Any, StructureType] = {}
 
 
 def _words(name: str, value: Any) -> Any:
-    """What the table holds of a field; of an array what Numba does: owner, parent, sizes, address, shape, strides."""
+    """What the table holds of a field: a number, or address, shape and strides of an array."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous or value.dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
             raise TypeError(f'{name}: kernels take C-contiguous arrays of float64 or int64, not {value.dtype}')
-        return np.array([0, 0, value.size, WORD, value.ctypes.data, *value.shape, *value.strides])
+        return np.array([value.ctypes.data, *value.shape, *value.strides])
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f'{name}: kernels take arrays, integers and floats, not {type(value).__name__}')
     return np.array([value]).view(np.int64)
@@ -104,30 +105,40 @@ def _address_of_value(_: StructureType, value: Any, c: Any) -> NativeValue:
     return NativeValue(c.pyapi.long_as_voidptr(value))
 
 
-@infer_getattr
-class _Fields(AttributeTemplate):
-    key = StructureType
+@cache
+def _make_attribute(field: str) -> None:
+    """Let kernels read a field of this name.
 
-    def generic_resolve(self, structure: Any, name: str) -> Any:  # type: ignore[override]
-        return structure.fields[name][0] if name in structure.fields else None
+    It is declared constant, so that loops need not load it again after writing into an array. Its array has no owner
+    (NULL), so that Numba leaves out the counting of references, to it and to all views of it.
+    """
 
+    @intrinsic
+    def load_field(_: Any, structure: Any) -> Any:
+        kind, first = structure.fields[field]
 
-@lower_getattr_generic(StructureType)
-def _load_field(context: Any, builder: Any, structure: StructureType, address: Any, name: str) -> Any:
-    """Load a field. It is declared constant, so that loops need not load it again after writing into an array."""
-    kind, number = structure.fields[name]
+        def load(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+            def word(form: Any, number: int) -> Any:
+                start = builder.bitcast(arguments[0], form.as_pointer())  # all forms are a word long
+                found = builder.load(builder.gep(start, [ir.IntType(64)(first + number)]))
+                found.set_metadata('invariant.load', builder.module.add_metadata([]))
+                return found
 
-    def load(form: Any) -> Any:
-        nonlocal number
-        if isinstance(form, ir.LiteralStructType | ir.ArrayType):
-            whole = ir.Constant(form, ir.Undefined)
-            for place, part in enumerate(form.elements):
-                whole = builder.insert_value(whole, load(part), place)
-            return whole
-        start = builder.bitcast(address, form.as_pointer())  # all forms are a word long
-        found = builder.load(builder.gep(start, [ir.IntType(64)(number)]))
-        found.set_metadata('invariant.load', builder.module.add_metadata([]))
-        number += 1
-        return found
+            form = context.get_value_type(kind)
+            if not isinstance(kind, types.Array):
+                return word(form, 0)
+            array = context.make_array(kind)(context, builder)
+            number = ir.IntType(64)
+            sizes = [word(number, 1 + axis) for axis in range(2 * kind.ndim)]
+            context.populate_array(
+                array, data=word(context.get_data_type(kind.dtype).as_pointer(), 0), shape=sizes[: kind.ndim],
+                strides=sizes[kind.ndim :], itemsize=number(WORD), meminfo=None,
+            )  # fmt: skip
+            return array._getvalue()
 
-    return load(context.get_value_type(kind))
+        return kind(structure), load
+
+    # without annotations: Numba compares both signatures
+    @overload_attribute(StructureType, field)
+    def attribute(structure):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+        return (lambda structure: load_field(structure)) if field in structure.fields else None  # type: ignore[call-arg]

@@ -148,6 +148,14 @@ def of_poses(
     return checked
 
 
+def run_kernel(machine: Machine, kernel: Callable[..., int], *arguments: object) -> None:
+    """Call a kernel on this thread's memory; raises the error of a negative status as :func:`require_ok` does."""
+    data, scratch = machine.scratch
+    status = kernel(machine.compiled_model, scratch, *arguments)
+    if status < 0:
+        require_ok(machine, status, data.detail)
+
+
 def require_ok(machine: Machine, result: int, detail: Array) -> None:
     """Raise the error of a negative status.
 

@@ -14,7 +14,7 @@ from pkm_description.kernels.kinematics.joint_motion import bodies_of_joints, ma
 from pkm_description.kernels.kinematics.pose import stretch_leg
 from pkm_description.kernels.kinematics.tree import leg_poses, set_platform
 from pkm_description.kernels.model import Integers, constraint_row_count
-from pkm_description.kinematics.arguments import require_ok
+from pkm_description.kinematics.arguments import run_kernel
 from pkm_description.kinematics.joint_motion import joint_positions, require_legs
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
@@ -80,19 +80,17 @@ def close_legs(
         As :func:`pkm_description.kinematics.joint_motion`.
     """
     require_legs(machine)
-    data, scratch = machine.scratch
+    data = machine.scratch[0]
     count, joints = len(position), len(data.joints)
     known = np.zeros((0, joints)) if positions is None else packed(positions).reshape(count, joints)
     found = np.empty((count, joints))
     joint_map = np.empty((count, joints, 6))
     constraints = np.empty((count, constraint_row_count(machine.model), 6))
     admitted = np.empty((count, 6, int(machine.model.degrees_of_freedom[0])))
-    status = maps_of_poses(
-        machine.compiled_model, scratch, known, packed(position), packed(rotation_base_platform), found, joint_map,
-        constraints, admitted,
+    run_kernel(
+        machine, maps_of_poses, known, packed(position), packed(rotation_base_platform), found, joint_map, constraints,
+        admitted,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return ClosedLegs(machine, position, rotation_base_platform, found, joint_map, constraints, admitted)
 
 

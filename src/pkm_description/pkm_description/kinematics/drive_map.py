@@ -1,4 +1,4 @@
-"""Motion of the platform per motion of the drives: twist, Jacobian rates, and how well the drives determine it."""
+"""Motion of the platform per motion of the drives: twist, and how well the drives determine it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError, ShapeError
 from pkm_description.kernels.kinematics.drive_motion import motions_of_drives, twist_maps
-from pkm_description.kernels.kinematics.map_rates import map_rates
 from pkm_description.kinematics.arguments import (
     columns,
     numbers,
     of_samples,
     require_machine,
-    require_machine_and_motion,
-    require_ok,
+    run_kernel,
 )
 from pkm_description.kinematics.closed_legs import ClosedLegs
 from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
-from pkm_description.kinematics.joint_motion import packed_motion, require_legs
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -46,14 +43,10 @@ def twist_per_drive(legs: ClosedLegs) -> Array:
     """
     machine = legs.machine
     require_drives(machine)
-    data, scratch = machine.scratch
     twists = np.empty((len(legs.positions), 6, machine.actuated_count))
-    status = twist_maps(
-        machine.compiled_model, scratch, packed(legs.positions), packed(legs.position),
-        packed(legs.rotation_base_platform), twists,
-    )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
+    run_kernel(
+        machine, twist_maps, packed(legs.positions), packed(legs.position), packed(legs.rotation_base_platform), twists
+    )
     return twists
 
 
@@ -98,31 +91,6 @@ def branch_signs(legs: ClosedLegs) -> Array:
     carried = np.linalg.det(np.swapaxes(basis[:-1], 1, 2) @ basis[1:])
     turns = np.concatenate([[1.0], np.cumprod(np.sign(carried))])
     return np.asarray(np.sign(np.linalg.det(reduced_jacobian(legs))) * turns)
-
-
-def joint_map_rate(machine: Machine, motion: PlatformMotion) -> Array:
-    """Time derivative (N, J, 6) of the map from the platform's twist to joint velocities.
-
-    Joint accelerations are ``joint_map @ acceleration + joint_map_rate @ twist``. Of legs that hold the platform
-    (3-RPS) the map is the least-squares inverse of their closures, and the identity holds for admissible motions.
-
-    Raises
-    ------
-    As :func:`pkm_description.kinematics.joint_motion`.
-    """
-    require_machine_and_motion(machine, motion)
-    require_legs(machine)
-    data, scratch = machine.scratch
-    result = np.empty((len(motion), len(machine.joints), 6))
-    status = map_rates(machine.compiled_model, scratch, *packed_motion(motion)[:4], result)
-    if status < 0:
-        require_ok(machine, status, data.detail)
-    return result
-
-
-def drive_jacobian_rate(machine: Machine, motion: PlatformMotion) -> Array:
-    """Time derivative (N, A, 6) of :func:`pkm_description.kinematics.drive_jacobian`."""
-    return joint_map_rate(machine, motion)[:, machine.drive_columns]
 
 
 def motion_from_drives(
@@ -177,14 +145,11 @@ def motion_of_configurations(
     velocities, accelerations : (N, A) of the driven joints
     """
     require_drives(machine)
-    data, scratch = machine.scratch
     position, rotation = packed(closed.position), packed(closed.rotation_base_platform)
     joints = packed(closed.joint_positions)
     joints = joints.reshape(len(position), prod(joints.shape[1:]))
     found = [np.empty_like(position) for _ in range(4)]
-    status = motions_of_drives(
-        machine.compiled_model, scratch, joints, position, rotation, packed(velocities), packed(accelerations), *found
+    run_kernel(
+        machine, motions_of_drives, joints, position, rotation, packed(velocities), packed(accelerations), *found
     )
-    if status < 0:
-        require_ok(machine, status, data.detail)
     return PlatformMotion(time, position, rotation, *found)

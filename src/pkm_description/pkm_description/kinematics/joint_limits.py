@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +15,7 @@ from pkm_description.kinematics.arguments import require_ok
 from pkm_description.kinematics.closed_legs import ClosedLegs, body_poses, close_legs
 from pkm_description.kinematics.joint_motion import JointMotion
 from pkm_description.kinematics.rotation import cross
-from pkm_description.machine import Closure, Joint, Leg, Machine
+from pkm_description.machine import Closure, Leg, Machine
 
 Limit = Literal['reach', 'position', 'tilt', 'speed', 'force']
 
@@ -112,7 +111,7 @@ class LimitedQuantity:
 
 def position_limits(machine: Machine, positions: Array) -> LimitedQuantity:
     """Positions (N, J) of all joints, passive ones too."""
-    return _of_joints(machine, 'position', ('m', 'rad'), positions, machine.position_lower, machine.position_upper)
+    return _quantity(machine, 'position', ('m', 'rad'), positions, machine.position_lower, machine.position_upper)
 
 
 def reach_limits(machine: Machine, position: Array, rotation_base_platform: Array) -> LimitedQuantity:
@@ -133,15 +132,13 @@ def reach_limits(machine: Machine, position: Array, rotation_base_platform: Arra
 def speed_limits(machine: Machine, motion: JointMotion) -> LimitedQuantity:
     """Speeds of all joints that the machine file limits."""
     fastest = np.array([joint.limits.velocity for joint in machine.joints])
-    return _of_joints(machine, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)
+    return _quantity(machine, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)
 
 
 def force_limits(machine: Machine, forces: Array) -> LimitedQuantity:
     """Forces (N, A) of the drives [N, N m]."""
-    pairs = _leg_joints(machine)
-    driven = [(leg, joint) for leg, joint in pairs if joint.actuated]
-    strongest = np.array([joint.limits.effort for _, joint in driven])
-    return _quantity('force', driven, ('N', 'N m'), forces, -strongest, strongest)
+    strongest = np.array([joint.limits.effort for joint in machine.actuated_joints])
+    return _quantity(machine, 'force', ('N', 'N m'), forces, -strongest, strongest)
 
 
 def _balls(machine: Machine) -> list[tuple[Leg, Closure]]:
@@ -206,25 +203,11 @@ def ball_joint_studs(legs: ClosedLegs) -> Array:
     return np.asarray((np.swapaxes(rotations[:, others], -1, -2) @ in_base[..., None])[..., 0])
 
 
-def _leg_joints(machine: Machine) -> list[tuple[Leg, Joint]]:
-    return [(leg, joint) for leg in machine.legs for joint in leg.joints]
-
-
-def _of_joints(
+def _quantity(
     machine: Machine, limit: Limit, units: tuple[str, str], values: Array, lower: Array, upper: Array
 ) -> LimitedQuantity:
-    return _quantity(limit, _leg_joints(machine), units, values, lower, upper)
-
-
-def _quantity(
-    limit: Limit,
-    pairs: Sequence[tuple[Leg, Joint]],
-    units: tuple[str, str],
-    values: Array,
-    lower: Array,
-    upper: Array,
-) -> LimitedQuantity:
-    """Quantity of (leg, joint) pairs; ``units`` of prismatic and of revolute joints."""
+    """Quantity of all joints, or of the driven ones (forces); ``units`` of prismatic and of revolute joints."""
+    pairs = [(leg, joint) for leg in machine.legs for joint in leg.joints if limit != 'force' or joint.actuated]
     return LimitedQuantity(
         limit,
         tuple(leg.name for leg, _ in pairs),

@@ -11,23 +11,20 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
 from pkm_description.kernels.forward_kinematics.rods import strut_jacobians, strut_lengths
-from pkm_description.kernels.kinematics.joint_motion import (
-    drive_jacobians,
-    motions_of_joints,
-    positions_of_joints,
-    rates_of_poses,
-)
+from pkm_description.kernels.kinematics.joint_motion import drive_jacobians, motions_of_joints
 from pkm_description.kinematics.arguments import (
     of_samples,
     poses,
     require_machine,
     require_machine_and_motion,
-    require_ok,
+    run_kernel,
 )
 from pkm_description.machine import Machine, PlatformMotion
 
 #: start of iterations that begin at home, every sample
 FROM_HOME = np.zeros(0)
+#: of what is not given
+_NOTHING = np.zeros((0, 3))
 
 
 @dataclass(frozen=True)
@@ -75,13 +72,7 @@ def joint_positions(
     require_machine(machine)
     position, rotation, single = poses(position, rotation_base_platform)
     require_legs(machine)
-    data, scratch = machine.scratch
-    positions = np.empty((len(position), len(data.joints)))
-    status = positions_of_joints(
-        machine.compiled_model, scratch, start_of(machine, start), packed(position), packed(rotation), positions
-    )
-    if status < 0:
-        require_ok(machine, status, data.detail)
+    positions, _, _ = _solved(machine, start, packed(position), packed(rotation))
     return positions[0] if single else positions
 
 
@@ -112,15 +103,8 @@ def joint_rates(
     linear_velocity = of_samples('linear_velocity', linear_velocity, count, 3)
     angular_velocity = of_samples('angular_velocity', angular_velocity, count, 3)
     require_legs(machine)
-    data, scratch = machine.scratch
-    positions = np.empty((count, len(data.joints)))
-    velocities = np.empty_like(positions)
-    status = rates_of_poses(
-        machine.compiled_model, scratch, start_of(machine, start), packed(position), packed(rotation),
-        packed(linear_velocity), packed(angular_velocity), positions, velocities,
-    )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
+    given = (packed(one) for one in (position, rotation, linear_velocity, angular_velocity))
+    positions, velocities, _ = _solved(machine, start, *given)
     return (positions[0], velocities[0]) if single else (positions, velocities)
 
 
@@ -139,18 +123,23 @@ def joint_motion(machine: Machine, motion: PlatformMotion, start: Array | None =
     """
     require_machine_and_motion(machine, motion)
     require_legs(machine)
-    data, scratch = machine.scratch
-    positions = np.empty((len(motion), len(data.joints)))
-    velocities, accelerations = np.empty_like(positions), np.empty_like(positions)
-    status = motions_of_joints(
-        machine.compiled_model, scratch, start_of(machine, start), *packed_motion(motion), positions, velocities,
-        accelerations,
+    joints = _solved(machine, start, *packed_motion(motion))
+    return JointMotion(motion.time, *joints, motion.position, motion.rotation_base_platform)
+
+
+def _solved(
+    machine: Machine, start: Array | None, position: Array, rotation: Array, linear: Array = _NOTHING,
+    angular: Array = _NOTHING, linear_acceleration: Array = _NOTHING, angular_acceleration: Array = _NOTHING,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Positions, velocities and accelerations (N, J) of the joints, as far as packed ones of the platform are given."""
+    joints = len(machine.joints)
+    positions, velocities = np.empty((len(position), joints)), np.empty((len(linear), joints))
+    accelerations = np.empty((len(linear_acceleration), joints))
+    run_kernel(
+        machine, motions_of_joints, start_of(machine, start), position, rotation, linear, angular, linear_acceleration,
+        angular_acceleration, positions, velocities, accelerations,
     )  # fmt: skip
-    if status < 0:
-        require_ok(machine, status, data.detail)
-    return JointMotion(
-        motion.time, positions, velocities, accelerations, motion.position, motion.rotation_base_platform
-    )
+    return positions, velocities, accelerations
 
 
 def require_joint_motion(machine: Machine, motion: object) -> None:
@@ -255,11 +244,8 @@ def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Ar
     if machine.drives_are_struts:
         jacobian = length_jacobian(machine, position, rotation)
     else:
-        data, scratch = machine.scratch
         jacobian = np.empty((len(position), machine.actuated_count, 6))
-        status = drive_jacobians(machine.compiled_model, scratch, packed(position), packed(rotation), jacobian)
-        if status < 0:
-            require_ok(machine, status, data.detail)
+        run_kernel(machine, drive_jacobians, packed(position), packed(rotation), jacobian)
     return np.asarray(jacobian[0]) if single else jacobian
 
 

@@ -2,15 +2,24 @@
 
 Rotation matrices map vectors from the rotated frame to the reference frame. Quaternions are xyzw with w >= 0,
 Euler angles are roll, pitch, yaw in the z-y-x convention, ``R = Rz(yaw) @ Ry(pitch) @ Rx(roll)``.
+
+Angles in any order: a rotation is ``R = R_1(a_1) R_2(a_2) R_3(a_3)``, each about an axis that the rotations before it
+have turned. Orders of three different axes are Cardan angles (``'xyz'``: Heimann & Abdellatif), those with equal first
+and third axis Euler angles (``'zxz'``: Oh 2003, Eq. 2.9). The angles' rates are not the angular velocity:
+``omega = S(angles) rates``.
 """
 
 from __future__ import annotations
 
-from math import cos, sin, sqrt
+from math import cos, inf, sin, sqrt
 
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.errors import SingularPoseError
+
+#: sine or cosine of the second angle from which angle rates are refused: eight digits would be lost
+_SINGULAR = 1e-8
 
 
 def cross(left: Array, right: Array) -> Array:
@@ -124,45 +133,26 @@ def _quaternion_of_one(rotation: Array) -> Array:
 
 
 def matrix_from_quaternion(quaternion: Array) -> Array:
-    """Rotation matrix (..., 3, 3) of quaternions xyzw (..., 4); they need not be normalised, but not zero."""
+    """Rotation matrix (..., 3, 3) of quaternions xyzw (..., 4), which need not be normalised.
+
+    Raises
+    ------
+    ValueError
+        All components are zero, or one is not finite.
+    """
     quaternion = np.asarray(quaternion, dtype=float)
-    if quaternion.ndim == 1:
-        return _matrix_of_one(quaternion)
-    norm = np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    if not np.all(norm > 0.0):
-        raise ValueError('a zero quaternion (or one with NaN) describes no rotation')
-    x, y, z, w = np.moveaxis(quaternion / norm, -1, 0)
-    result = np.empty((*x.shape, 3, 3))
-    result[..., 0, 0], result[..., 0, 1], result[..., 0, 2] = (
-        1 - 2 * (y * y + z * z),
-        2 * (x * y - z * w),
-        2 * (x * z + y * w),
-    )
-    result[..., 1, 0], result[..., 1, 1], result[..., 1, 2] = (
-        2 * (x * y + z * w),
-        1 - 2 * (x * x + z * z),
-        2 * (y * z - x * w),
-    )
-    result[..., 2, 0], result[..., 2, 1], result[..., 2, 2] = (
-        2 * (x * z - y * w),
-        2 * (y * z + x * w),
-        1 - 2 * (x * x + y * y),
-    )
-    return result
-
-
-def _matrix_of_one(quaternion: Array) -> Array:
-    """The same of a single quaternion (4,), in plain numbers."""
-    x, y, z, w = quaternion.tolist()
+    # one in plain numbers: several times faster
+    x, y, z, w = quaternion.tolist() if quaternion.ndim == 1 else np.moveaxis(quaternion, -1, 0)
     square = x * x + y * y + z * z + w * w
-    if not square > 0.0:
-        raise ValueError('a zero quaternion (or one with NaN) describes no rotation')
+    if not (0.0 < square < inf if quaternion.ndim == 1 else np.all((square > 0.0) & (square < inf))):
+        raise ValueError(f'quaternion {quaternion.tolist()} (x, y, z, w) is no rotation')
     x2, y2, z2 = 2.0 * x / square, 2.0 * y / square, 2.0 * z / square
     xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
     wx, wy, wz = w * x2, w * y2, w * z2
-    return np.array(
+    rows = np.array(
         [[1.0 - yy - zz, xy - wz, xz + wy], [xy + wz, 1.0 - xx - zz, yz - wx], [xz - wy, yz + wx, 1.0 - xx - yy]]
     )
+    return rows if quaternion.ndim == 1 else np.moveaxis(rows, (0, 1), (-2, -1)).copy()
 
 
 def rotation_log(rotation: Array) -> Array:
@@ -184,9 +174,94 @@ def matrix_from_rpy(rpy: Array) -> Array:
 
 
 def rpy_from_matrix(rotation: Array) -> Array:
-    """Roll, pitch, yaw (..., 3) rad, z-y-x convention, |pitch| <= pi/2, of rotation matrices (..., 3, 3)."""
+    """Roll, pitch, yaw (..., 3) rad, z-y-x convention, |pitch| <= pi/2, of rotation matrices (..., 3, 3).
+
+    Near a pitch of 90 degrees roll and yaw are hardly determined by themselves; roll is taken from what yaw leaves
+    over, so that the three together give the rotation back to rounding.
+    """
     r = np.asarray(rotation, dtype=float)
-    roll = np.arctan2(r[..., 2, 1], r[..., 2, 2])
-    pitch = np.arctan2(-r[..., 2, 0], np.hypot(r[..., 0, 0], r[..., 1, 0]))
+    pitch = np.arctan2(0.0 - r[..., 2, 0], np.hypot(r[..., 0, 0], r[..., 1, 0]))
     yaw = np.arctan2(r[..., 1, 0], r[..., 0, 0])
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    roll = np.arctan2(sine * r[..., 0, 2] - cosine * r[..., 1, 2], cosine * r[..., 1, 1] - sine * r[..., 0, 1])
     return np.stack([roll, pitch, yaw], axis=-1)
+
+
+def matrix_from_angles(angles: Array, order: str = 'xyz') -> Array:
+    """Rotation matrix (..., 3, 3) of angles (..., 3) rad about the axes that ``order`` names."""
+    first, second, third = _turns(angles, order)
+    return first @ second @ third
+
+
+def angles_from_matrix(rotation: Array, order: str = 'xyz') -> Array:
+    """Angles (..., 3) rad of rotation matrices (..., 3, 3); the second in -90..90 deg (Euler angles 0..180)."""
+    from scipy.spatial.transform import Rotation  # late: everything imports this module
+
+    _axes(order)
+    rotation = np.asarray(rotation, dtype=float)
+    angles = Rotation.from_matrix(rotation.reshape(-1, 3, 3)).as_euler(order.upper())
+    return np.asarray(angles, dtype=float).reshape(*rotation.shape[:-2], 3)
+
+
+def angle_rate_matrix(angles: Array, order: str = 'xyz') -> Array:
+    """S (..., 3, 3) with angular velocity in base axes = S @ rates of the angles (..., 3)."""
+    return np.stack(_turned_axes(angles, order), axis=-1)
+
+
+def angle_rate_matrix_rate(angles: Array, rates: Array, order: str = 'xyz') -> Array:
+    """Time derivative (..., 3, 3) of :func:`angle_rate_matrix` at rates (..., 3) rad/s."""
+    first, second, third = _turned_axes(angles, order)
+    spin = np.asarray(rates, dtype=float)[..., 0, None] * first
+    columns = [np.zeros_like(first), cross(spin, second)]
+    spin = spin + np.asarray(rates, dtype=float)[..., 1, None] * second
+    return np.stack([*columns, cross(spin, third)], axis=-1)
+
+
+def angular_motion(angles: Array, rates: Array, second: Array, order: str = 'xyz') -> tuple[Array, Array]:
+    """Angular velocity and acceleration (..., 3), base axes, of angles with first and second derivatives (..., 3)."""
+    matrix, matrix_rate = angle_rate_matrix(angles, order), angle_rate_matrix_rate(angles, rates, order)
+    velocity = (matrix @ rates[..., None])[..., 0]
+    return velocity, (matrix @ second[..., None] + matrix_rate @ rates[..., None])[..., 0]
+
+
+def angle_motion(angles: Array, velocity: Array, acceleration: Array, order: str = 'xyz') -> tuple[Array, Array]:
+    """First and second derivatives (..., 3) of the angles from angular velocity and acceleration (..., 3), base axes.
+
+    Raises
+    ------
+    SingularPoseError
+        Where first and third axis are parallel, so that the rates are not determined; names the sample.
+    """
+    matrix = angle_rate_matrix(angles, order)
+    determinant = np.abs(np.linalg.det(matrix))
+    if not np.all(determinant > _SINGULAR):
+        sample = int(np.argmin(determinant))
+        raise SingularPoseError(
+            f'sample {sample}: first and third axis of the angles {order!r} are parallel (second angle '
+            f'{np.reshape(angles, (-1, 3))[sample, 1]:.6g} rad): their rates are not determined; use another order'
+        )
+    rates = np.asarray(np.linalg.solve(matrix, velocity[..., None]), dtype=float)
+    drift = angle_rate_matrix_rate(angles, rates[..., 0], order) @ rates
+    second = np.linalg.solve(matrix, acceleration[..., None] - drift)
+    return rates[..., 0], np.asarray(second[..., 0], dtype=float)
+
+
+def _axes(order: str) -> list[Array]:
+    valid = len(order) == 3 and set(order) <= set('xyz') and order[0] != order[1] != order[2]
+    if not valid:
+        raise ValueError(
+            f"order = {order!r}: expected three letters of x, y, z, neighbours different, e.g. 'xyz', 'zxz'"
+        )
+    return [np.eye(3)['xyz'.index(letter)] for letter in order]
+
+
+def _turns(angles: Array, order: str) -> list[Array]:
+    angles = np.asarray(angles, dtype=float)
+    return [rotation_about_axis(axis, angles[..., place]) for place, axis in enumerate(_axes(order))]
+
+
+def _turned_axes(angles: Array, order: str) -> tuple[Array, Array, Array]:
+    """Axes of the three rotations (..., 3) in base axes."""
+    first, second, third = _axes(order)
+    one, two, _ = _turns(angles, order)
+    return np.broadcast_to(first, one.shape[:-1]), one @ second, one @ two @ third

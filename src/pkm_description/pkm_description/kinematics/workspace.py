@@ -13,7 +13,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.arguments import holds_platform, require_machine, require_machine_and_motion
 from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
 from pkm_description.kinematics.drive_map import branch_signs, motion_from_drives
-from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
+from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
 from pkm_description.kinematics.joint_motion import drive_positions, joint_positions, require_legs
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
@@ -22,12 +22,10 @@ from pkm_description.machine import Machine, PlatformMotion
 #: random numbers of N states, (N, ...) each
 Draws = tuple[Array, ...]
 
-#: configurations of one scan; finer scans inside narrow the limit down
-_REACH_SCAN = 51
 #: how often the range is halved until the legs reach most states
 _HALVINGS = 8
-#: poses of one scan along an axis; finer scans inside narrow the limit down
-_SCAN = 101
+#: configurations of one scan along an axis of the platform, or of drives; finer scans inside narrow the limit down
+_AXIS_SCAN, _DRIVE_SCAN = 101, 51
 
 
 def position_violations(machine: Machine, motion: PlatformMotion) -> list[LimitViolation]:
@@ -77,59 +75,60 @@ def single_axis_limits(machine: Machine, margin: float = 0.0, tolerance: float =
         Axis (see :func:`free_axes`) -> smallest and largest excursion (2,) m or rad, home pose being 0.
     """
     require_machine(machine)
-    search = _AxisSearch(machine, margin, tolerance)
-    return {axis: np.array([-search.reach(axis, -1.0), search.reach(axis, 1.0)]) for axis in free_axes(machine)}
+    farthest = 4.0 * max(mean_leg_length(machine), float(machine.model.radius[0]))
+
+    def reach(axis: int, sign: float) -> float:
+        return _last_allowed(
+            lambda steps: _poses_allowed(machine, axis, sign * steps, margin), np.pi if axis >= 3 else farthest,
+            _AXIS_SCAN, tolerance,
+        )  # fmt: skip
+
+    return {axis: np.array([-reach(axis, -1.0), reach(axis, 1.0)]) for axis in free_axes(machine)}
 
 
-class _AxisSearch:
-    """First excursion along an axis that is too far: a scan finds it, finer ones inside narrow it down."""
+def _last_allowed(
+    allowed: Callable[[Array], NDArray[np.bool_]], farthest: float, scan: int, tolerance: float
+) -> float:
+    """Largest step from 0 before the first that is not allowed: a scan finds it, finer ones inside narrow it down."""
+    near, far = 0.0, farthest
+    while far - near > tolerance:
+        steps = np.linspace(near, far, scan)
+        bad = ~allowed(steps)
+        if not bad.any():
+            return far
+        first = int(np.argmax(bad))
+        if first == 0:
+            return near
+        near, far = float(steps[first - 1]), float(steps[first])
+    return near
 
-    def __init__(self, machine: Machine, margin: float, tolerance: float) -> None:
-        self._machine, self._margin, self._tolerance = machine, margin, tolerance
-        self._farthest = 4.0 * max(mean_leg_length(machine), float(machine.model.radius[0]))
 
-    def reach(self, axis: int, sign: float) -> float:
-        near, far = 0.0, np.pi if axis >= 3 else self._farthest
-        while far - near > self._tolerance:
-            steps = np.linspace(near, far, _SCAN)
-            first = self._first_outside(axis, sign * steps)
-            if first == len(steps):
-                return far
-            if first == 0:
-                return near
-            near, far = float(steps[first - 1]), float(steps[first])
-        return near
-
-    def _poses(self, axis: int, steps: Array) -> tuple[Array, Array]:
-        home, direction = self._machine.home, np.zeros((len(steps), 6))
-        direction[:, axis] = steps
-        return home.position + direction[:, :3], rotation_exp(direction[:, 3:]) @ home.rotation_base_platform
-
-    def _first_outside(self, axis: int, steps: Array) -> int:
-        """Index of the first pose that breaks a limit; the number of steps if none does."""
-        position, rotation = self._poses(axis, steps)
-        closable, refused = 0, len(steps) + 1
-        count = len(steps)
-        # a batch closes as a whole or not at all: halve it to find the first pose that a leg cannot reach
-        while refused - closable > 1:
-            try:
-                close_legs(self._machine, position[:count], rotation[:count])
-                closable = count
-            except KinematicsError:
-                refused = count
-            count = (closable + refused) // 2
-        if closable == 0:
-            return 0
-        legs = close_legs(self._machine, position[:closable], rotation[:closable])
-        joints = position_limits(self._machine, legs.positions)
-        driven = np.array([joint.actuated for joint in self._machine.joints])
-        shrink = self._margin * driven
+def _poses_allowed(machine: Machine, axis: int, steps: Array, margin: float) -> NDArray[np.bool_]:
+    """Which poses along an axis break no limit; none after the first that a leg cannot reach."""
+    home, direction = machine.home, np.zeros((len(steps), 6))
+    direction[:, axis] = steps
+    position, rotation = home.position + direction[:, :3], rotation_exp(direction[:, 3:]) @ home.rotation_base_platform
+    closable, refused = 0, len(steps) + 1
+    count = len(steps)
+    # a batch closes as a whole or not at all: halve it to find the first pose that a leg cannot reach
+    while refused - closable > 1:
+        try:
+            close_legs(machine, position[:count], rotation[:count])
+            closable = count
+        except KinematicsError:
+            refused = count
+        count = (closable + refused) // 2
+    good = np.zeros(len(steps), dtype=bool)
+    if closable:
+        legs = close_legs(machine, position[:closable], rotation[:closable])
+        joints = position_limits(machine, legs.positions)
+        shrink = margin * np.array([joint.actuated for joint in machine.joints])
         outside = (joints.values < joints.lower + shrink) | (joints.values > joints.upper - shrink)
-        bad = outside.any(axis=1) | tilt_limits(self._machine, legs, closable).outside().any(axis=1)
+        outside_cones = tilt_limits(machine, legs, closable).outside()
         # beyond a singular pose the drives' determinant has another sign than at the first pose, which is allowed
         signs = branch_signs(legs)
-        bad |= ~(signs * signs[0] > 0.0)
-        return int(np.argmax(bad)) if bad.any() else closable
+        good[:closable] = ~outside.any(axis=1) & ~outside_cones.any(axis=1) & (signs * signs[0] > 0.0)
+    return good
 
 
 def random_states(
@@ -272,7 +271,13 @@ def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]
     directions = np.vstack([np.eye(machine.actuated_count), np.ones(machine.actuated_count)])
     reaches = []
     for name, direction in zip((*machine.actuated_joint_names, 'all together'), directions, strict=True):
-        ends = [_reach(machine, start, sign * direction, tolerance) for sign in (-1.0, 1.0)]
+        ends = [
+            _last_allowed(
+                lambda steps, way=sign * direction: _allowed(machine, start + np.outer(steps, way)),  # type: ignore[misc]
+                _farthest(machine, direction), _DRIVE_SCAN, tolerance,
+            )
+            for sign in (-1.0, 1.0)
+        ]  # fmt: skip
         closed = forward_kinematics(machine, start + np.outer([-ends[0], ends[1]], direction))
         turned = closed.rotation_base_platform @ home.rotation_base_platform.T
         reaches.append(
@@ -282,22 +287,6 @@ def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]
             )
         )  # fmt: skip
     return reaches
-
-
-def _reach(machine: Machine, start: Array, direction: Array, tolerance: float) -> float:
-    """Largest step along a direction of the drives before something stops it."""
-    near, far = 0.0, _farthest(machine, direction)
-    while far - near > tolerance:
-        steps = np.linspace(near, far, _REACH_SCAN)
-        closed = forward_kinematics(machine, start + np.outer(steps, direction))
-        bad = ~_allowed(machine, closed)
-        if not bad.any():
-            return far
-        first = int(np.argmax(bad))
-        if first == 0:
-            return near
-        near, far = float(steps[first - 1]), float(steps[first])
-    return near
 
 
 def _farthest(machine: Machine, direction: Array) -> float:
@@ -317,8 +306,9 @@ def _farthest(machine: Machine, direction: Array) -> float:
     return farthest
 
 
-def _allowed(machine: Machine, closed: ForwardKinematicsResult) -> NDArray[np.bool_]:
-    """Which configurations are closed, regular, on the home branch and inside all joint limits."""
+def _allowed(machine: Machine, drives: Array) -> NDArray[np.bool_]:
+    """Which drive positions (N, A) give configurations closed, regular, on the home branch, inside all joint limits."""
+    closed = forward_kinematics(machine, drives)
     joints = closed.joint_positions.reshape(len(closed), -1)
     good = closed.trusted & ~position_limits(machine, joints).outside().any(axis=1)
     chosen = np.flatnonzero(good)

@@ -323,6 +323,6 @@ def read_rotation(section: Section, key: str, index: int = 0, count: int = 1) ->
     angles = section.vector(key, 3) if count == 1 else section.vector_per_leg(key, 3, count)[index]
     if np.abs(angles).max() > LARGEST_ANGLE:
         raise section.error(key, angles.tolist(), 'looks like degrees; roll, pitch, yaw are given in rad')
-    # not rotation_from_rpy (transforms3d): its last bits differ, and with them those of all recorded estimates
+    # not matrix_from_rpy: its last bits differ, and with them those of all recorded estimates
     rotation: Array = Rotation.from_euler('xyz', angles).as_matrix()
     return rotation

@@ -322,11 +322,6 @@ def joint_key(machine: Machine, joint: Joint) -> str:
     return f'leg_chains.{leg.chain}.joints.{key}' if leg.chain else f'leg_chain.{key}'
 
 
-def chain_key(leg: Leg) -> str:
-    """Dotted key of the joints and closures of a leg."""
-    return f'leg_chains.{leg.chain}' if leg.chain else 'leg_chain'
-
-
 def closures_with_legs(machine: Machine) -> list[tuple[Leg, Closure]]:
     """All closures in order, each with its leg."""
     return [(leg, closure) for leg in machine.legs for closure in leg.closures]
@@ -334,7 +329,8 @@ def closures_with_legs(machine: Machine) -> list[tuple[Leg, Closure]]:
 
 def closure_key(leg: Leg, closure: Closure) -> str:
     """Dotted key of a closure; in files without closures, the one of the closing point."""
-    return f'{chain_key(leg)}.closures.{closure.name.removeprefix(leg.name + "_")}' if leg.chain else 'leg_tip'
+    name = closure.name.removeprefix(f'{leg.name}_')
+    return f'leg_chains.{leg.chain}.closures.{name}' if leg.chain else 'leg_tip'
 
 
 def machine_error(machine: Machine, key: str, value: object, reason: str) -> MachineFileError:

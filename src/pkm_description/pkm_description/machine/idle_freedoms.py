@@ -186,7 +186,7 @@ def _turning_about_a_line(leg: Leg, home: AtHome, index: int, rates: Array) -> s
     """Bodies of mass that move at joint rates (J,), if all turn about one line, else none; the bodies are placed."""
     model, memory = home.model, home.memory
     part = slice(int(model.joint_start[index]), int(model.joint_start[index + 1]))
-    body_velocities(home.compiled, home.scratch, rates)
+    body_velocities(home.compiled, home.scratch, rates, memory.spin, memory.velocity)
     spins, velocities, origins = memory.spin[part], memory.velocity[part], memory.origin[part]
     fastest = np.linalg.norm(spins, axis=1).max(initial=0.0)
     line, turning = None, set()

@@ -9,8 +9,7 @@ from numpy.polynomial import Polynomial
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError
-from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.kinematics.rotation_formats import angular_motion, matrix_from_angles
+from pkm_description.kinematics.rotation import angular_motion, matrix_from_angles, rotation_exp
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.coordinates import SMOOTH_STEP, Envelope, product, smooth_step
 

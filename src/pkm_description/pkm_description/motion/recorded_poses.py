@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import PPoly, make_interp_spline
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.kinematics.rotation import rotation_exp, rotation_log
-from pkm_description.kinematics.rotation_formats import rotation_from_quaternion, rotation_from_rpy
+from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy, rotation_exp, rotation_log
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.coordinates import (
     angular_motion,
@@ -84,7 +83,7 @@ class RecordedPoses:
                 f'{path}: lasts {span:g} s, at most {_LONGEST:g} s are played; the column time is in seconds'
             )
         if names == RPY_COLUMNS:
-            rotations = np.array([rotation_from_rpy(rpy) for rpy in table[:, 4:]])
+            rotations = np.array([matrix_from_rpy(rpy) for rpy in table[:, 4:]])
         else:
             rotations = _rotations_of_quaternions(path, table[:, 4:])
         recorded = cls(table[:, 0], table[:, 1:4], rotations, at_rest)
@@ -127,7 +126,7 @@ def _rotations_of_quaternions(path: Path, xyzw: Array) -> Array:
         raise MotionFileError(
             f'{path}: line {row + 2}: quaternion (qx, qy, qz, qw) has norm {norms[row]:.4f}, expected 1'
         )
-    return np.array([rotation_from_quaternion(quaternion) for quaternion in xyzw])
+    return matrix_from_quaternion(xyzw)
 
 
 def _read_table(path: Path) -> tuple[tuple[str, ...], Array]:
@@ -191,15 +190,11 @@ class QuinticInterpolator:
         start_rate = motion.angular_velocity[:-1]
         start_second = motion.angular_acceleration[:-1]  # the Jacobian's rate maps the rate itself to 0 here
         jacobian = left_jacobian(turn)
-        end_rate = np.asarray(np.linalg.solve(jacobian, motion.angular_velocity[1:, :, None]), dtype=float)[
-            ..., 0
-        ]
+        end_rate = np.asarray(np.linalg.solve(jacobian, motion.angular_velocity[1:, :, None]), dtype=float)[..., 0]
         spin_rate = (left_jacobian_rate(turn, end_rate) @ end_rate[..., None])[..., 0]
-        end_second = np.linalg.solve(jacobian, (motion.angular_acceleration[1:] - spin_rate)[..., None])[
-            ..., 0
-        ]
+        end_second = np.linalg.solve(jacobian, (motion.angular_acceleration[1:] - spin_rate)[..., None])[..., 0]
         position = motion.position - motion.position[0]
-        self._coefficients = _quintic(
+        coefficients = _quintic(
             np.concatenate([position[:-1], zero], axis=1),
             np.concatenate([motion.linear_velocity[:-1], start_rate], axis=1),
             np.concatenate([motion.linear_acceleration[:-1], start_second], axis=1),
@@ -208,6 +203,7 @@ class QuinticInterpolator:
             np.concatenate([motion.linear_acceleration[1:], end_second], axis=1),
             step[:, None],
         )
+        self._curve = PPoly(np.array(coefficients[::-1]), motion.time)
 
     def evaluate(self, time: Array) -> PlatformMotion:
         """Motion at times (N,) s."""
@@ -215,13 +211,7 @@ class QuinticInterpolator:
         samples = self.motion.time
         clipped = np.clip(time, samples[0], samples[-1])
         interval = np.clip(np.searchsorted(samples, clipped, side='right') - 1, 0, len(samples) - 2)
-        elapsed = (clipped - samples[interval])[:, None]
-        c = [coefficient[interval] for coefficient in self._coefficients]
-        value = c[0] + elapsed * (
-            c[1] + elapsed * (c[2] + elapsed * (c[3] + elapsed * (c[4] + elapsed * c[5])))
-        )
-        rate = c[1] + elapsed * (2 * c[2] + elapsed * (3 * c[3] + elapsed * (4 * c[4] + elapsed * 5 * c[5])))
-        second = 2 * c[2] + elapsed * (6 * c[3] + elapsed * (12 * c[4] + elapsed * 20 * c[5]))
+        value, rate, second = (self._curve(clipped, order) for order in range(3))
         held = (time != clipped)[:, None]
         rate, second = np.where(held, 0.0, rate), np.where(held, 0.0, second)
         angular_velocity, angular_acceleration = angular_motion(value[:, 3:], rate[:, 3:], second[:, 3:])
@@ -237,13 +227,7 @@ class QuinticInterpolator:
 
 
 def _quintic(
-    value_0: Array,
-    rate_0: Array,
-    second_0: Array,
-    value_1: Array,
-    rate_1: Array,
-    second_1: Array,
-    step: Array,
+    value_0: Array, rate_0: Array, second_0: Array, value_1: Array, rate_1: Array, second_1: Array, step: Array
 ) -> list[Array]:
     """Six polynomial coefficients in the elapsed time, from value and two derivatives at both ends."""
     rest = value_1 - value_0 - step * rate_0 - step**2 / 2 * second_0

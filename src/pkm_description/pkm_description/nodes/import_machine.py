@@ -1,4 +1,4 @@
-"""Command: make a machine file of a URDF with loops, an MJCF or an SDF, and compare both in the source's own engine.
+"""Command: make a machine file of a URDF with loops, an MJCF or an SDF, and compare both in MuJoCo.
 
 URDF, xacro too: loops in a YAML file (closed_loop, type, name_mot) or as <constraint> elements. MJCF: equality connect
 and weld. SDF: joints whose child has a parent already. What had to be assumed or is lost is said, and stands in the

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.rotation_formats import rotation_from_quaternion
+from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.ros.conversions import array3, array4, point, quaternion_of_rotation, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import TransformBroadcaster, declare_frames
@@ -114,7 +114,7 @@ class PlatformPoser(Node):
         elif not np.isfinite(position).all() or abs(np.linalg.norm(quaternion) - 1.0) > 1e-3:
             self._refuse(f'position {position}, quaternion {quaternion}: not finite, or not a unit quaternion')
         else:
-            rotation = rotation_from_quaternion(quaternion)
+            rotation = matrix_from_quaternion(quaternion)
             self._take(lambda: self._poser.from_pose(position, rotation))
 
     def _publish(self) -> None:

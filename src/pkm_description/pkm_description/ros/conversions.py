@@ -49,7 +49,6 @@ def quaternion(xyzw: ArrayLike) -> Quaternion:
 
 def quaternion_of_rotation(rotation: Array) -> Quaternion:
     """``geometry_msgs/Quaternion`` of a rotation matrix (3, 3)."""
-    # not by transforms3d, which takes ten times as long: nodes send many frames, up to a thousand times a second
     return quaternion(quaternion_from_matrix(rotation))
 
 

@@ -107,7 +107,7 @@ class StreamExecutor(SingleThreadedExecutor):
         """Take messages for so long [s], or until something else is ready; False if nothing was."""
         nodes = list(self.get_nodes())
         subscriptions = [
-            (one, _arguments(one), _MOST_QUEUED if hasattr(node, 'work_off') else _MOST_AT_ONCE)
+            (one, len(signature(one.callback).parameters), _MOST_QUEUED if hasattr(node, 'work_off') else _MOST_AT_ONCE)
             for node in nodes
             for one in node.subscriptions
             if self.can_execute(one)
@@ -148,11 +148,6 @@ class StreamExecutor(SingleThreadedExecutor):
                 if not (ready or is_busy):
                     return was_busy
         return was_busy
-
-
-def _arguments(subscription: Subscription[Any]) -> int:
-    """How many arguments the callback takes."""
-    return len(signature(subscription.callback).parameters)
 
 
 def _take(subscription: Subscription[Any], arguments: int, most: int) -> None:

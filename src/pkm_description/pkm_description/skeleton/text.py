@@ -18,7 +18,7 @@ from pkm_description.bounded_yaml import bounded_yaml
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.rest import lightest_inertia
 from pkm_description.kinematics.closed_legs import AdmissibleHome, admissible_home
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import joint_key, read_yaml
 from pkm_description.machine import Machine, Pose
@@ -179,7 +179,7 @@ def with_admissible_home(
 
 def home_values(machine: Machine, home: AdmissibleHome) -> dict[tuple[str, ...], str]:
     """Keys of a machine file -> text of their values."""
-    angles = rpy_from_rotation(home.pose.rotation_base_platform)
+    angles = rpy_from_matrix(home.pose.rotation_base_platform)
     values: dict[tuple[str, ...], str] = {
         ('platform', 'home', 'xyz'): vector(home.pose.position),
         ('platform', 'home', 'rpy'): vector(angles),

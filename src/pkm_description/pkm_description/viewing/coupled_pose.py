@@ -19,7 +19,7 @@ from pkm_description.kinematics import ForwardKinematicsResult, PoseSolver, driv
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.pose_solver import FoundPose
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy, rpy_from_rotation
+from pkm_description.kinematics.rotation import matrix_from_rpy, rpy_from_matrix
 from pkm_description.machine import Machine, Pose
 
 COORDINATES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
@@ -33,13 +33,13 @@ _CONTINUATION_STEPS = 12
 
 def pose_of_coordinates(coordinates: Array, home: Pose) -> tuple[Array, Array]:
     """Position (3,) m and rotation_base_platform (3, 3) of all six coordinates (6,)."""
-    rotation = rotation_from_rpy(coordinates[3:]) @ home.rotation_base_platform
+    rotation = matrix_from_rpy(coordinates[3:]) @ home.rotation_base_platform
     return home.position + coordinates[:3], rotation
 
 
 def coordinates_of_pose(position: Array, rotation_base_platform: Array, home: Pose) -> Array:
     """Inverse (6,) of :func:`pose_of_coordinates`."""
-    angles = rpy_from_rotation(rotation_base_platform @ home.rotation_base_platform.T)
+    angles = rpy_from_matrix(rotation_base_platform @ home.rotation_base_platform.T)
     return np.concatenate([position - home.position, angles])
 
 
@@ -121,7 +121,7 @@ def _closed(machine: Machine, drives: Array, start: ForwardKinematicsResult | No
 
 def _rates_of_twist(angles: Array) -> Array:
     """Rates of the coordinates (6, 6) from the twist [origin velocity, angular velocity] at roll, pitch, yaw (3,)."""
-    yaw_turn, tilt = rotation_from_rpy(np.array([0.0, 0.0, angles[2]])), rotation_from_rpy(np.array([0.0, *angles[1:]]))
+    yaw_turn, tilt = matrix_from_rpy(np.array([0.0, 0.0, angles[2]])), matrix_from_rpy(np.array([0.0, *angles[1:]]))
     spin = np.column_stack([tilt[:, 0], yaw_turn[:, 1], [0.0, 0.0, 1.0]])
     result = np.eye(6)
     result[3:, 3:] = np.linalg.inv(spin)

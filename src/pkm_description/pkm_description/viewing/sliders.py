@@ -10,7 +10,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.machine import Pose
 from pkm_description.viewing.coupled_pose import COORDINATES
 
@@ -115,7 +115,7 @@ def slider_urdf(machine_name: str, sliders: Sequence[Slider], home: Pose) -> str
         parents[slider.name] = parent
         parent = _link(robot, f'{slider.name}_link')
     if chain:
-        _fixed(robot, 'platform_pose', parent, rpy=rpy_from_rotation(home.rotation_base_platform))
+        _fixed(robot, 'platform_pose', parent, rpy=rpy_from_matrix(home.rotation_base_platform))
     # the order of the joints is the order in which they are shown
     for slider in sliders:
         if slider.name not in parents:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pkm_description.lazy_names import lazy_names
 
 from pkm_estimation.bags.recorded_data import (
-    Acceleration,
     BagError,
     Imu,
     JointStates,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pkm_estimation.bags.writer import BagWriter, RawBagWriter
 
 __all__ = [
-    'Acceleration',
     'BagError',
     'BagWriter',
     'Imu',

@@ -14,9 +14,9 @@ from pkm_description.arrays import Array
 from pkm_description.driver.csv_names import IMU_COLUMNS, JOINT_FIELDS, POSE_COLUMNS, RECORDED_AT, TIME_COLUMNS
 from pkm_description.writing import make_folder, replacing
 
-from pkm_estimation.bags.recorded_data import BagError, JointStates, Odometry, RecordedData, Stamps
+from pkm_estimation.bags.recorded_data import BagError, JointStates, RecordedData, Stamps
 from pkm_estimation.bags.sources import Message
-from pkm_estimation.bags.writer import MessageMakers
+from pkm_estimation.bags.writer import imu_messages, joint_state_messages, odometry_messages
 
 #: topic of each stream of poses
 POSE_TOPICS = {
@@ -118,21 +118,20 @@ class _Table:
 
     def messages(self, shift: int) -> Iterator[tuple[str, str, list[tuple[int, bytes]]]]:
         """Yield topic, type and messages (time of recording, bytes) of each stream; ``shift`` [ns] on all times."""
-        make = MessageMakers()
         if self.layout.joints:
             names = tuple(self.layout.joints)
             parts = [self._field(field) for field in JOINT_FIELDS]
             told = [part for part in parts if part is not None]
-            message = make.joint_states(names, *parts)
+            message = joint_state_messages(names, *parts)
             yield 'joint_states', 'sensor_msgs/msg/JointState', self._made(np.hstack(told), message, shift)
         if self.layout.imu:
             values = self.values[:, list(self.layout.imu)]
-            message = make.imu(values[:, :3], values[:, 3:], 'imu_link')
+            message = imu_messages(values[:, :3], values[:, 3:], 'imu_link')
             yield 'imu/data_raw', 'sensor_msgs/msg/Imu', self._made(values, message, shift)
         for stream, places in self.layout.poses.items():
             padded = np.hstack([self.values, np.zeros((len(self.values), 1))])  # -1: a velocity that is not told
             values = padded[:, list(places)]
-            message = make.odometry(values[:, :3], values[:, 3:7], values[:, 7:10], values[:, 10:])
+            message = odometry_messages(values[:, :3], values[:, 3:7], values[:, 7:10], values[:, 10:])
             yield POSE_TOPICS[stream], 'nav_msgs/msg/Odometry', self._made(values[:, :7], message, shift)
 
     def _field(self, field: str) -> Array | None:
@@ -301,7 +300,8 @@ def write_csv(data: RecordedData, folder: str | Path) -> list[Path]:
     }  # fmt: skip
     for name, stream in odometry.items():
         if stream is not None:
-            files.append(_write(folder / f'{name}.csv', stream, POSE_COLUMNS[name], _poses(stream)))
+            columns = stream.position, stream.orientation, stream.linear_velocity, stream.angular_velocity
+            files.append(_write(folder / f'{name}.csv', stream, POSE_COLUMNS[name], np.hstack(columns)))
     return files
 
 
@@ -314,10 +314,6 @@ def _joints(states: JointStates) -> tuple[list[str], Array]:
                 names.append(f'{joint}.{field}')
                 columns.append(values[:, index])
     return names, np.column_stack(columns)
-
-
-def _poses(stream: Odometry) -> Array:
-    return np.hstack([stream.position, stream.orientation, stream.linear_velocity, stream.angular_velocity])
 
 
 def _write(path: Path, stream: object, names: Sequence[str], values: Array) -> Path:

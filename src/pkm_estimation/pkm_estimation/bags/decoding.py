@@ -14,7 +14,7 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
-from pkm_estimation.bags.recorded_data import Acceleration, Array, Imu, JointMessage, JointStates, Odometry, Stamps
+from pkm_estimation.bags.recorded_data import Array, Imu, JointMessage, JointStates, Odometry, Stamps
 
 #: what a serialised message begins with: plain CDR, little endian, and options
 _HEADER = 4
@@ -61,10 +61,6 @@ def _stamps(messages: Messages) -> Stamps:
 
 def _vectors(messages: Messages, path: str, axes: str = 'xyz') -> Array:
     return np.stack([_column(messages, f'{path}.{axis}') for axis in axes], axis=1).astype(float)
-
-
-def _quaternions(messages: Messages, path: str) -> Array:
-    return _vectors(messages, path, 'xyzw')
 
 
 def _covariances(messages: Messages, path: str) -> Array:
@@ -125,7 +121,7 @@ def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:
         first.header.frame_id,
         _vectors(messages, 'linear_acceleration'),
         _vectors(messages, 'angular_velocity'),
-        _quaternions(messages, 'orientation'),
+        _vectors(messages, 'orientation', 'xyzw'),
         _stated_covariances(messages),
     )
 
@@ -144,7 +140,7 @@ def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
     return Odometry(
         _stamps(messages),
         _vectors(messages, 'pose.pose.position'),
-        _quaternions(messages, 'pose.pose.orientation'),
+        _vectors(messages, 'pose.pose.orientation', 'xyzw'),
         _vectors(messages, 'twist.twist.linear'),
         _vectors(messages, 'twist.twist.angular'),
         _covariances(messages, 'pose.covariance'),
@@ -152,19 +148,6 @@ def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
         recorded_at,
         first.header.frame_id,
         first.child_frame_id,
-    )
-
-
-def acceleration(recorded_at: Stamps, data: Sequence[bytes]) -> Acceleration:
-    """Decode ``geometry_msgs/AccelWithCovarianceStamped``."""
-    first, messages = _messages(data, 'geometry_msgs/msg/AccelWithCovarianceStamped')
-    return Acceleration(
-        _stamps(messages),
-        recorded_at,
-        first.header.frame_id,
-        _vectors(messages, 'accel.accel.linear'),
-        _vectors(messages, 'accel.accel.angular'),
-        _covariances(messages, 'accel.covariance'),
     )
 
 

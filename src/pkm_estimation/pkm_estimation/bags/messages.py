@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,121 +22,72 @@ from rosbags.typesys import Stores, get_typestore
 
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
 from pkm_estimation.bags.decoding import TYPESTORE
-from pkm_estimation.bags.mcap_file import mcap_source
 from pkm_estimation.bags.recorded_data import BagError
+from pkm_estimation.bags.recovery import SIDECARS, prove_chunks, recovered_mcap, recovered_sqlite
 from pkm_estimation.bags.sources import BagMessages, Message, Source, listed_source
-from pkm_estimation.bags.unpacking import unpack_file
+from pkm_estimation.bags.unpacking import CompressionBombError, require_bounded, unpack_file
 
 #: topics whose losses are told one by one
 _TOLD = 4
 #: endings of storage files that are compressed as a whole
 _PACKED = ('.zst', '.zstd')
-_TOPICS = 'SELECT id, name, type FROM topics'
-#: endings of the journals of a transaction
-_SIDECARS = ('-journal', '-wal', '-shm')
 
 
-def _sqlite_source(path: Path, stack: ExitStack) -> Source:
-    """What a ``.db3`` file holds, as far as it can be read.
+def _storage_source(path: Path, stack: ExitStack) -> Source:
+    """What a ``.mcap`` or ``.db3`` file holds, as far as it can be read.
 
     Parameters
     ----------
-    path : ``.db3`` file
-    stack : closes the file
+    path : the file
+    stack : closes it
 
     Raises
     ------
     BagError
-        Nothing of the file can be read.
+        Nothing of the file can be read, or it unpacks to more than is allowed.
     """
-    if any(path.with_name(path.name + ending).exists() for ending in _SIDECARS):
-        return _recovered(path)  # an unfinished transaction: the library would read half-written pages
+    recovered = _RECOVERED[path.suffix]
+    if any(path.with_name(path.name + ending).exists() for ending in SIDECARS):
+        return recovered(path)  # an unfinished transaction: the library would read half-written pages
     try:
         reader = stack.enter_context(Reader(path))
+        chunks = getattr(reader.storage, 'chunks', ())
+        require_bounded(sum(chunk.uncompressed_size for chunk in chunks), path.stat().st_size, str(path))
 
         def read(topics: Collection[str] | None) -> Iterator[Message]:
             connections = [item for item in reader.connections if topics is None or item.topic in topics]
-            found = reader.messages(connections) if connections else ()
-            return ((connection.topic, time, data) for connection, time, data in found)
+            messages = reader.messages(connections) if connections else ()
+            return ((connection.topic, time, data) for connection, time, data in messages)
 
-        counts = Counter(topic for topic, _, data in read(None) if data is not None)
+        counts: Counter[str] = Counter()
+        if chunks:  # the index counts; what it points to is proven by checksums
+            prove_chunks(path, chunks)
+            for connection in reader.connections:
+                counts[connection.topic] += connection.msgcount
+            found = sum(sum(chunk.channel_count.values()) for chunk in chunks)
+        else:
+            counts.update(topic for topic, _, data in read(None) if data is not None)
+            found = sum(counts.values())
+    except CompressionBombError:
+        raise
     except Exception:  # of the library, or of sqlite: whatever is wrong, what is left is gathered
-        return _recovered(path)
+        return recovered(path)
     types: dict[str, str] = {}
     qos: dict[str, list[Qos]] = {}
-    lost = reader.message_count - sum(counts.values())
+    encodings = set()
     for connection in reader.connections:
         types[connection.topic] = connection.msgtype
         if isinstance(connection.ext, ConnectionExtRosbag2):
             qos.setdefault(connection.topic, []).extend(connection.ext.offered_qos_profiles)
+            encodings.add(connection.ext.serialization_format)
+    lost = reader.message_count - found
+    if path.suffix == '.mcap' and (lost or encodings - {'cdr'}):
+        return recovered(path)  # the index does not fit the file, or messages are not those of ROS 2
     warnings = [f'{path.name}: {lost} messages belong to no topic and are left out'] if lost > 0 else []
     return Source(read, counts, types, warnings, qos)
 
 
-def _recovered(path: Path) -> Source:
-    """Gather what a damaged ``.db3`` file still holds.
-
-    Notes
-    -----
-    A copy is read together with its journals, so that sqlite can roll an unfinished transaction back without
-    touching the recording.
-    """
-    warnings: list[str] = []
-    messages: list[Message] = []
-    with TemporaryDirectory() as folder:
-        copy = Path(folder, 'bag.db3')
-        shutil.copyfile(path, copy)
-        for ending in _SIDECARS:
-            if (journal := path.with_name(path.name + ending)).exists():
-                shutil.copyfile(journal, copy.with_name(copy.name + ending))
-                warnings.append(
-                    f'{journal.name} is there: the recorder did not close the bag, its last messages are lost'
-                )
-        _pad(copy, warnings)
-        with closing(sqlite3.connect(copy)) as database:
-            try:
-                rows = database.execute(_TOPICS)
-                topics = {key: (name, kind) for key, name, kind in rows if isinstance(name, str)}
-            except sqlite3.DatabaseError as error:
-                raise BagError(f'{path}: not a bag that can be read, nothing could be recovered: {error}') from error
-            for topic, time, data in _rows(database, set(topics), warnings):
-                messages.append((topics[topic][0], time, data))
-    messages.sort(key=lambda item: item[1])
-    return listed_source(messages, dict(topics.values()), [f'{path.name}: {text}' for text in warnings])
-
-
-def _pad(path: Path, warnings: list[str]) -> None:
-    """Fill a cut-off file with zeros to the size in its header: sqlite refuses to open it otherwise."""
-    with path.open('r+b') as file:
-        header = file.read(32)
-        if len(header) < 32 or not header.startswith(b'SQLite format 3\0'):
-            return
-        page_size = int.from_bytes(header[16:18], 'big')
-        named = int.from_bytes(header[28:32], 'big') * (65536 if page_size == 1 else page_size)
-        present = file.seek(0, 2)
-        if present < named:
-            file.truncate(named)
-            warnings.append(f'the file is cut off: {named - present} of {named} bytes are lost')
-
-
-def _rows(database: sqlite3.Connection, topics: set[int], warnings: list[str]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield topic, time, data in the order of writing up to the first unreadable page."""
-    count, reason = 0, ''
-    try:
-        for topic, time, data in database.execute('SELECT topic_id, timestamp, data FROM messages ORDER BY id'):
-            # newer versions of sqlite give empty columns where older ones refuse the page
-            if topic not in topics or not isinstance(time, int) or not isinstance(data, bytes):
-                reason = 'a row without topic, time or data'
-                break
-            yield topic, time, data
-            count += 1
-    except sqlite3.DatabaseError as error:
-        reason = str(error)
-    if reason:
-        warnings.append(f'the file is damaged after {count} messages ({reason}); what follows is lost')
-
-
-_SOURCES = {'.mcap': mcap_source, '.db3': _sqlite_source}
+_RECOVERED = {'.mcap': recovered_mcap, '.db3': recovered_sqlite}
 
 
 @contextmanager
@@ -199,7 +148,7 @@ def _order_of_recording(path: Path) -> list[tuple[int, str]]:
 
 def _storage_files(folder: Path) -> list[Path]:
     """Files of a recording in their order, also those that are compressed as a whole."""
-    found = [item for item in folder.iterdir() if _storage_suffix(item) in _SOURCES]
+    found = [item for item in folder.iterdir() if _storage_suffix(item) in _RECOVERED]
     return sorted(found, key=_order_of_recording)
 
 
@@ -244,19 +193,19 @@ def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
     """Open one file, as far as it can be read."""
-    if path.suffix in _PACKED and _storage_suffix(path) in _SOURCES:
+    if path.suffix in _PACKED and _storage_suffix(path) in _RECOVERED:
         unpacked = Path(stack.enter_context(TemporaryDirectory()), path.stem)
         unpack_file(path, unpacked)
         path = unpacked
     if path.suffix == '.bag':
         bag.add(_ros1_source(path, stack))
         return
-    if path.suffix not in _SOURCES:
+    if path.suffix not in _RECOVERED:
         raise BagError(
-            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_SOURCES)}, .bag (ROS 1) or '
+            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_RECOVERED)}, .bag (ROS 1) or '
             '.csv'
         )
-    source = _SOURCES[path.suffix](path, stack)
+    source = _storage_source(path, stack)
     named = [text if path.name in text else f'{path.name}: {text}' for text in source.warnings]
     bag.add(source._replace(warnings=named))
 
@@ -326,7 +275,9 @@ def _ros1_source(path: Path, stack: ExitStack) -> Source:
     counts: Counter[str] = Counter()
     types, left_out = {}, set()
     for connection in reader.connections:
-        if _converts(connection.msgtype):
+        kind = connection.msgtype
+        known = kind in _ROS1.fielddefs and kind in TYPESTORE.fielddefs
+        if known and is_same_wireformat(_ROS1, TYPESTORE, kind, kind):  # headers: but for a counter, which is left out
             counts[_absolute(connection.topic)] += connection.msgcount
             types[_absolute(connection.topic)] = connection.msgtype
         else:
@@ -344,11 +295,6 @@ def _ros1_source(path: Path, stack: ExitStack) -> Source:
             yield _absolute(connection.topic), time, message
 
     return Source(read, counts, types, warnings)
-
-
-def _converts(kind: str) -> bool:
-    """Whether a type is the same in both; headers differ by their counter, which is left out."""
-    return kind in _ROS1.fielddefs and kind in TYPESTORE.fielddefs and is_same_wireformat(_ROS1, TYPESTORE, kind, kind)
 
 
 def _absolute(topic: str) -> str:

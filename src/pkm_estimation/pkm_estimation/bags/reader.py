@@ -25,12 +25,6 @@ _STREAMS = {
     'ground_truth': ('ground_truth/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
     'platform_odometry': ('platform/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
     'baseline_odometry': ('baseline/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
-    'platform_accel': (
-        'platform/accel',
-        'geometry_msgs/msg/AccelWithCovarianceStamped',
-        decoding.acceleration,
-    ),
-    'platform_joint_states': ('platform/joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
     'platform_innovations': ('platform/innovations', 'sensor_msgs/msg/JointState', decoding.joint_states),
 }
 

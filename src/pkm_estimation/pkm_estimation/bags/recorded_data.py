@@ -94,29 +94,6 @@ class Odometry(MotionEstimate):
 
 
 @dataclass(frozen=True)
-class Acceleration:
-    """``geometry_msgs/AccelWithCovarianceStamped`` stream of N messages.
-
-    Attributes
-    ----------
-    stamps, recorded_at : (N,) ns
-    frame : frame of the vectors
-    linear_acceleration, angular_acceleration : (N, 3) m/s^2, rad/s^2
-    covariance : (N, 6, 6)
-    """
-
-    stamps: Stamps
-    recorded_at: Stamps
-    frame: str
-    linear_acceleration: Array
-    angular_acceleration: Array
-    covariance: Array
-
-    def __len__(self) -> int:
-        return len(self.stamps)
-
-
-@dataclass(frozen=True)
 class RecordedData:
     """Streams of one bag; ``None`` where the bag has no message of that topic.
 
@@ -129,8 +106,6 @@ class RecordedData:
     imu_data_raw, imu_data : ``imu/data_raw`` as measured, ``imu/data`` bias-corrected
     ground_truth, platform_odometry, baseline_odometry : ``ground_truth/odometry``, ``platform/odometry``,
         ``baseline/odometry``
-    platform_accel : ``platform/accel``
-    platform_joint_states : ``platform/joint_states``, all joints
     platform_innovations : ``platform/innovations``, numbers of the legs by name, as positions
     driver : says on which topics joint states and raw IMU were recorded
     """
@@ -144,8 +119,6 @@ class RecordedData:
     ground_truth: Odometry | None = None
     platform_odometry: Odometry | None = None
     baseline_odometry: Odometry | None = None
-    platform_accel: Acceleration | None = None
-    platform_joint_states: JointStates | None = None
     platform_innovations: JointStates | None = None
     driver: Driver = STANDARD_DRIVER
 
@@ -156,7 +129,7 @@ class RecordedData:
         return stream
 
     @property
-    def streams(self) -> dict[str, JointStates | Imu | Odometry | Acceleration]:
+    def streams(self) -> dict[str, JointStates | Imu | Odometry]:
         """The streams that are there, by attribute name."""
         skipped = ('path', 'topics', 'warnings', 'driver')
         found = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in skipped}

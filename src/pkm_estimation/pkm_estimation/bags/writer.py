@@ -24,6 +24,9 @@ from pkm_estimation.bags.recorded_data import BagError
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 #: makes the message of a row for a stamp [ns]
 Maker = Callable[[int, int], bytes]
+_TYPES = TYPESTORE.types
+_Time, _Header = _TYPES['builtin_interfaces/msg/Time'], _TYPES['std_msgs/msg/Header']
+_Vector, _Point, _Quaternion = (_TYPES[f'geometry_msgs/msg/{name}'] for name in ('Vector3', 'Point', 'Quaternion'))
 # (0, 0) stands for 'unspecified' in DDS
 _UNSPECIFIED = QosTime(0, 0)
 RELIABLE_QOS = Qos(
@@ -164,7 +167,6 @@ class BagWriter(RawBagWriter):
     def __init__(self, path: str | Path, storage: str = 'mcap', namespace: str = '') -> None:
         super().__init__(path, storage)
         self._prefix = '/' + namespace.strip('/') + '/' if namespace.strip('/') else '/'
-        self._make = MessageMakers()
 
     def write_joint_states(
         self,
@@ -176,7 +178,7 @@ class BagWriter(RawBagWriter):
         topic: str = 'joint_states',
     ) -> None:
         """Write (N,) stamps [ns] and (N, J) positions, velocities, efforts; absent ones are left empty."""
-        message = self._make.joint_states(names, positions, velocities, efforts)
+        message = joint_state_messages(names, positions, velocities, efforts)
         self._write_stream(topic, 'sensor_msgs/msg/JointState', stamps, message)
 
     def write_imu(
@@ -194,7 +196,7 @@ class BagWriter(RawBagWriter):
         """
         count = len(np.asarray(stamps))
         stated = None if covariances is None else rows(covariances, count, 18)
-        message = self._make.imu(rows(specific_force, count, 3), rows(angular_rate, count, 3), frame, stated)
+        message = imu_messages(rows(specific_force, count, 3), rows(angular_rate, count, 3), frame, stated)
         self._write_stream(topic, 'sensor_msgs/msg/Imu', stamps, message)
 
     def write_odometry(
@@ -210,7 +212,7 @@ class BagWriter(RawBagWriter):
     ) -> None:
         """Write poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in platform axes."""
         count = len(np.asarray(stamps))
-        message = self._make.odometry(
+        message = odometry_messages(
             rows(position, count, 3), rows(orientation, count, 4), rows(linear_velocity, count, 3),
             rows(angular_velocity, count, 3), pose_covariance, twist_covariance,
         )  # fmt: skip
@@ -224,91 +226,80 @@ class BagWriter(RawBagWriter):
             self.write(name, stamp, message(index, stamp))
 
 
-class MessageMakers:
-    """Makers of the messages of a stream: index of the row and stamp [ns] -> CDR bytes."""
+def joint_state_messages(
+    names: Sequence[str],
+    positions: ArrayLike | None,
+    velocities: ArrayLike | None = None,
+    efforts: ArrayLike | None = None,
+) -> Maker:
+    """``sensor_msgs/JointState`` with (N, J) positions, velocities, efforts; absent ones are left empty."""
+    kind = _TYPES['sensor_msgs/msg/JointState']
+    columns = [
+        None if values is None else np.ascontiguousarray(values, dtype=float)
+        for values in (positions, velocities, efforts)
+    ]
 
-    def __init__(self) -> None:
-        types = TYPESTORE.types
-        self._time = types['builtin_interfaces/msg/Time']
-        self._header = types['std_msgs/msg/Header']
-        self._vector = types['geometry_msgs/msg/Vector3']
-        self._point = types['geometry_msgs/msg/Point']
-        self._quaternion = types['geometry_msgs/msg/Quaternion']
+    def message(index: int, header: Any) -> Any:
+        position, velocity, effort = (np.empty(0) if column is None else column[index] for column in columns)
+        return kind(header, list(names), position, velocity, effort)
 
-    def joint_states(
-        self,
-        names: Sequence[str],
-        positions: ArrayLike | None,
-        velocities: ArrayLike | None = None,
-        efforts: ArrayLike | None = None,
-    ) -> Maker:
-        """``sensor_msgs/JointState`` with (N, J) positions, velocities, efforts; absent ones are left empty."""
-        kind = TYPESTORE.types['sensor_msgs/msg/JointState']
-        columns = [
-            None if values is None else np.ascontiguousarray(values, dtype=float)
-            for values in (positions, velocities, efforts)
-        ]
+    return _maker('sensor_msgs/msg/JointState', '', message)
 
-        def message(index: int, header: Any) -> Any:
-            position, velocity, effort = (np.empty(0) if column is None else column[index] for column in columns)
-            return kind(header, list(names), position, velocity, effort)
 
-        return self._maker('sensor_msgs/msg/JointState', '', message)
+def imu_messages(
+    specific_force: ArrayLike, angular_rate: ArrayLike, frame: str, covariances: Array | None = None
+) -> Maker:
+    """``sensor_msgs/Imu`` of specific force and angular rate (N, 3), with covariances (N, 18); no orientation."""
+    kind = _TYPES['sensor_msgs/msg/Imu']
+    force, rate = rows(specific_force, None, 3), rows(angular_rate, None, 3)
+    unknown = np.zeros((len(force), 18))
+    stated = unknown if covariances is None else covariances
+    unreported = np.array([-1.0] + [0.0] * 8)
 
-    def imu(
-        self, specific_force: ArrayLike, angular_rate: ArrayLike, frame: str, covariances: Array | None = None
-    ) -> Maker:
-        """``sensor_msgs/Imu`` of specific force and angular rate (N, 3), with covariances (N, 18); no orientation."""
-        kind = TYPESTORE.types['sensor_msgs/msg/Imu']
-        force, rate = rows(specific_force, None, 3), rows(angular_rate, None, 3)
-        unknown = np.zeros((len(force), 18))
-        stated = unknown if covariances is None else covariances
-        unreported = np.array([-1.0] + [0.0] * 8)
+    def message(index: int, header: Any) -> Any:
+        return kind(
+            header, _Quaternion(0.0, 0.0, 0.0, 1.0), unreported, _Vector(*rate[index]),
+            stated[index, 9:], _Vector(*force[index]), stated[index, :9],
+        )  # fmt: skip
 
-        def message(index: int, header: Any) -> Any:
-            return kind(
-                header, self._quaternion(0.0, 0.0, 0.0, 1.0), unreported, self._vector(*rate[index]),
-                stated[index, 9:], self._vector(*force[index]), stated[index, :9],
-            )  # fmt: skip
+    return _maker('sensor_msgs/msg/Imu', frame, message)
 
-        return self._maker('sensor_msgs/msg/Imu', frame, message)
 
-    def odometry(
-        self,
-        position: ArrayLike,
-        orientation: ArrayLike,
-        linear_velocity: ArrayLike,
-        angular_velocity: ArrayLike,
-        pose_covariance: ArrayLike | None = None,
-        twist_covariance: ArrayLike | None = None,
-    ) -> Maker:
-        """``nav_msgs/Odometry``: poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in platform axes."""
-        types = TYPESTORE.types
-        kind, pose, twist = (types[f'{name}'] for name in (
-            'nav_msgs/msg/Odometry', 'geometry_msgs/msg/Pose', 'geometry_msgs/msg/Twist'))  # fmt: skip
-        posed = types['geometry_msgs/msg/PoseWithCovariance']
-        twisted = types['geometry_msgs/msg/TwistWithCovariance']
-        place, turn = rows(position, None, 3), rows(orientation, None, 4)
-        velocity, rate = rows(linear_velocity, None, 3), rows(angular_velocity, None, 3)
-        count = len(place)
-        pose_spread, twist_spread = rows(pose_covariance, count, 36), rows(twist_covariance, count, 36)
+def odometry_messages(
+    position: ArrayLike,
+    orientation: ArrayLike,
+    linear_velocity: ArrayLike,
+    angular_velocity: ArrayLike,
+    pose_covariance: ArrayLike | None = None,
+    twist_covariance: ArrayLike | None = None,
+) -> Maker:
+    """``nav_msgs/Odometry``: poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in platform axes."""
+    kind, pose, twist = (_TYPES[name] for name in (
+        'nav_msgs/msg/Odometry', 'geometry_msgs/msg/Pose', 'geometry_msgs/msg/Twist'))  # fmt: skip
+    posed = _TYPES['geometry_msgs/msg/PoseWithCovariance']
+    twisted = _TYPES['geometry_msgs/msg/TwistWithCovariance']
+    place, turn = rows(position, None, 3), rows(orientation, None, 4)
+    velocity, rate = rows(linear_velocity, None, 3), rows(angular_velocity, None, 3)
+    count = len(place)
+    pose_spread, twist_spread = rows(pose_covariance, count, 36), rows(twist_covariance, count, 36)
 
-        def message(index: int, header: Any) -> Any:
-            return kind(
-                header,
-                'platform_link',
-                posed(pose(self._point(*place[index]), self._quaternion(*turn[index])), pose_spread[index]),
-                twisted(twist(self._vector(*velocity[index]), self._vector(*rate[index])), twist_spread[index]),
-            )
+    def message(index: int, header: Any) -> Any:
+        return kind(
+            header,
+            'platform_link',
+            posed(pose(_Point(*place[index]), _Quaternion(*turn[index])), pose_spread[index]),
+            twisted(twist(_Vector(*velocity[index]), _Vector(*rate[index])), twist_spread[index]),
+        )
 
-        return self._maker('nav_msgs/msg/Odometry', 'base_link', message)
+    return _maker('nav_msgs/msg/Odometry', 'base_link', message)
 
-    def _maker(self, kind: str, frame: str, message: Callable[[int, Any], Any]) -> Maker:
-        def make(index: int, stamp: int) -> bytes:
-            header = self._header(self._time(stamp // 10**9, stamp % 10**9), frame)
-            return bytes(TYPESTORE.serialize_cdr(message(index, header), kind))
 
-        return make
+def _maker(kind: str, frame: str, message: Callable[[int, Any], Any]) -> Maker:
+    def make(index: int, stamp: int) -> bytes:
+        header = _Header(_Time(stamp // 10**9, stamp % 10**9), frame)
+        return bytes(TYPESTORE.serialize_cdr(message(index, header), kind))
+
+    return make
 
 
 def rows(values: ArrayLike | None, count: int | None, width: int) -> Array:

@@ -159,7 +159,8 @@ def require_usable(static: StaticPoses) -> None:
     else:
         fit, reason = _misfit(static), ''
     # what a machine of this tolerance, and the noise, may miss at most
-    allowed = 30.0 * max(float(np.max(machine.tolerances.joint_centres)), max(_noises(static), default=0.0))
+    noises = [one.noise for one in static.instruments if isinstance(one, Points | Poses)]
+    allowed = 30.0 * max([float(np.max(machine.tolerances.joint_centres)), *noises])
     if fit is not None and fit < allowed:
         return
     for words, changed in _alternatives(static):
@@ -175,10 +176,6 @@ def require_usable(static: StaticPoses) -> None:
         f'the data do not fit the machine: after aligning all frames {1e3 * fit:.3g} mm are left, {1e3 * allowed:.3g} '
         'mm are what its tolerances and the noise explain; is it the right machine, with the drives in the right units?'
     )
-
-
-def _noises(static: StaticPoses) -> list[float]:
-    return [one.noise for one in static.instruments if isinstance(one, Points | Poses)]
 
 
 def _misfit(static: StaticPoses) -> float:

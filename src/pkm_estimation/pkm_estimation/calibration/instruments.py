@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Self
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -17,6 +18,7 @@ from scipy.spatial.transform import Rotation
 _STEP = 1e-6
 
 
+@dataclass(frozen=True)
 class Instrument(ABC):
     """Measurements of N static poses, and the unknown constants of what measures them, e of them.
 
@@ -45,13 +47,13 @@ class Instrument(ABC):
     def away(self) -> Array:
         """By how much the constants (e,) are away from what is known of them."""
 
-    @abstractmethod
-    def at(self, rows: Integers) -> Instrument:
+    def at(self, rows: Integers) -> Self:
         """The measurements of some poses."""
+        return replace(self, measured=self.measured[rows])
 
-    @abstractmethod
     def aligned(self, position: Array, rotation: Array) -> Instrument:
         """The same with constants that fit roughly known poses."""
+        return self
 
     def slopes(self, position: Array, rotation: Array) -> tuple[Array, Array]:
         """Slopes of what is expected, by the twist of the pose (N, m, d, 6) and by the constants (N, m, d, e)."""
@@ -127,10 +129,6 @@ class Points(Instrument):
     def away(self) -> Array:
         """See the base class."""
         return np.concatenate([np.zeros(6), (self.targets - self.known).ravel()])
-
-    def at(self, rows: Integers) -> Points:
-        """See the base class."""
-        return replace(self, measured=self.measured[rows])
 
     def aligned(self, position: Array, rotation: Array) -> Points:
         """See the base class: for each rotation of the frame, its place and the targets are linear least squares."""
@@ -274,11 +272,3 @@ class Inclination(Instrument):
         """See the base class."""
         turned = rotation_log(self.rotation_platform_imu @ self.nominal.T)
         return np.concatenate([self.bias - self.nominal_bias, turned])
-
-    def at(self, rows: Integers) -> Inclination:
-        """See the base class."""
-        return replace(self, measured=self.measured[rows])
-
-    def aligned(self, position: Array, rotation: Array) -> Inclination:
-        """See the base class."""
-        return self

@@ -96,7 +96,10 @@ def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> 
     An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the delay is that of the
     legs' motion, and the estimator, which tests its innovations for the rest, runs once before.
     """
-    config = _scoring(config)
+    # a filter whose innovations say what constants are
+    config = replace(
+        config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
+    )
     try:
         delay, std = estimate_delay(machine, SensorStreams.from_recording(machine, data))
     except (TuningError, KinematicsError):  # the estimator may know better
@@ -108,13 +111,6 @@ def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> 
     _run(pipeline, data)
     found = pipeline.as_found()
     return _constants(found[0], config, found[1].imu_delay), replace(config, imu_delay=found[1].imu_delay)
-
-
-def _scoring(config: EstimatorConfig) -> EstimatorConfig:
-    """Settings of a filter whose innovations say what constants are."""
-    return replace(
-        config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
-    )
 
 
 def _constants(machine: Machine, config: EstimatorConfig, imu_delay: float) -> Constants:

@@ -44,12 +44,10 @@ class PoseErrors:
         frames[:, 2, 3], frames[:, 2, 4] = position[:, 1], -position[:, 0]
         frames[:, :3, 6:9] = frames[:, 3:, 9:] = rotation
         basis, sizes, _ = np.linalg.svd((frames * self._scale[:, None]).reshape(6 * count, 12), full_matrices=False)
-        self._frames = basis[:, sizes > 1e-9 * sizes[0]]
-        self._rows = self._without_frames(twists.reshape(6 * count, -1))
+        frames = basis[:, sizes > 1e-9 * sizes[0]]
+        rows = twists.reshape(6 * count, -1)
+        self._rows = rows - frames @ (frames.T @ rows)
         self._count = count
-
-    def _without_frames(self, rows: Array) -> Array:
-        return np.asarray(rows - self._frames @ (self._frames.T @ rows))
 
     def deviation(self, covariance: Array) -> tuple[float, float]:
         """Root mean square of the error, m and rad, of constants with covariance (p, p), in their units."""

@@ -26,6 +26,8 @@ _MOST, _HALVED = 20, 6
 _SAME, _NOTHING = 1e-6, 1.0
 #: part of the prior above which a direction is not determined
 NOT_DETERMINED = 0.5
+#: components of such a direction that are told
+_TOLD = 4
 
 
 class Measurement(Protocol):
@@ -77,7 +79,7 @@ class Solution:
         variances, vectors = np.linalg.eigh(self.covariance)
         return variances, vectors
 
-    def not_determined(self, most: int = 4) -> list[str]:
+    def not_determined(self) -> list[str]:
         """Directions that measurements do not tell, by their largest components, the least known first."""
         told = []
         names = self.constants.names
@@ -85,7 +87,7 @@ class Solution:
         for variance, vector in zip(variances[::-1].tolist(), vectors.T[::-1], strict=True):
             if variance < NOT_DETERMINED**2:
                 break
-            largest = np.argsort(-np.abs(vector))[:most]
+            largest = np.argsort(-np.abs(vector))[:_TOLD]
             parts = ' '.join(f'{vector[place]:+.2f} ({names[place]})' for place in largest.tolist())
             told.append(f'{100.0 * variance**0.5:.0f} % of the prior: {parts} ...')
         return told

@@ -125,10 +125,11 @@ def _run(options: argparse.Namespace) -> None:
     streams = streams.between(options.begin, options.end)
     if options.output is not None:
         make_folder(options.output)
+    first = time_of_data(int(data.require(data.joint_states, 'joint_states').stamps[0]))
     found = _Findings(settings=_changed(config))
     found.source = {
         'recording': str(options.bag),
-        'time of the recording': f'{_time_of(data)}; used: {streams.leg_time[0]:.2f} to {streams.leg_time[-1]:.2f} s',
+        'time of the recording': f'{first}; used: {streams.leg_time[0]:.2f} to {streams.leg_time[-1]:.2f} s',
         'machine': f'{machine.name}: {machine.description}',
         'settings to begin with': 'defaults' if options.config is None else str(options.config),
     }
@@ -228,11 +229,6 @@ def _profile(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
 
 def _say(line: str) -> None:
     print(f'  {line}', file=sys.stderr, flush=True)
-
-
-def _time_of(data: RecordedData) -> str:
-    stamps = data.require(data.joint_states, 'joint_states').stamps
-    return time_of_data(int(stamps[0])) if len(stamps) else 'empty'
 
 
 def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,62 +50,59 @@ def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComp
 
     A stamp that comes again (the clock was reset) is another estimate.
     """
-    recorded = len(live)
-    if not recorded:
-        return LiveComparison(0, 0, 0, 0, 'no live estimate was recorded', 0.0)
-    where = _in_order(offline.stamps, live.stamps)
-    both, only_offline = np.flatnonzero(where >= 0), _missing_between(where)
-    if not len(both):
-        nothing = f'the offline run has none of the {recorded} recorded estimates'
-        return LiveComparison(recorded, 0, recorded, 0, nothing, 0.0)
-    begin = int(both[0])
-    same = where >= 0
-    for name in _FIELDS:
-        same &= _same_bits(getattr(offline, name)[where], getattr(live, name))
-    largest = float(np.linalg.norm(offline.position[where[both]] - live.position[both], axis=1).max())
-    if same[begin:].all():
-        return LiveComparison(recorded, recorded - begin, begin, only_offline, None, largest)
-    first = begin + int(np.argmin(same[begin:]))
-    told = _describe(offline, live, first, int(where[first]))
-    return LiveComparison(recorded, first - begin, begin, only_offline, told, largest)
+    names = [f'{name}{list(place)}' for name in _FIELDS for place in np.ndindex(getattr(live, name).shape[1:])]
+    comparison, where = _compared(names, (offline.stamps, _rows(offline)), (live.stamps, _rows(live)))
+    both = np.flatnonzero(where >= 0)
+    apart = np.linalg.norm(offline.position[where[both]] - live.position[both], axis=1)
+    return replace(comparison, largest=float(apart.max(initial=0.0)))
 
 
 def compare_innovations(
     stamps: NDArray[np.int64], names: Sequence[str], rows: Array, live: JointStates
 ) -> LiveComparison:
     """Compare the raw doubles of ``platform/innovations`` with an offline run: rows (N, 3 A + 1), stamps (N,) ns."""
-    recorded = len(live)
     if list(live.names) != list(names):
-        return LiveComparison(recorded, 0, 0, 0, f'the recording has the numbers {", ".join(live.names)}', 0.0)
-    where = _in_order(stamps, live.stamps)
-    both, only_offline = np.flatnonzero(where >= 0), _missing_between(where)
+        return LiveComparison(len(live), 0, 0, 0, f'the recording has the numbers {", ".join(live.names)}', 0.0)
+    return _compared(names, (stamps, rows), (live.stamps, live.positions))[0]
+
+
+def _rows(motion: MotionEstimate) -> Array:
+    """All numbers of each estimate (N, 85)."""
+    return np.hstack([getattr(motion, name).reshape(len(motion), -1) for name in _FIELDS])
+
+
+def _compared(
+    names: Sequence[str], offline: tuple[Stamps, Array], live: tuple[Stamps, Array]
+) -> tuple[LiveComparison, NDArray[np.intp]]:
+    """Compare the named numbers (N, C) at stamps (N,) ns; also the place of each live row in the offline run, or -1."""
+    recorded = len(live[0])
+    where = _in_order(offline[0], live[0])
+    both = np.flatnonzero(where >= 0)
     if not len(both):
-        nothing = f'the offline run has none of the {recorded} recorded ones'
-        return LiveComparison(recorded, 0, recorded, 0, nothing, 0.0)
+        nothing = f'the offline run has none of the {recorded} recorded estimates'
+        told = nothing if recorded else 'no live estimate was recorded'
+        return LiveComparison(recorded, 0, recorded, 0, told, 0.0), where
     begin = int(both[0])
-    same = (where >= 0) & _same_bits(rows[where], live.positions)
-    if same[begin:].all():
-        return LiveComparison(recorded, recorded - begin, begin, only_offline, None, 0.0)
-    first = begin + int(np.argmin(same[begin:]))
-    stamp = int(live.stamps[first])
-    told = f'message {first}, stamp {stamp} ns: the offline run has none there'
-    if where[first] >= 0:
-        ours, theirs = rows[where[first]], live.positions[first]
-        column = next(index for index in range(len(names)) if not _same_bits(ours[index, None], theirs[index, None])[0])
-        told = (
-            f'message {first}, stamp {stamp} ns: {names[column]} is {float(theirs[column])!r} in the recording and '
-            f'{float(ours[column])!r} offline'
-        )
-    return LiveComparison(recorded, first - begin, begin, only_offline, told, 0.0)
+    # estimates between the first and the last that were recorded, which were not
+    only_offline = int(where[both[-1]] - where[begin]) + 1 - len(both)
+    # compares bits, so that NaN equals NaN and -0 differs from 0
+    ours, theirs = (np.ascontiguousarray(rows, dtype=float).view(np.int64) for rows in (offline[1], live[1]))
+    other = ours[where] != theirs
+    differs = (where < 0) | other.any(axis=1)
+    if not differs[begin:].any():
+        return LiveComparison(recorded, recorded - begin, begin, only_offline, None, 0.0), where
+    first = begin + int(np.argmax(differs[begin:]))
+    told = f'message {first}, stamp {int(live[0][first])} ns: '
+    if where[first] < 0:
+        told += 'the offline run has no estimate there'
+    else:
+        column = int(np.argmax(other[first]))
+        recorded_value, value = float(live[1][first, column]), float(offline[1][where[first], column])
+        told += f'{names[column]} is {recorded_value!r} in the recording and {value!r} offline'
+    return LiveComparison(recorded, first - begin, begin, only_offline, told, 0.0), where
 
 
-def _missing_between(where: NDArray[np.intp]) -> int:
-    """Offline estimates between the first and the last that were recorded, which were not."""
-    found = where[where >= 0]
-    return int(found[-1] - found[0]) + 1 - len(found) if len(found) else 0
-
-
-def _in_order(offline: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np.intp]:
+def _in_order(offline: Stamps, live: Stamps) -> NDArray[np.intp]:
     """For each live stamp the index of the next offline one that equals it, after those before; -1: there is none."""
     places: dict[int, list[int]] = {}
     for index, stamp in enumerate(offline.tolist()):
@@ -116,28 +113,6 @@ def _in_order(offline: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np
         last = max(last, place)
         where.append(place)
     return np.array(where, dtype=np.intp)
-
-
-def _same_bits(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Per row: the same doubles; compares bits, so that NaN equals NaN and -0 differs from 0."""
-    bits = [np.ascontiguousarray(array, dtype=float).reshape(len(array), -1).view(np.int64) for array in (left, right)]
-    same: NDArray[np.bool_] = np.all(bits[0] == bits[1], axis=1)
-    return same
-
-
-def _describe(offline: MotionEstimate, live: MotionEstimate, first: int, where: int) -> str:
-    stamp = int(live.stamps[first])
-    if where < 0:
-        return f'message {first}, stamp {stamp} ns: the offline run has no estimate there'
-    for name in _FIELDS:
-        ours, theirs = getattr(offline, name)[where], getattr(live, name)[first]
-        if not _same_bits(ours[None], theirs[None])[0]:
-            entry = tuple(int(i) for i in np.argwhere(ours != theirs)[0]) if (ours != theirs).any() else ()
-            return (
-                f'message {first}, stamp {stamp} ns: {name}{list(entry)} is {float(theirs[entry])!r} in the recording '
-                f'and {float(ours[entry])!r} offline'
-            )
-    raise AssertionError('called without a difference')
 
 
 class RecordedSamples:
@@ -157,7 +132,9 @@ class RecordedSamples:
     def __init__(self, data: RecordedData, start_stamp: int | None = None) -> None:
         self.imu = imu = data.require(data.imu_data_raw, 'imu/data_raw')
         self.legs = legs = data.require(data.joint_states, 'joint_states')
-        self._is_imu = _in_recorded_order(imu.recorded_at, legs.recorded_at)
+        # by the recorder's time, each stream in its own order, also where the recorder's clock steps back
+        at = np.concatenate([np.maximum.accumulate(one.recorded_at) for one in (imu, legs)])
+        self._is_imu = np.repeat([True, False], [len(imu), len(legs)])[np.argsort(at, kind='stable')]
         self._imu_before = np.concatenate([[0], np.cumsum(self._is_imu)]).tolist()
         self._values = np.concatenate([imu.specific_force, imu.angular_rate], axis=1)
         self._names = tuple(legs.names)
@@ -195,10 +172,3 @@ class RecordedSamples:
             imu.stamps[row], self._values[row], legs.stamps[leg], self._names, legs.positions[leg], legs.efforts[leg],
             None if imu.covariances is None else imu.covariances[row],
         )  # fmt: skip
-
-
-def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> NDArray[np.bool_]:
-    """Merge two streams by the recorder's time, each in its own order: which of the samples are the IMU's."""
-    # running maximum: a recorder's clock that steps back must not change the order within a stream
-    at = np.concatenate([np.maximum.accumulate(imu_at), np.maximum.accumulate(legs_at)])
-    return np.repeat([True, False], [len(imu_at), len(legs_at)])[np.argsort(at, kind='stable')]

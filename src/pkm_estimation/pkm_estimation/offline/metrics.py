@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.machine import ImuSensor
 from scipy.spatial.transform import Rotation
 
 from pkm_estimation.motion_estimate import MotionEstimate
@@ -47,7 +46,6 @@ class ErrorTable:
     estimate, baseline : errors; the baseline's are NaN where there is none
     nis_mean : mean normalised innovation squared after settling
     in_band : (L,) part of the innovations within two standard deviations, NaN for legs that were not used
-    accelerometer_bias_error, gyroscope_bias_error : (3,) last estimate less the truth, NaN if that is unknown
     """
 
     samples: int
@@ -56,13 +54,6 @@ class ErrorTable:
     baseline: MotionErrors
     nis_mean: float
     in_band: Array
-    accelerometer_bias_error: Array
-    gyroscope_bias_error: Array
-
-    @property
-    def velocity_ratio(self) -> Array:
-        """(3,) how many times smaller the estimate's velocity error is than the baseline's."""
-        return self.baseline.velocity / self.estimate.velocity
 
     def text(self) -> str:
         """Table as text."""
@@ -75,11 +66,6 @@ class ErrorTable:
         ):
             ours, theirs = (_numbers(scale * getattr(errors, name)) for errors in (self.estimate, self.baseline))
             lines.append(f'{name.replace("_", " "):<27}{unit:<8}{ours:>30}{theirs:>32}')
-        for name, unit in (('accelerometer_bias_error', 'm/s^2'), ('gyroscope_bias_error', 'rad/s')):
-            value = getattr(self, name)
-            if np.isfinite(value).all():
-                label = name.replace('_error', '').replace('_', ' ') + ', last'
-                lines.append(f'{label:<27}{unit:<8}{", ".join(f"{v:.2e}" for v in value):>30}{"-":>32}')
         return '\n'.join([*lines, self.note()])
 
     def note(self) -> str:
@@ -92,13 +78,7 @@ class ErrorTable:
         )
 
 
-def error_table(
-    result: EstimationResult,
-    truth: MotionEstimate,
-    settling: float = 20.0,
-    imu: ImuSensor | None = None,
-    end_stamp_ns: int | None = None,
-) -> ErrorTable:
+def error_table(result: EstimationResult, truth: MotionEstimate, settling: float = 20.0) -> ErrorTable:
     """Compare an estimate and its baseline with the truth at equal stamps.
 
     Parameters
@@ -106,8 +86,6 @@ def error_table(
     result : estimate
     truth : recorded ground truth, twist in platform axes
     settling : s after the first estimate that are left out
-    imu : true biases (a simulated machine's); without it the bias errors are NaN
-    end_stamp_ns : leave out samples after this stamp
 
     Raises
     ------
@@ -115,7 +93,7 @@ def error_table(
         If no estimate after settling has the stamp of a truth sample.
     """
     begin = int(result.motion.stamps[0]) + round(settling * 1e9)
-    end = int(result.motion.stamps[-1]) if end_stamp_ns is None else end_stamp_ns
+    end = int(result.motion.stamps[-1])
     ours, true = matching(result.motion.stamps, truth.stamps, begin, end)
     if not len(ours):
         held = f'truth from {truth.stamps[0]} to {truth.stamps[-1]} ns' if len(truth) else 'truth holds no pose'
@@ -127,8 +105,6 @@ def error_table(
     judged = (result.motion.stamps >= begin) & (result.motion.stamps <= end) & np.isfinite(result.nis)
     ratio = np.abs(result.innovation[judged] / result.innovation_std[judged])
     seen = np.isfinite(ratio)
-    unknown = np.full(3, np.nan)
-    last = int(np.flatnonzero(result.motion.stamps <= end)[-1])
     return ErrorTable(
         len(ours),
         settling,
@@ -136,8 +112,6 @@ def error_table(
         motion_errors(result.baseline, theirs, truth, true_theirs),
         float(result.nis[judged].mean()) if judged.any() else float('nan'),
         np.sum(seen & (ratio <= 2.0), axis=0) / np.where(seen.any(axis=0), seen.sum(axis=0), np.nan),
-        unknown if imu is None else result.accelerometer_bias[last] - imu.accelerometer_bias,
-        unknown if imu is None else result.gyroscope_bias[last] - imu.gyroscope_bias,
     )
 
 

@@ -78,15 +78,13 @@ class EstimationResult:
         return len(self.motion)
 
 
-def collect(
-    outputs: Sequence[EstimatorOutput], health: HealthReport, extra_states: dict[str, slice] | None = None
-) -> EstimationResult:
-    """Stack single estimates into arrays; ``extra_states`` are the columns of those that were estimated."""
+def collect(outputs: Sequence[EstimatorOutput], health: HealthReport) -> EstimationResult:
+    """Stack single estimates into arrays."""
     collection = Collection()
     for output in outputs:
         collection.add(output)
     baseline = streamed_baseline([(output.stamp, output.baseline) for output in outputs])
-    return collection.result(baseline, health, extra_states or {})
+    return collection.result(baseline, health, {})
 
 
 class Collection:

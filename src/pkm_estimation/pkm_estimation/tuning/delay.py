@@ -25,26 +25,22 @@ _BRIDGED = 5.5
 _EXPLAINED = 0.8
 
 
-def estimate_delay(machine: Machine, streams: SensorStreams, maximum: float = MAXIMUM_DELAY) -> tuple[float, float]:
+def estimate_delay(machine: Machine, streams: SensorStreams) -> tuple[float, float]:
     """Delay of the IMU's stamps and its standard deviation [s]; positive: the IMU is late.
 
     Least squares ``u(t) = A u_legs(t - delay) + b``, of each sensor with a free linear map A of the specific force or
     angular rate that the legs show: mounting, scale and bias make no difference. Its deviation is that of ten parts of
     the recording, so that coloured errors and a delay that fluctuates are in it.
 
-    Parameters
-    ----------
-    maximum : largest delay looked for, either way [s]
-
     Raises
     ------
     TuningError
-        The IMU does not show the motion of the legs, or the delay lies beyond ``maximum``.
+        The IMU does not show the motion of the legs, or the delay lies beyond :data:`MAXIMUM_DELAY`.
     """
     motion = motion_of_legs(machine, streams)
     truth = imu_truth(motion, machine.gravity, machine.imu.position, machine.imu.rotation_platform_imu)
     expected = CubicSpline(motion.time, np.hstack(truth))
-    inside = (streams.imu_time > motion.time[0] + maximum) & (streams.imu_time < motion.time[-1] - maximum)
+    inside = (streams.imu_time > motion.time[0] + MAXIMUM_DELAY) & (streams.imu_time < motion.time[-1] - MAXIMUM_DELAY)
     time, measured = streams.imu_time[inside], streams.imu[inside]
     if len(time) < 100:
         raise TuningError(f'IMU and legs have only {len(time)} samples in common; a delay needs at least 100')
@@ -66,7 +62,7 @@ def estimate_delay(machine: Machine, streams: SensorStreams, maximum: float = MA
         return float(np.sum(mapped(delay)[0] ** 2))
 
     step = usual_interval(motion.time)
-    lags = np.arange(-maximum, maximum + step, step)
+    lags = np.arange(-MAXIMUM_DELAY, MAXIMUM_DELAY + step, step)
     best = int(np.argmin([squares(lag) for lag in lags.tolist()]))
     bounds = lags[max(0, best - 1)], lags[min(len(lags) - 1, best + 1)]
     delay = float(minimize_scalar(squares, bounds=bounds, method='bounded', options={'xatol': 1e-6}).x)
@@ -79,7 +75,7 @@ def estimate_delay(machine: Machine, streams: SensorStreams, maximum: float = MA
     )
     if explained < _EXPLAINED or std > _LEAST_CERTAIN or best in (0, len(lags) - 1):
         raise TuningError(
-            f'the IMU does not show the motion of the legs at any delay up to {maximum:g} s (at the likeliest, '
+            f'the IMU does not show the motion of the legs at any delay up to {MAXIMUM_DELAY:g} s (at the likeliest, '
             f'{1e3 * delay:.3g} +- {1e3 * std:.2g} ms, it explains {explained:.0%} of a sensor\'s power): record more '
             'motion; or the delay is larger'
         )

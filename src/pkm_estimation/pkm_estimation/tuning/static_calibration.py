@@ -60,12 +60,6 @@ class StaticCalibration:
     imu_rate: float
     duration: float
 
-    @property
-    def bias_total(self) -> Array:
-        """Standard deviations (6,) of the biases from both causes."""
-        total: Array = np.hypot(self.bias_std, self.bias_systematic)
-        return total
-
 
 def require_standstill(machine: Machine, streams: SensorStreams) -> None:
     """Raise :class:`TuningError` if something moves; it says what, when and how far.
@@ -123,8 +117,8 @@ def calibrate_static(
         legs=legs,
         imu=imu,
         bias=imu.mean - np.concatenate([felt, np.zeros(3)]),
-        bias_std=np.hypot(imu.mean_std, _norms(slope * legs.mean_std)),
-        bias_systematic=_norms(slope * leg_offset_std),
+        bias_std=np.hypot(imu.mean_std, np.linalg.norm(slope * legs.mean_std, axis=1)),
+        bias_systematic=np.linalg.norm(slope * leg_offset_std, axis=1),
         pose=pose,
         leg_rate=1.0 / intervals[0],
         imu_rate=1.0 / intervals[1],
@@ -156,10 +150,11 @@ def write_sensor_overlay(
         if abs(rate / known - 1.0) > _RATE_DIFFERENCE:
             values[key] = round(rate, 3)  # the noise is that of one sample at this rate
     deviations: dict[str, float] = {}
+    bias_std = np.hypot(calibration.bias_std, calibration.bias_systematic)
     for offset, sensor in ((0, 'accelerometer'), (3, 'gyroscope')):
         for axis in range(3):
             deviations[f'sensors.imu.{sensor}.noise.{"xyz"[axis]}'] = imu.noise_std[offset + axis]
-            deviations[f'sensors.imu.{sensor}.bias.{"xyz"[axis]}'] = calibration.bias_total[offset + axis]
+            deviations[f'sensors.imu.{sensor}.bias.{"xyz"[axis]}'] = bias_std[offset + axis]
     for name, std in zip(machine.drive_labels, legs.noise_std, strict=True):
         deviations[f'sensors.legs.position_noise.{name}'] = std
     return write_overlay(
@@ -234,11 +229,6 @@ def _felt_gravity(machine: Machine, positions: Array) -> tuple[Array, Array, Pos
     slope = np.zeros((6, count))
     slope[:3] = (felt[1 : count + 1] - felt[count + 1 :]).T / (2.0 * step)
     return felt[0], slope, Pose(position[0], rotation[0])
-
-
-def _norms(rows: Array) -> Array:
-    norms: Array = np.sqrt(np.sum(rows * rows, axis=1))
-    return norms
 
 
 @dataclass(frozen=True)

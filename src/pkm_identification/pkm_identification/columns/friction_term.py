@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +42,38 @@ HELD = ('additional_load',)
 BEGIN = {'stribeck_velocity': 0.05, 'exponent': 1.0}
 
 
-class FrictionTerm(Term):
+class Pooled(Term):
+    """A force whose nonlinear parameters joints of the same kind share, or have each.
+
+    Attributes
+    ----------
+    kinds : name of the kind of each joint
+    pooled : whether they share them
+    can_be_pooled : whether there are joints of a kind with such parameters
+    """
+
+    kinds: tuple[str, ...]
+    pooled: bool
+    can_be_pooled: bool
+
+    @abstractmethod
+    def pooling(self, pooled: bool) -> Self:
+        """The same force with parameters of kinds of joints, or of single ones; a mean becomes of each."""
+
+    @abstractmethod
+    def shared_name(self, name: str) -> str:
+        """Name here of a parameter of a joint's own."""
+
+    def _note(self, names: Iterable[str]) -> str:
+        if not (self.pooled and self.can_be_pooled):
+            return ''
+        return (
+            f'drives of the same kind share their {", ".join(dict.fromkeys(names))}, which the recording does not '
+            'contradict; the standard deviations allow for drives that differ'
+        )
+
+
+class FrictionTerm(Pooled):
     """Friction laws of joints, driven ones or all.
 
     Parameters
@@ -50,7 +83,6 @@ class FrictionTerm(Term):
     places : of each, as of :class:`~pkm_identification.columns.term.Term`; default: they are the drives
     kinds : name of the kind of each; default: all are of one, ``drives``
     pooled : whether joints of the same kind share all nonlinear parameters, not the exponents only
-    note : see :class:`~pkm_identification.columns.term.Term`
     """
 
     kind = 'friction'
@@ -59,7 +91,7 @@ class FrictionTerm(Term):
 
     def __init__(
         self, joints: Sequence[str], laws: Sequence[FrictionLaw], places: Sequence[int] | None = None,
-        kinds: Sequence[str] | None = None, pooled: bool = False, note: str = '',
+        kinds: Sequence[str] | None = None, pooled: bool = False,
     ) -> None:  # fmt: skip
         self.joints, self.laws = tuple(joints), tuple(laws)
         self.places = tuple(range(len(self.joints)) if places is None else places)
@@ -70,12 +102,15 @@ class FrictionTerm(Term):
         pairs = list(zip(self.joints, self.laws, strict=True))
         self.names = tuple(f'{joint}.{name}' for joint, law in pairs for name in law.linear_parameter_names)
         kinds = ['drives'] * len(self.joints) if kinds is None else kinds
-        self.kinds, self.pooled, self.note = tuple(kinds), pooled, note
+        self.kinds, self.pooled = tuple(kinds), pooled
         self._kind_of = dict(zip(self.joints, self.kinds, strict=True))
         every = [(joint, name) for joint, law in pairs for name in _searched(law)]
         own = [self._owned(joint, name) for joint, name in every if not self._is_shared(name)]
         shared = dict.fromkeys(self._owned(joint, name) for joint, name in every if self._is_shared(name))
         self.shape_names = (*own, *shared)
+        of_kinds = [(self._kind_of[joint], name) for joint, name in every if name not in SHARED]
+        self.can_be_pooled = len(set(of_kinds)) < len(of_kinds)
+        self.note = self._note(name for _, name in every)
 
     def _is_shared(self, name: str) -> bool:
         return self.pooled or name in SHARED
@@ -86,13 +121,8 @@ class FrictionTerm(Term):
     def _place(self, joint: str, name: str) -> int:
         return self.shape_names.index(self._owned(joint, name))
 
-    def _changed(
-        self, laws: Sequence[FrictionLaw] | None = None, pooled: bool | None = None, note: str | None = None
-    ) -> FrictionTerm:
-        return FrictionTerm(
-            self.joints, self.laws if laws is None else laws, self.places, self.kinds,
-            self.pooled if pooled is None else pooled, self.note if note is None else note,
-        )  # fmt: skip
+    def _changed(self, laws: Sequence[FrictionLaw]) -> FrictionTerm:
+        return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
 
     @classmethod
     def of(cls, machine: Machine, joints: str = 'actuated') -> FrictionTerm:
@@ -113,14 +143,9 @@ class FrictionTerm(Term):
         joint, _, parameter = name.rpartition('.')
         return self._owned(joint, parameter) if joint in self._kind_of else name
 
-    @property
-    def can_be_pooled(self) -> bool:
-        """Whether there are nonlinear parameters that several joints of a kind may share or have each."""
-        return len(self.pooling(True).shape_names) < len(self.pooling(False).shape_names)
-
-    def pooling(self, pooled: bool, note: str = '') -> FrictionTerm:
+    def pooling(self, pooled: bool) -> FrictionTerm:
         """The same laws with nonlinear parameters of kinds of joints, or of single ones; a mean becomes of each."""
-        other = self._changed(pooled=pooled, note=note)
+        other = FrictionTerm(self.joints, self.laws, self.places, self.kinds, pooled)
         return other.with_shape(other.shape)
 
     def with_law(self, name: str, speeds: Array, **shape: float) -> FrictionTerm:
@@ -191,16 +216,6 @@ class FrictionTerm(Term):
             result[:, part] = np.where(_jumps(law), lively, smooth)
         return result
 
-    def by_deflection(self, samples: JointSamples) -> Array:
-        """See the base class; half the difference of both directions where columns jump with the sign."""
-        result = np.zeros((len(samples.positions), len(self.names)))
-        for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
-            if place < samples.lively.shape[1]:
-                speed, load = np.abs(samples.lively[:, place]), samples.loads[:, place]
-                half = 0.5 * (law.regressor(speed, load) - law.regressor(-speed, load))
-                result[:, part] = np.where(_jumps(law), half, 0.0)
-        return result
-
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
         """Derivatives (N, R) by the nonlinear parameters."""
         if not self.shape_names:
@@ -262,7 +277,7 @@ def _sensitivity(law: FrictionLaw, parameters: Array, load: Array, velocity: Arr
     return total
 
 
-class Presliding(Term):
+class Presliding(Pooled):
     """The way after a reversal in which friction of the drives goes from one direction to the other.
 
     A contact that turns is deflected like a spring before it slides. Until then its friction is the part of that of
@@ -278,7 +293,6 @@ class Presliding(Term):
     stiffnesses : (A,) N/m or N m/rad
     begin : stiffnesses about which they are searched; default: ``stiffnesses``
     pooled : whether drives of the same kind share it; theirs is the geometric mean
-    note : see :class:`~pkm_identification.columns.term.Term`
     """
 
     kind = 'presliding'
@@ -287,11 +301,12 @@ class Presliding(Term):
 
     def __init__(
         self, drives: Sequence[str], kinds: Sequence[str], stiffnesses: Sequence[float],
-        begin: Sequence[float] | None = None, pooled: bool = True, note: str = '',
+        begin: Sequence[float] | None = None, pooled: bool = True,
     ) -> None:  # fmt: skip
         self.drives, self.kinds, self.stiffnesses = tuple(drives), tuple(kinds), tuple(stiffnesses)
         self._begin = self.stiffnesses if begin is None else tuple(begin)
-        self.pooled, self.note = pooled, note
+        self.pooled, self.can_be_pooled = pooled, len(set(self.kinds)) < len(self.drives)
+        self.note = self._note(['presliding_stiffness'])
         owners = self.kinds if pooled else self.drives
         names = list(dict.fromkeys(owners))
         self.shape_names = tuple(f'{name}.presliding_stiffness' for name in names)
@@ -329,16 +344,11 @@ class Presliding(Term):
 
     def with_shape(self, shape: Array) -> Presliding:
         """Other stiffnesses (Q,)."""
-        return Presliding(self.drives, self.kinds, shape[self.places].tolist(), self._begin, self.pooled, self.note)
+        return Presliding(self.drives, self.kinds, shape[self.places].tolist(), self._begin, self.pooled)
 
-    @property
-    def can_be_pooled(self) -> bool:
-        """Whether there are drives of the same kind, which may share the stiffness or have each their own."""
-        return len(set(self.kinds)) < len(self.drives)
-
-    def pooling(self, pooled: bool, note: str = '') -> Presliding:
+    def pooling(self, pooled: bool) -> Presliding:
         """The same contacts with stiffnesses of kinds of drives, or of single ones."""
-        return Presliding(self.drives, self.kinds, self.stiffnesses, self._begin, pooled, note)
+        return Presliding(self.drives, self.kinds, self.stiffnesses, self._begin, pooled)
 
     def shared_name(self, name: str) -> str:
         """Name of the stiffness that a drive shares, by that of its own."""

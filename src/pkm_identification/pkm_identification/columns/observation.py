@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -68,7 +68,7 @@ class ObservationModel:
     all_names : parameters of the structure, then of the terms
     structure_count : how many are the structure's
     free, held : places in ``all_names`` of the parameters to identify, and of those at their nominal values
-    names, fixed_names : of both
+    names : of the free ones
     body_count : how many of the free ones are inertial
     """
 
@@ -97,7 +97,6 @@ class ObservationModel:
         self.free = np.flatnonzero(~held)
         self.held = np.flatnonzero(held)
         self.names = tuple(self.all_names[index] for index in self.free)
-        self.fixed_names = tuple(self.all_names[index] for index in self.held)
         self.body_count = int(np.sum(self.free < len(bodies)))
         #: whether there are forces in passive joints
         self.has_passive = any((term.column_places >= machine.actuated_count).any() for term in self.terms)
@@ -172,17 +171,7 @@ class ObservationModel:
         Signs are those of the motion's own velocities; forces that depend on loads take those of the nominal machine.
         """
         matrix = np.empty((len(motion), self.machine.actuated_count, len(self.free)))
-        known = np.empty(matrix.shape[:2])
-        for part, block, forces in self.parts(motion):
-            matrix[part], known[part] = block, forces
-        return matrix, known
-
-    def parts(self, motion: PlatformMotion) -> Iterator[tuple[slice, Array, Array]]:
-        """Samples, observation matrix and known forces as of :meth:`regressor`, part by part.
-
-        Long recordings do not fit into memory as one matrix; their normal equations do.
-        """
-        nominal = self.all_parameters(self.machine)
+        known, nominal = np.empty(matrix.shape[:2]), self.all_parameters(self.machine)
         for part in blocks(len(motion)):
             now = motion[part]
             structure, samples = self.structure(now), self.joint_samples(now, now, 0.0)
@@ -194,7 +183,8 @@ class ObservationModel:
                 self.expanded(term.columns(samples), term.column_places, shares, passive) for term in self.terms
             ]
             everything = np.concatenate([structure, *columns], axis=-1)
-            yield part, everything[..., self.free], everything[..., self.held] @ nominal[self.held]
+            matrix[part], known[part] = everything[..., self.free], everything[..., self.held] @ nominal[self.held]
+        return matrix, known
 
     @property
     def inertial(self) -> slice:
@@ -328,7 +318,7 @@ def observation_model(
             friction = friction.with_law(config.columns.friction_law, fastest(positions, sample_rate))
         if TRANSVERSE_FRICTION.kind in asked:
             _require_no_load(friction)
-        terms.append(friction.pooling(True) if config.columns.pooled_laws and friction.can_be_pooled else friction)
+        terms.append(friction.pooling(config.columns.pooled_laws))
     joints, stated = machine.actuated_joint_names, stated_forms(machine)
     terms += [OneFactor(form, joints) for form in _OF_DRIVES if form.kind in asked or form in stated]
     if passive:

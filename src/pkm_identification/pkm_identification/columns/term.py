@@ -223,11 +223,6 @@ class JointSamples:
         drives = self.positions.shape[1]
         return (self, place) if place < drives else (self.passive_joints, place - drives)
 
-    def with_whole_signs(self) -> JointSamples:
-        """Signs that are not averaged over a sample's interval."""
-        passive = self.passive.with_whole_signs() if self.passive else None
-        return replace(self, sign_shares=np.ones_like(self.sign_shares), passive=passive, deflections=None)
-
     def lively_only(self, near: NDArray[np.bool_], sample_period: float) -> JointSamples:
         """The livelier velocities ``near`` (N, A) reversals only; the smooth ones elsewhere."""
         return replace(
@@ -256,14 +251,12 @@ class PassiveSamples:
     of_part : samples of drives and passive joints of a part, without forces
     part : which samples these are
     efforts, loads : (N, P) of the passive joints; see :class:`JointSamples`
-    whole_signs : whether signs are not averaged over a sample's interval
     """
 
     of_part: Callable[[slice], JointSamples]
     part: slice = field(default_factory=lambda: slice(None))
     efforts: Array | None = None
     loads: Array | None = None
-    whole_signs: bool = False
 
     def __getitem__(self, part: slice) -> PassiveSamples:
         """Some of all samples."""
@@ -276,15 +269,11 @@ class PassiveSamples:
         own = self.of_part(self.part).passive_joints
         if self.efforts is not None and self.loads is not None:
             own = own.with_forces(self.efforts, self.loads)
-        return own.with_whole_signs() if self.whole_signs else own
+        return own
 
     def with_forces(self, efforts: Array, loads: Array) -> PassiveSamples:
         """The same motion with forces (N, P) in the joints."""
         return replace(self, efforts=efforts, loads=loads)
-
-    def with_whole_signs(self) -> PassiveSamples:
-        """Signs that are not averaged over a sample's interval."""
-        return replace(self, whole_signs=True)
 
 
 def passive_columns(machine: Machine) -> NDArray[np.intp]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,32 +43,19 @@ _UNITS = {'prismatic': {'kN': 1e-3, 'mN': 1e3}, 'revolute': {'kN m': 1e-3, 'N mm
 Misfit = Callable[[Array, Array], float]
 
 
-@dataclass(frozen=True)
-class Arrangement:
-    """How efforts (N, A) become those of the drives: ``efforts[:, order] * factor``.
-
-    Attributes
-    ----------
-    order : (A,) column of each drive's effort
-    factor : (A,) sign and unit
-    told : whether the efforts resemble those of the machine at all
-    findings : what is wrong
-    """
-
-    order: Array
-    factor: Array
-    told: bool
-    findings: tuple[Finding, ...]
-
-
-def arrangement(machine: Machine, nominal: Array, efforts: Array, misfit: Misfit) -> Arrangement:
+def arrangement(machine: Machine, nominal: Array, efforts: Array, misfit: Misfit) -> tuple[Array, list[Finding]]:
     """Find unit, sign and order of efforts (m, A) by the forces of the nominal machine (m, A).
 
     Where another order is only a little more like the machine (legs that move alike), the misfit of both decides.
+
+    Returns
+    -------
+    order : (A,) column of each drive's effort; as it is where the efforts do not resemble the machine's at all
+    findings : what is wrong
     """
     labels, count = machine.drive_labels, machine.actuated_count
     alike = _correlation(nominal, efforts)
-    order = np.argmax(np.eye(count), axis=1)
+    order = as_it_is = np.argmax(np.eye(count), axis=1)
     assigned = linear_sum_assignment(-np.abs(alike))[1]
     moved = assigned != order
     own, best = np.abs(np.diag(alike)), np.abs(alike[order, assigned])
@@ -78,16 +64,14 @@ def arrangement(machine: Machine, nominal: Array, efforts: Array, misfit: Misfit
         usual, other = (np.where(alike[order, one] < 0.0, -1.0, 1.0) for one in (order, assigned))
         if clear or misfit(assigned, other) < _LESS * misfit(order, usual):
             order = assigned
-    told = bool(np.median(np.abs(alike[np.arange(count), order])) > _ENOUGH)
-    if not told:
+    if not np.median(np.abs(alike[np.arange(count), order])) > _ENOUGH:
         worst = float(np.median(best))
         what = f'efforts do not resemble what the machine needs (correlation {worst:.2f})'
         remedy = (
             'check that the file is that of this machine, that positions are those of its drives (check_robot), and '
             'what the driver publishes as effort'
         )
-        finding = Finding('effort_unlike', State.SUSPICIOUS, (), what, remedy, {'correlation': worst})
-        return Arrangement(order, np.ones(count), False, (finding,))
+        return as_it_is, [Finding('effort_unlike', State.SUSPICIOUS, (), what, remedy, {'correlation': worst})]
     findings = []
     swapped = np.flatnonzero(order != np.arange(count))
     if len(swapped):
@@ -101,7 +85,7 @@ def arrangement(machine: Machine, nominal: Array, efforts: Array, misfit: Misfit
             )
         )
     signs = np.where(alike[np.arange(count), order] < -_ENOUGH, -1.0, 1.0)
-    factor, negative = signs.copy(), signs < 0.0
+    negative = signs < 0.0
     if negative.any():
         names = () if negative.all() else tuple(np.array(labels)[negative].tolist())
         who = 'all efforts have' if negative.all() else f'the effort of {named(names)} has'
@@ -113,11 +97,8 @@ def arrangement(machine: Machine, nominal: Array, efforts: Array, misfit: Misfit
                 {'correlation': float(alike[np.arange(count), order][negative].max())},
             )
         )
-    scale = _scale(machine, nominal, efforts[:, order] * factor)
-    if isinstance(scale, Finding):
-        findings.append(scale)
-        factor = factor / _common_size(nominal, efforts[:, order] * factor)
-    return Arrangement(order, factor, True, tuple(findings))
+    findings += _scale(machine, nominal, efforts[:, order] * signs)
+    return order, findings
 
 
 def _correlation(expected: Array, measured: Array) -> Array:
@@ -127,27 +108,19 @@ def _correlation(expected: Array, measured: Array) -> Array:
     return np.asarray(first.T @ second / np.maximum(sizes, 1e-300))
 
 
-def _common_size(nominal: Array, efforts: Array) -> float:
-    """Median over the drives of how large efforts are, of what the nominal machine needs."""
-    nominal = nominal - nominal.mean(axis=0)
-    own = efforts - efforts.mean(axis=0)
-    return float(np.median(np.sum(own * nominal, axis=0) / np.maximum(np.sum(nominal**2, axis=0), 1e-300)))
-
-
-def _scale(machine: Machine, nominal: Array, efforts: Array) -> Finding | None:
-    size = _common_size(nominal, efforts)
-    if 1.0 / _SIZE < size < _SIZE:
-        return None
-    kind = machine.actuated_joints[0].kind
-    for unit, value in _UNITS[kind].items():
+def _scale(machine: Machine, nominal: Array, efforts: Array) -> Iterator[Finding]:
+    """Finding where efforts are many times what the nominal machine needs, by the median over the drives."""
+    nominal, own = nominal - nominal.mean(axis=0), efforts - efforts.mean(axis=0)
+    size = float(np.median(np.sum(own * nominal, axis=0) / np.maximum(np.sum(nominal**2, axis=0), 1e-300)))
+    what = f'efforts are {size:.3g} times what the machine needs'
+    for unit, value in ({'': 1.0} | _UNITS[machine.actuated_joints[0].kind]).items():
         if 1.0 / _SIZE < size / value < _SIZE:
-            what = f'efforts are {size:.3g} times what the machine needs: they are in {unit}'
-            return Finding(
-                'effort_unit', State.WRONG, (), what, f'driver file: effort: {{unit: {unit}}}', {'ratio': size}
-            )
-    return Finding(
-        'effort_scale', State.WRONG, (),
-        f'efforts are {size:.3g} times what the machine needs: no unit of force, but e.g. a current',
+            if unit:
+                remedy = f'driver file: effort: {{unit: {unit}}}'
+                yield Finding('effort_unit', State.WRONG, (), f'{what}: they are in {unit}', remedy, {'ratio': size})
+            return
+    yield Finding(
+        'effort_scale', State.WRONG, (), f'{what}: no unit of force, but e.g. a current',
         f'driver file: effort: {{scale: {1.0 / size:.4g}}}, or quantity: current with gain and gear of the data sheet',
         {'ratio': size},
     )  # fmt: skip

@@ -92,10 +92,10 @@ def diagnose(machine: Machine, recording: Recording) -> list[Finding]:
         return findings
     try:
         model = nominal_forces(machine, clean)
-        poses = conditioning(model)
-        findings += singular_findings(poses)
+        condition, home = conditioning(model)
+        findings += singular_findings(model.motion.time, condition, home)
         if not dead.any():
-            findings += _of_efforts(model, poses)
+            findings += _of_efforts(model, condition <= _CAREFUL * max(_LARGE, _OF_HOME * home))
     except PkmError as error:
         what = f'no motion of the machine belongs to this recording: {error}'
         remedy = 'check_robot compares positions with the machine file: units, order, signs, zeros'
@@ -145,9 +145,8 @@ def nominal_forces(machine: Machine, recording: Recording) -> NominalForces:
     return NominalForces(machine, motion, smooth[places], forces, efforts)
 
 
-def _of_efforts(model: NominalForces, poses: Conditioning) -> list[Finding]:
-    """Unit, sign and order of the efforts, at poses that are not nearly singular."""
-    good = poses.condition <= _CAREFUL * poses.limit
+def _of_efforts(model: NominalForces, good: NDArray[np.bool_]) -> list[Finding]:
+    """Unit, sign and order of the efforts, at poses (n,) that are not nearly singular."""
     if np.mean(good) < _LEAST:
         what = 'beside nearly singular poses too little of the motion is left to judge the efforts'
         return [Finding('motion', State.CANNOT_TELL, (), what, 'record a motion away from such poses')]
@@ -160,11 +159,10 @@ def _of_efforts(model: NominalForces, poses: Conditioning) -> list[Finding]:
         left = own - columns @ np.linalg.lstsq(flat, own.ravel(), rcond=1e-10)[0]
         return float(np.mean(np.std(left, axis=0) / np.std(own, axis=0)))
 
-    placed = arrangement(model.machine, model.forces[good], model.efforts[good], misfit)
-    is_swapped = (placed.order != np.arange(len(placed.order))).any()
-    if placed.told and is_swapped and _is_mirrored(model, placed.order):
-        return [_with_positions(one) if one.code == 'effort_order' else one for one in placed.findings]
-    return list(placed.findings)
+    order, findings = arrangement(model.machine, model.forces[good], model.efforts[good], misfit)
+    if (order != np.arange(len(order))).any() and _is_mirrored(model, order):
+        return [_with_positions(one) if one.code == 'effort_order' else one for one in findings]
+    return findings
 
 
 def _is_mirrored(model: NominalForces, order: Array) -> bool:
@@ -196,45 +194,27 @@ def _with_positions(finding: Finding) -> Finding:
     return replace(finding, sentence=sentence, remedy=f'look which of both is wrong; {finding.remedy}')
 
 
-@dataclass(frozen=True)
-class Conditioning:
-    """How well the drives determine the motion of the platform.
-
-    Attributes
-    ----------
-    time : (n,) s
-    condition : (n,) condition numbers
-    home, limit : that at home, and that from which a pose is nearly singular
-    """
-
-    time: Array
-    condition: Array
-    home: float
-    limit: float
-
-
-def conditioning(model: NominalForces) -> Conditioning:
-    """Condition numbers at the model's poses."""
+def conditioning(model: NominalForces) -> tuple[Array, float]:
+    """Condition numbers (n,) of the map from drives to platform at the model's poses, and that at home."""
     machine = model.machine
-    condition = forward_kinematics(machine, model.positions).condition
     at_home = drive_positions(machine, machine.home.position, machine.home.rotation_base_platform)
-    home = float(forward_kinematics(machine, at_home[None]).condition[0])
-    return Conditioning(model.motion.time, np.nan_to_num(condition, nan=np.inf), home, max(_LARGE, _OF_HOME * home))
+    found = forward_kinematics(machine, np.concatenate([model.positions, at_home[None]])).condition
+    found = np.nan_to_num(found, nan=np.inf)
+    return found[:-1], float(found[-1])
 
 
-def singular_findings(found: Conditioning) -> Iterator[Finding]:
-    """Where the drives hardly determine the motion of the platform."""
-    worst = int(np.argmax(found.condition))
-    if found.condition[worst] > found.limit:
-        near = found.condition > found.limit
-        seconds = float(np.count_nonzero(near) * np.median(np.diff(found.time)))
+def singular_findings(time: Array, condition: Array, home: float) -> Iterator[Finding]:
+    """Where the drives hardly determine the motion of the platform: times and condition numbers (n,), that at home."""
+    worst, limit = int(np.argmax(condition)), max(_LARGE, _OF_HOME * home)
+    if condition[worst] > limit:
+        seconds = float(np.count_nonzero(condition > limit) * np.median(np.diff(time)))
         yield Finding(
             'singular_pose', State.SUSPICIOUS, (),
-            f'the motion passes a nearly singular pose at {found.time[worst]:.2f} s: condition number '
-            f'{found.condition[worst]:.3g}, at home {found.home:.3g}; {seconds:.2g} s are beyond {found.limit:.3g}',
+            f'the motion passes a nearly singular pose at {time[worst]:.2f} s: condition number '
+            f'{condition[worst]:.3g}, at home {home:.3g}; {seconds:.2g} s are beyond {limit:.3g}',
             'plan an excitation that stays away from it (inspect_machine shows the condition number), or leave this '
             'part of the recording out',
-            {'condition': float(found.condition[worst]), 'time_s': float(found.time[worst]), 'seconds': seconds},
+            {'condition': float(condition[worst]), 'time_s': float(time[worst]), 'seconds': seconds},
         )  # fmt: skip
 
 

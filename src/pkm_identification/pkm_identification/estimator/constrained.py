@@ -13,7 +13,7 @@ but for a few parameters is better searched over these, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,12 +31,18 @@ RUNAWAY = 100.0
 #: constraint values, relative to those of the start, that count as zero; part of the start's value that is kept
 ACTIVE, MARGIN = 1e-6, 1e-6
 
-#: figure of optimality up to which a fit counts as converged
-OPTIMAL = 1e-3
+#: figure of optimality up to which a fit counts as converged, and most iterations of SQP until then
+OPTIMAL, ITERATIONS = 1e-3, 300
 
 #: factor of the squared relative distance from the start, over the cost there: 45 of 70 directions of a 3-RPS leave no
 #: force, and have no other minimum
 PULL = 1e-6
+
+#: singular value of the scaled Jacobian, relative to the largest, of what the residuals hardly show
+WEAK = 1e-6
+
+#: bounds of masses and of other parameters of bodies in Rosyid's Table 1, as factors of design values
+MASSES, OTHERS = (1.0, 1.5), (0.75, 1.5)
 
 #: factors of the mesh after success and failure, and where it ends
 EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6
@@ -44,9 +50,7 @@ EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6
 _UPPER = [*zip(*(index.tolist() for index in np.triu_indices(3)), strict=True)]
 
 
-def sqp(
-    fit: ForceFit, triangle: bool = False, pull: float = PULL, iterations: int = 300, start: Array | None = None
-) -> FitResult:
+def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
     """Constrained fit by SciPy's SLSQP with exact gradients.
 
     Parameters
@@ -54,8 +58,7 @@ def sqp(
     fit : its start must keep the constraints strictly; bodies are found by the names of the parameters
     triangle : ask for the triangle inequality of the principal moments, too, by the positive determinant of
         ``tr(I) / 2 - I``
-    pull, iterations : see :data:`PULL`; at most
-    start : (P,) where to begin; default that of the fit
+    pull : see :data:`PULL`
 
     Notes
     -----
@@ -97,8 +100,8 @@ def sqp(
         lower[at[0]] = max(lower[at[0]], 1e-4)
     bounds = [*zip(lower.tolist(), (fit.upper / size).tolist(), strict=True)]
     found = optimize.minimize(
-        cost, (fit.start if start is None else start) / size, jac=gradient, method='SLSQP', bounds=bounds,
-        constraints=constraints, options={'maxiter': iterations, 'ftol': 1e-12},
+        cost, fit.start / size, jac=gradient, method='SLSQP', bounds=bounds,
+        constraints=constraints, options={'maxiter': ITERATIONS, 'ftol': 1e-12},
     )  # fmt: skip
     scaled = np.asarray(found.x, dtype=float)
     left = conditions(scaled)
@@ -132,31 +135,21 @@ def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:
         changes[1 + axis] = -(2.0 * moments[axis] * np.eye(3) - outer - outer.T) / mass
     for row, (i, j) in enumerate(_UPPER):
         changes[4 + row, i, j] = changes[4 + row, j, i] = 1.0
+    matrices = [(inertia, changes)]
+    if triangle:  # second moments of mass
+        half = 0.5 * np.eye(3)
+        matrices.append((
+            np.trace(inertia) * half - inertia, np.trace(changes, axis1=1, axis2=2)[:, None, None] * half - changes,
+        ))  # fmt: skip
     values, slopes = [mass], [np.eye(10)[0]]
-    for matrix, parts in ((inertia, changes), *([_second(inertia, changes)] if triangle else [])):
+    for matrix, parts in matrices:
         for order in (1, 2, 3):
-            block, block_parts = matrix[:order, :order], parts[:, :order, :order]
-            values.append(float(np.linalg.det(block)))
-            slopes.append(np.einsum('ij,kji->k', _adjugate(block), block_parts))
+            sizes, axes = np.linalg.eigh(matrix[:order, :order])
+            values.append(float(np.prod(sizes)))
+            # the derivative of a determinant is its adjugate, whose eigenvalues are products of all others
+            others = [np.prod(np.delete(sizes, place)) for place in range(order)]
+            slopes.append(np.einsum('ij,kji->k', axes * others @ axes.T, parts[:, :order, :order]))
     return np.array(values), np.array(slopes)
-
-
-def _second(inertia: Array, changes: Array) -> tuple[Array, Array]:
-    """Second moments of mass ``tr(I) / 2 - I`` and their changes."""
-    traces = np.einsum('kii->k', changes)
-    return 0.5 * np.trace(inertia) * np.eye(3) - inertia, 0.5 * traces[:, None, None] * np.eye(3) - changes
-
-
-def _adjugate(matrix: Array) -> Array:
-    """Adjugate of a matrix of up to three rows; the derivative of its determinant."""
-    order = len(matrix)
-    result = np.ones((order, order))
-    if order > 1:
-        for i in range(order):
-            for j in range(order):
-                minor = np.delete(np.delete(matrix, i, 0), j, 1)
-                result[j, i] = (-1.0) ** (i + j) * np.linalg.det(minor)
-    return result
 
 
 # A fit of physical parameters to forces that need not be linear in them: the problem, and what every search returns.
@@ -233,21 +226,15 @@ def result_of(fit: ForceFit, values: Array, solver: SolverRecord) -> FitResult:
     )
 
 
-def weak_directions(fit: ForceFit, values: Array, tolerance: float = 1e-6) -> Array:
-    """Changes of the parameters (K, P), in units of their magnitudes, that the residuals hardly show.
-
-    ``tolerance``: singular value of the scaled Jacobian, relative to the largest.
-    """
+def weak_directions(fit: ForceFit, values: Array) -> Array:
+    """Changes of the parameters (K, P), in units of their magnitudes, that the residuals hardly show."""
     _, sizes, directions = np.linalg.svd(fit.jacobian(values) * fit.magnitudes, full_matrices=True)
     small = np.ones(len(values), dtype=bool)
-    small[: len(sizes)] = sizes <= tolerance * sizes[0]
+    small[: len(sizes)] = sizes <= WEAK * sizes[0]
     return np.asarray(directions[small], dtype=float)
 
 
-def design_bounds(
-    names: Sequence[str], design: Array, masses: tuple[float, float] = (1.0, 1.5),
-    others: tuple[float, float] = (0.75, 1.5),
-) -> tuple[Array, Array]:  # fmt: skip
+def design_bounds(names: Sequence[str], design: Array) -> tuple[Array, Array]:
     """Bounds (P,), (P,) from design values, as factors: those of Rosyid's Table 1; parameters that are zero get none.
 
     Friction, whose design values nobody knows, gets 0 and infinity.
@@ -257,7 +244,7 @@ def design_bounds(
         if not is_inertial(name):
             low[index] = 0.0
         elif value != 0.0:
-            factors = masses if name.endswith('.m') else others
+            factors = MASSES if name.endswith('.m') else OTHERS
             low[index], high[index] = sorted(factor * float(value) for factor in factors)
     return low, high
 
@@ -271,9 +258,7 @@ def _chosen(names: tuple[str, ...], which: NDArray[np.bool_]) -> tuple[str, ...]
 # Rosyid & El-Khasawneh (2020) use a generalised pattern search with the positive basis 2N (Torczon 1997; Audet & Dennis
 # 2003), for fear of local minima. SciPy has none, so it stands here, with the constants that they used. Bounded least
 # squares by SciPy are the better choice where derivatives exist, and are compared with it in the reproduction.
-def pattern_search(
-    fit: ForceFit, scaled_mesh: bool = True, iterations: int | None = None, evaluations: int | None = None
-) -> FitResult:
+def pattern_search(fit: ForceFit, scaled_mesh: bool = True, evaluations: int | None = None) -> FitResult:
     """Generalised pattern search with the positive basis 2N, from the start of the fit; never leaves the bounds.
 
     A poll tries one parameter after the other, up and down, and takes the first improvement.
@@ -282,40 +267,28 @@ def pattern_search(
     ----------
     fit : costs are evaluated within its bounds only
     scaled_mesh : steps in units of each parameter's start, rounded to a power of two; else of one
-    iterations, evaluations : at most; default 100 and 2000 times the number of parameters
+    evaluations : at most; default 2000 times the number of parameters. Iterations are at most 100 times their number
     """
     count = len(fit.start)
-    iterations = 100 * count if iterations is None else iterations
-    evaluations = 2000 * count if evaluations is None else evaluations
-    unit = 2.0 ** np.round(np.log2(fit.magnitudes)) if scaled_mesh else np.ones(count)
+    iterations, evaluations = 100 * count, 2000 * count if evaluations is None else evaluations
+    steps = (2.0 ** np.round(np.log2(fit.magnitudes)) if scaled_mesh else np.ones(count)) * np.eye(count)
     place, mesh, used, taken = fit.start.copy(), 1.0, 1, 0
     cost = fit.cost(place)
-    stop = f'{iterations} iterations'
-    for taken in range(1, iterations + 1):  # noqa: B007
-        found = None
-        for direction in range(2 * count):
-            axis, sign = direction % count, 1.0 if direction < count else -1.0
-            trial = place.copy()
-            trial[axis] += sign * mesh * unit[axis]
-            if not fit.lower[axis] <= trial[axis] <= fit.upper[axis]:
+    while mesh >= MESH_TOLERANCE and used < evaluations and taken < iterations:
+        taken += 1
+        for step in (*steps, *-steps):
+            trial = place + mesh * step
+            if used == evaluations or not np.all((fit.lower <= trial) & (trial <= fit.upper)):
                 continue
             used += 1
-            value = fit.cost(trial)
-            if value < cost:
-                found = trial, value
+            if (value := fit.cost(trial)) < cost:
+                place, cost, mesh = trial, value, mesh * EXPANSION
                 break
-            if used >= evaluations:
-                break
-        if found is None:
-            mesh *= CONTRACTION
         else:
-            (place, cost), mesh = found, mesh * EXPANSION
-        if mesh < MESH_TOLERANCE:
-            stop = f'mesh below {MESH_TOLERANCE:g}'
-            break
-        if used >= evaluations:
-            stop = f'{evaluations} evaluations'
-            break
+            mesh *= CONTRACTION if used < evaluations else 1.0
+    stop = f'mesh below {MESH_TOLERANCE:g}'
+    if mesh >= MESH_TOLERANCE:
+        stop = f'{evaluations} evaluations' if used >= evaluations else f'{iterations} iterations'
     record = SolverRecord(
         'pattern search, positive basis 2N', taken, mesh < MESH_TOLERANCE, {'mesh': mesh}, used, stop, cost
     )
@@ -331,22 +304,11 @@ def bounded_least_squares(fit: ForceFit, starts: int = 1, seed: int = 0) -> FitR
     starts : how many; those beyond the first are drawn within the bounds, infinite ends within a factor of ten
     seed : of the draws
     """
-    random = np.random.default_rng(seed)
-    low, high = _finite_box(fit)
-    best, used = None, 0
-    for number in range(starts):
-        start = fit.start if number == 0 else random.uniform(low, high)
-        found = _trust_region(fit, start)
-        used += found.nfev
-        if best is None or found.cost < best.cost:
-            best = found
-    assert best is not None
-    record = SolverRecord(
-        f'bounded least squares (trust region) from {starts} starts', int(best.nfev), bool(best.success),
-        {'gradient': float(best.optimality)}, used, str(best.message), 2.0 * float(best.cost),
-        seed if starts > 1 else None,
-    )  # fmt: skip
-    return result_of(fit, np.asarray(best.x, dtype=float), record)
+    random, box = np.random.default_rng(seed), _finite_box(fit)
+    found = [_trust_region(fit, random.uniform(*box) if number else fit.start) for number in range(starts)]
+    best = min(found, key=lambda one: one.cost)
+    method = f'bounded least squares (trust region) from {starts} starts'
+    return _finished(fit, best, method, int(best.nfev), sum(one.nfev for one in found), seed if starts > 1 else None)
 
 
 def global_search(
@@ -359,12 +321,11 @@ def global_search(
 
     In place of infinite bounds the global part searches ten magnitudes beyond the start; the finish may pass that.
     """
-    low, high = _finite_box(fit)
-    bounds = [*zip(low.tolist(), high.tolist(), strict=True)]
+    bounds = np.stack(_finite_box(fit), axis=1).tolist()
     if method == 'direct':
         found = optimize.direct(fit.cost, bounds, maxfun=evaluations, maxiter=evaluations)
     elif method == 'differential_evolution':
-        generations = max(1, evaluations // (15 * len(low)) - 1)
+        generations = max(1, evaluations // (15 * len(bounds)) - 1)
         found = optimize.differential_evolution(
             fit.cost, bounds, seed=seed, maxiter=generations, polish=False, tol=1e-8
         )
@@ -373,13 +334,11 @@ def global_search(
     else:
         raise ConfigurationError(f'method = {method!r}: choose direct, differential_evolution or dual_annealing')
     polished = _trust_region(fit, found.x)
-    record = SolverRecord(
-        f'{method}, then bounded least squares', int(getattr(found, 'nit', 0)), bool(polished.success),
-        {'gradient': float(polished.optimality), 'cost before the finish': float(found.fun)},
-        int(found.nfev) + int(polished.nfev), str(polished.message), 2.0 * float(polished.cost),
-        None if method == 'direct' else seed,
+    return _finished(
+        fit, polished, f'{method}, then bounded least squares', int(getattr(found, 'nit', 0)),
+        int(found.nfev) + int(polished.nfev), None if method == 'direct' else seed,
+        {'cost before the finish': float(found.fun)},
     )  # fmt: skip
-    return result_of(fit, np.asarray(polished.x, dtype=float), record)
 
 
 def _trust_region(fit: ForceFit, start: Array) -> optimize.OptimizeResult:
@@ -389,6 +348,18 @@ def _trust_region(fit: ForceFit, start: Array) -> optimize.OptimizeResult:
         fit.residuals, np.clip(start, fit.lower + inward, fit.upper - inward), fit.jacobian,
         bounds=(fit.lower, fit.upper), x_scale=fit.magnitudes, xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=500,
     )  # fmt: skip
+
+
+def _finished(
+    fit: ForceFit, found: optimize.OptimizeResult, method: str, iterations: int, evaluations: int, seed: int | None,
+    further: Mapping[str, float] | None = None,
+) -> FitResult:  # fmt: skip
+    """Result of a trust region, with its record."""
+    figures = {'gradient': float(found.optimality), **(further or {})}
+    record = SolverRecord(
+        method, iterations, bool(found.success), figures, evaluations, str(found.message), 2.0 * float(found.cost), seed
+    )
+    return result_of(fit, np.asarray(found.x, dtype=float), record)
 
 
 def _finite_box(fit: ForceFit) -> tuple[Array, Array]:

@@ -8,14 +8,15 @@ stays as near to the nominal bodies as the base values allow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 from scipy.linalg import cho_factor, cho_solve, cholesky, null_space, solve_triangular
 from scipy.optimize import minimize
+from scipy.stats import chi2
 
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
@@ -29,22 +30,18 @@ WEIGHTS, KEPT = np.geomspace(1.0, 1e-8, 17).tolist(), 0.98
 ACTIVE_SLACK, ACTIVE_EIGENVALUE = 1e-5, 1e-3
 #: by which a limit may be passed: rounding of the engines
 ACCURACY = 1e-7
+#: verdicts: a machine with exactly these values exists; none does, but the noise of the values explains that; none does
+FEASIBLE, WITHIN_NOISE, INFEASIBLE = 'feasible', 'infeasible within the noise', 'infeasible'
+#: probability below which noise no longer explains the distance
+CHANCE = 0.01
+#: distance, in standard deviations, that counts as none: the solver's accuracy
+NONE = 3e-2
 #: last factor of the limits' barrier, in units of the cost (chi-square), and steps downwards of factor and weight
 LAST_BARRIER, STEP = 1e-6, 0.1
 
 #: iterations until the coordinates are chosen anew, how often at the last weight and on the way to it, and the gradient
 #: in them that is enough: half of its square is what the cost still has to lose
 ITERATIONS, ROUNDS, ROUNDS_ON_THE_WAY, GRADIENT = 20, 40, 5, 1e-3
-
-
-class Engine(Protocol):
-    """Minimises the cost of a problem for a weight of the pull."""
-
-    name: str
-
-    def solve(self, weight: float, start: Array | None = None) -> tuple[Array, SolverRecord]:
-        """Unknowns (Z,) at the optimum, from the solution of a near weight where there is one."""
-        ...
 
 
 class BarrierEngine:
@@ -96,6 +93,10 @@ class BarrierEngine:
             evaluations, str(found.message), problem.cost(unknowns, weight),
         )  # fmt: skip
         return unknowns, record
+
+    def centred(self, start: Array, barrier: float) -> Array:
+        """Unknowns (Z,) that the limits push from them, from ``start`` inside."""
+        return self._newton(start, 1.0 / float(self._problem.pulls.max(initial=1.0)), barrier)[0]
 
     def _newton(self, start: Array, weight: float, barrier: float) -> tuple[Array, Any]:
         """Minimise from ``start`` for one pair of weights, in coordinates in which its Hessian is one."""
@@ -160,12 +161,10 @@ class FeasibleParameters:
     names, values : (P,) all physical parameters; held ones are nominal
     covariance : (P, P), with what the trust in the nominal bodies leaves open; infinite for friction that no base
         parameter contains. Limits are not counted: they make it only smaller
-    base_values, base_shifts : (B,): base parameters of the values, and their distance from the identified ones in
-        standard deviations
+    base_shifts : (B,) distance of the base parameters of the values from the identified ones, in standard deviations
     chi_square : squared distance of all of them, with their correlations
     weight : of the pull towards the nominal bodies; 1 takes the trust in them at its word
     least_eigenvalue : of each body's pseudo-inertia, by name
-    relative_eigenvalue : the same in the axes where the nominal one is the identity, without units
     active : limits that hold the solution back, in words
     solver : the engine's own figures
     """
@@ -173,12 +172,10 @@ class FeasibleParameters:
     names: tuple[str, ...]
     values: Array
     covariance: Array
-    base_values: Array
     base_shifts: Array
     chi_square: float
     weight: float
     least_eigenvalue: dict[str, float]
-    relative_eigenvalue: dict[str, float]
     active: tuple[str, ...]
     solver: SolverRecord
 
@@ -191,7 +188,7 @@ class FeasibleParameters:
 def feasible_parameters(
     problem: FeasibleProblem,
     weight: float | None = None,
-    engine: Callable[[FeasibleProblem, Array], Engine] = BarrierEngine,
+    engine: Callable[[FeasibleProblem, Array], Any] = BarrierEngine,
 ) -> FeasibleParameters:
     """Solve a problem of :func:`~pkm_identification.estimator.feasible_problem.feasible_problem`.
 
@@ -202,7 +199,7 @@ def feasible_parameters(
         best where the drawings are right; it corrects base values that the data leave open. ``None`` takes the largest
         weight up to 1 with which every base value stays within one standard deviation of the identified one, as far
         as machines can exist there: the nominal bodies only share out what the data leave open
-    engine : minimises the convex cost from unknowns (Z,) inside the limits; another one only for comparison
+    engine : class like :class:`BarrierEngine`; another one only for comparison
 
     Raises
     ------
@@ -235,7 +232,7 @@ def _require_limits(problem: FeasibleProblem, unknowns: Array, engine: str) -> N
     )
 
 
-def _strongest_pull(problem: FeasibleProblem, solver: Engine) -> tuple[Array, SolverRecord, float]:
+def _strongest_pull(problem: FeasibleProblem, solver: BarrierEngine) -> tuple[Array, SolverRecord, float]:
     """Solution, record and weight for which no base value moves by more than its standard deviation."""
     tried: list[tuple[Array, SolverRecord, float]] = []
     for weight in WEIGHTS:
@@ -265,60 +262,30 @@ def inside(problem: FeasibleProblem) -> Array:
                 'the parameters held at their nominal values leave no real body, for one is drawn flat or slender; '
                 'hold all of its parameters or none'
             )
-    margin = 1e-3
+    size = len(found)
+    # nothing but the nominal bodies and the limits counts; these are eased by what is missing, again and again
+    task = replace(problem, matrix=1e-2 * np.eye(size), target=1e-2 * found)
     for attempt in range(12):
         slack = problem.limit_values - problem.limits @ found
         if not slack.size or slack.min() > 1e-6:
             return found
-        # a stretch of scalars at their bound, and the nearest bodies by a growing penalty
-        found = _pushed(problem, found, margin * 0.5**attempt, 10.0 ** (2 + attempt))
+        eased = replace(task, limit_values=problem.limit_values + 1e-3 - slack.min())
+        found = BarrierEngine(eased, found).centred(found, 10.0**attempt)
     names = [name for name, room in zip(problem.limit_names, slack, strict=True) if room <= 1e-6]
     raise ConfigurationError(
         'no machine that can exist keeps all limits; in the way: ' + '; '.join(names) + '. Widen these bounds'
     )
 
 
-def _pushed(problem: FeasibleProblem, start: Array, margin: float, factor: float) -> Array:
-    """Minimise divergence and squared violations of limits, which are moved inwards by ``margin``."""
-
-    def cost(unknowns: Array) -> float:
-        excess = np.maximum(problem.limits @ unknowns - problem.limit_values + margin, 0.0)
-        gap = problem.held @ unknowns - problem.held_values
-        away = unknowns[problem.size :] - problem.start[problem.size :]
-        return 1e-3 * (problem.divergence(unknowns) / problem.pulls.max(initial=1.0) + float(away @ away)) + factor * (
-            float(excess @ excess) + 1e3 * float(gap @ gap)
-        )
-
-    def gradient(unknowns: Array) -> Array:
-        excess = np.maximum(problem.limits @ unknowns - problem.limit_values + margin, 0.0)
-        gap = problem.held @ unknowns - problem.held_values
-        result = 2.0 * factor * (problem.limits.T @ excess + 1e3 * problem.held.T @ gap)
-        size = problem.size
-        result[size:] += 2e-3 * (unknowns[size:] - problem.start[size:])
-        if problem.bodies:
-            slopes = problem.pulls[:, None, None] * (np.eye(4) - np.linalg.inv(problem.matrices(unknowns)))
-            pull = np.einsum('bij,kij->bk', slopes, BASIS).ravel()
-            result[:size] += 1e-3 * pull / problem.pulls.max()
-        return result
-
-    found = minimize(cost, start, jac=gradient, method='BFGS', options={'maxiter': 2000, 'gtol': 1e-9}).x
-    if len(problem.held):
-        found += np.linalg.lstsq(problem.held, problem.held_values - problem.held @ found, rcond=None)[0]
-    return found if np.isfinite(problem.divergence(found)) else start
-
-
 def _result(problem: FeasibleProblem, unknowns: Array, record: SolverRecord, weight: float) -> FeasibleParameters:
     values = problem.parameters(unknowns)
     bodies = {body: at for body, at in places_of_bodies(problem.names).items() if body in problem.bodies}
-    relative = np.linalg.eigvalsh(problem.matrices(unknowns))[:, 0] if problem.bodies else np.zeros(0)
     fit = problem.matrix @ unknowns - problem.target
-    shifts = problem.to_sigmas @ fit
     return FeasibleParameters(
-        problem.names, values, covariance_of(problem, unknowns, weight),
-        problem.base_values + shifts * problem.base_std, shifts,
-        float(fit @ fit), weight,
+        problem.names, values, covariance_of(problem, unknowns, weight), problem.shifts(unknowns), float(fit @ fit),
+        weight,
         {body: float(np.linalg.eigvalsh(pseudo_inertia(values[at]))[0]) for body, at in bodies.items()},
-        dict(zip(problem.bodies, relative.tolist(), strict=True)), active_limits(problem, unknowns), record,
+        active_limits(problem, unknowns), record,
     )  # fmt: skip
 
 
@@ -365,3 +332,64 @@ def _curvature(problem: FeasibleProblem, unknowns: Array) -> Array:
         product = np.einsum('ij,kjm->kim', inverse, BASIS)
         result[block, block] = 0.5 * pull * np.einsum('kim,lmi->kl', product, product)
     return result
+
+
+# Whether any machine can have given base parameters (Yoshida & Khalil 2000; Mata et al. 2008, section 4).
+#
+# Base parameters are combinations: a negative one need not be impossible, and a set of positive ones can be. The test
+# searches the bodies behind them: all of positive mass and positive definite pseudo-inertia, friction not negative.
+@dataclass(frozen=True)
+class BaseFeasibility:
+    """Verdict on a set of base parameters.
+
+    Attributes
+    ----------
+    verdict : :data:`FEASIBLE`, :data:`WITHIN_NOISE` or :data:`INFEASIBLE`
+    distance : to the nearest base parameters that a machine can have, in standard deviations (of all values with their
+        correlations: the root of a chi-square)
+    probability : that noise takes values of a real machine this far
+    shifts : (B,) changes of single base parameters to the nearest ones, in their standard deviations
+    margin : least eigenvalue of the whitened pseudo-inertias and least slack of the limits of a machine with exactly
+        these values, one that was found; 0 where there is none
+    edge : what stands in the way, in words; empty where a machine exists
+    solver : figures of the engine
+    """
+
+    verdict: str
+    distance: float
+    probability: float
+    shifts: Array
+    margin: float
+    edge: tuple[str, ...]
+    solver: SolverRecord
+
+
+def base_feasibility(problem: FeasibleProblem) -> BaseFeasibility:
+    """Test the base parameters of a problem; the trust in the nominal bodies has no say.
+
+    Parameters
+    ----------
+    problem : of :func:`~pkm_identification.estimator.feasible_problem.feasible_problem`, with its limits
+
+    Notes
+    -----
+    The nearest base parameters are approached by ever smaller weights of the pull towards the nominal bodies, so the
+    distance is an upper bound.
+    """
+    engine, nearest = BarrierEngine(problem, inside(problem)), None
+    for weight in WEIGHTS:
+        nearest, record = engine.solve(weight, nearest)
+    assert nearest is not None
+    values = np.linalg.eigvalsh(problem.matrices(nearest))[:, 0] if problem.bodies else np.ones(1)
+    slack = problem.limit_values - problem.limits @ nearest
+    margin = float(min(values.min(), slack.min(initial=np.inf)))
+    distance = float(np.sqrt(problem.misfit(nearest)))
+    probability = float(chi2.sf(distance**2, len(problem.target)))
+    verdict = WITHIN_NOISE if probability >= CHANCE else INFEASIBLE
+    if distance <= NONE and margin > 0.0:
+        verdict = FEASIBLE
+    edge = () if verdict == FEASIBLE else active_limits(problem, nearest)
+    return BaseFeasibility(
+        verdict, distance, probability, problem.shifts(nearest), margin if verdict == FEASIBLE else 0.0, edge, record
+    )
+

@@ -75,14 +75,12 @@ class FeasibleProblem:
     names, nominal : (P,) all physical parameters
     bodies : free bodies, in the order of their coordinates
     pulls : (bodies,) factors ``2 / s^2`` of the divergence
-    scalars : places of the other unknowns among the names
     map, offset : (P, Z), (P,): ``parameters = map z + offset``
     matrix, target : (B, Z), (B,): the fit ``|matrix z - target|^2``, in standard deviations of the base parameters
     to_sigmas : (B, B) of ``matrix z - target``: changes of single base parameters, in their standard deviations
     limits, limit_values, limit_names : (M, Z), (M,), M: ``limits z <= limit_values``
     held, held_values : (E, Z), (E,): ``held z = held_values``, parameters held while others of their body are free
     start : (Z,) the nominal machine
-    base_values, base_std : (B,) identified base parameters
     unseen : parameters without prior that no base parameter contains; they stay nominal
     """
 
@@ -90,7 +88,6 @@ class FeasibleProblem:
     nominal: Array
     bodies: tuple[str, ...]
     pulls: Array
-    scalars: NDArray[np.intp]
     map: Array
     offset: Array
     matrix: Array
@@ -102,8 +99,6 @@ class FeasibleProblem:
     held: Array
     held_values: Array
     start: Array
-    base_values: Array
-    base_std: Array
     unseen: tuple[str, ...]
 
     @property
@@ -161,7 +156,6 @@ def feasible_problem(
     covariance: Array,
     names: Sequence[str],
     nominal: Array,
-    trust: Mapping[str, float] | None = None,
     limits: Limits | None = None,
     platform_uncertainty: float = 0.3,
     leg_uncertainty: float = 0.05,
@@ -173,24 +167,23 @@ def feasible_problem(
     base : combinations K of the free parameters
     values, covariance : (B,), (B, B) identified base parameters
     names, nominal : (P,) all parameters, free and held; those that ``base`` does not know are held
-    trust : body -> relative standard deviation of its mass, for bodies that differ from the two following
     limits : bounds
     platform_uncertainty, leg_uncertainty : of the platform, and of all other bodies
 
     Raises
     ------
     ConfigurationError
-        A bound or trust of something that does not exist, or a nominal body that cannot exist.
+        A bound of something that does not exist, or a nominal body that cannot exist.
     """
     names, nominal = tuple(names), np.asarray(nominal, dtype=float)
-    limits, trust = limits or Limits(), dict(trust or {})
+    limits = limits or Limits()
     place = {name: index for index, name in enumerate(names)}
     free = np.zeros(len(names), dtype=bool)
     free[[place[name] for name in base.full_names]] = True
     combination = np.zeros((len(base), len(names)))
     combination[:, [place[name] for name in base.full_names]] = base.combination
     everything = places_of_bodies(names)
-    unknown = [body for body in (*trust, *limits.center_boxes) if body not in everything]
+    unknown = [body for body in limits.center_boxes if body not in everything]
     if unknown:
         raise ConfigurationError(f'no body {", ".join(unknown)}; there are {", ".join(everything)}')
     # a body of no mass is a joint's intermediate frame: it stays what it is
@@ -225,11 +218,10 @@ def feasible_problem(
     return FeasibleProblem(
         names, nominal, tuple(bodies),
         np.array([
-            2.0 / trust.get(body, platform_uncertainty if body == 'platform_link' else leg_uncertainty) ** 2
-            for body in bodies
+            2.0 / (platform_uncertainty if body == 'platform_link' else leg_uncertainty) ** 2 for body in bodies
         ]),
-        scalars, matrix, offset, misfit, target, half, rows, ends, texts, matrix[partly],
-        (nominal - offset)[partly], start, np.asarray(values, dtype=float), std,
+        matrix, offset, misfit, target, half, rows, ends, texts, matrix[partly],
+        (nominal - offset)[partly], start,
         tuple(names[index] for index in unseen),
     )  # fmt: skip
 
@@ -282,23 +274,21 @@ def _limits(
                 'the setting fixed'
             )
         low[chosen], high[chosen] = np.maximum(low[chosen], lowest), np.minimum(high[chosen], highest)
-    rows, ends, texts = [], [], []
+    found = []  # row, end, its sign, what it is
     for index in np.flatnonzero(free):
         for end, sign, word in ((low[index], -1.0, 'lower'), (high[index], 1.0, 'upper')):
             if np.isfinite(end):
-                rows.append(sign * matrix[index])
-                ends.append(sign * (end - offset[index]))
-                texts.append(f'{names[index]} at its {word} bound {end:.6g}')
-    for body, (lowest_corner, highest_corner) in limits.center_boxes.items():
-        if body not in bodies:
-            continue
-        at = bodies[body]
-        for axis, letter in enumerate('xyz'):
-            for corner, sign, word in ((lowest_corner[axis], -1.0, 'lower'), (highest_corner[axis], 1.0, 'upper')):
-                rows.append(sign * (matrix[at[1 + axis]] - corner * matrix[at[0]]))
-                ends.append(0.0)
-                texts.append(f'{body}: centre of mass {letter} at its {word} bound {corner:.6g} m')
+                text = f'{names[index]} at its {word} bound {end:.6g}'
+                found.append((matrix[index], end - offset[index], sign, text))
+    for body, corners in limits.center_boxes.items():
+        at = bodies.get(body, [])
+        for axis, letter in enumerate('xyz' if at else ''):
+            for corner, sign, word in zip(corners, (-1.0, 1.0), ('lower', 'upper'), strict=True):
+                row = matrix[at[1 + axis]] - corner[axis] * matrix[at[0]]
+                text = f'{body}: centre of mass {letter} at its {word} bound {corner[axis]:.6g} m'
+                found.append((row, 0.0, sign, text))
+    rows = np.array([sign * row for row, _, sign, _ in found]).reshape(len(found), matrix.shape[1])
+    ends = np.array([sign * end for _, end, sign, _ in found])
     # rows of length one, so that all slacks count alike
-    stacked = np.array(rows).reshape(len(rows), matrix.shape[1])
-    length = np.linalg.norm(stacked, axis=1)
-    return stacked / length[:, None], np.array(ends) / length, tuple(texts)
+    length = np.linalg.norm(rows, axis=1)
+    return rows / length[:, None], ends / length, tuple(text for *_, text in found)

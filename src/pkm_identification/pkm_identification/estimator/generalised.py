@@ -15,19 +15,14 @@ from scipy.optimize import minimize
 
 from pkm_identification.estimator.least_squares import (
     Estimate,
-    SolverRecord,
-    conditions,
+    all_or,
     noise_floor,
     noise_of_legs,
-    relative_gradient,
+    sizes,
     solve,
+    with_noise,
 )
-from pkm_identification.estimator.residual_covariance import (
-    RowNoise,
-    autocorrelation,
-    degrees_of_freedom,
-    honest_covariance,
-)
+from pkm_identification.estimator.residual_covariance import RowNoise
 
 #: partial autocorrelations of the noise, and rows beyond the parameters that each of them asks for
 ORDER, ROWS_EACH = 6, 30
@@ -51,53 +46,16 @@ def generalised(
 
     Parameters
     ----------
-    observation : (N, L, B)
-    force : (N, L)
-    row_weights : (N, L) factors in [0, 1] on rows; 0 drops a row
+    observation, force, row_weights, correlation_lags : as of
+        :func:`~pkm_identification.estimator.least_squares.weighted`
     force_std : (L,) size of the noise from which its estimate begins; ``None``: that of the residuals
-    correlation_lags : K
     begin : size and correlation from which the estimate begins
     """
-    weights = np.ones(force.shape) if row_weights is None else np.asarray(row_weights, dtype=float)
+    weights = all_or(row_weights, force)
     if begin is None:
         size = noise_of_legs(observation, force, weights) if force_std is None else np.asarray(force_std, dtype=float)
         begin = RowNoise(np.maximum(size, noise_floor(force)))
     return with_noise(observation, force, weights, fitted_noise(observation, force, weights, begin), correlation_lags)
-
-
-def with_noise(
-    observation: Array, force: Array, row_weights: Array, noise: RowNoise, correlation_lags: int
-) -> Estimate:
-    """Estimate with noise of known size and correlation; other arguments as of :func:`generalised`.
-
-    The covariance is that of :func:`~pkm_identification.estimator.residual_covariance.honest_covariance` of the weighed
-    rows: what the noise has beyond the autoregression is in it.
-    """
-    used = row_weights > 0.0
-    rows, targets = noise.weighed(observation, row_weights), noise.weighed(force, row_weights)
-    count = rows.shape[-1]
-    parameters = solve(rows.reshape(-1, count), targets.ravel())
-    standard = targets - rows @ parameters
-    return Estimate(
-        parameters,
-        honest_covariance(rows, standard, used, correlation_lags),
-        noise.std * _sizes(standard, used, count),
-        (force - observation @ parameters) * row_weights,
-        autocorrelation(standard, used, max(correlation_lags, 1)),
-        *conditions(rows.reshape(-1, count)),
-        SolverRecord(
-            'gls, QR of the column-scaled matrix', 1, True,
-            {'gradient': relative_gradient(rows, standard, targets)}, 1, 'solved directly',
-            float((standard**2).sum()),
-        ),
-        partial=noise.partial,
-    )  # fmt: skip
-
-
-def _sizes(standard: Array, used: NDArray[np.bool_], parameters: int) -> Array:
-    """Standard deviations (L,) of weighed residuals (N, L)."""
-    freedom = degrees_of_freedom(used, parameters)
-    return np.asarray(np.sqrt((standard**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / freedom))
 
 
 def fitted_noise(observation: Array, force: Array, row_weights: Array, noise: RowNoise) -> RowNoise:
@@ -116,7 +74,7 @@ def fitted_noise(observation: Array, force: Array, row_weights: Array, noise: Ro
     correlated = RowNoise(noise.std, partial)
     rows, targets = correlated.weighed(observation, row_weights), correlated.weighed(force, row_weights)
     standard = targets - rows @ solve(rows.reshape(-1, count), targets.ravel())
-    return RowNoise(np.maximum(noise.std * _sizes(standard, used, count), noise_floor(force)), partial)
+    return RowNoise(np.maximum(noise.std * sizes(standard, used, count), noise_floor(force)), partial)
 
 
 def _stretches(samples: int) -> Indices:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
 
-from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 
 from pkm_identification.estimator.generalised import generalised
@@ -20,27 +18,12 @@ from pkm_identification.estimator.maximum_likelihood import maximum_likelihood
 from pkm_identification.estimator.recursive import recursive
 from pkm_identification.estimator.residual_covariance import RowNoise
 
-
-class Estimator(Protocol):
-    """Parameters from rows ``force = observation @ parameters + error``."""
-
-    def __call__(
-        self, observation: Array, force: Array, row_weights: Array | None = None, force_std: Array | None = None
-    ) -> Estimate:
-        """Estimate B parameters.
-
-        Parameters
-        ----------
-        observation : (n, A, B)
-        force : (n, A)
-        row_weights : (n, A) factors in [0, 1]; 0 drops a row
-        force_std : (A,) known noise of the rows; ``None`` takes it from the residuals
-        """
-        ...
-
+#: parameters from rows ``force = observation @ parameters + error``: (n, A, B), forces (n, A), row weights, noise;
+#: see :func:`~pkm_identification.estimator.least_squares.weighted`
+Estimator = Callable[..., Estimate]
 
 #: functions by name, and what they are
-_KINDS: dict[str, tuple[Callable[..., Estimate], str]] = {
+_KINDS: dict[str, tuple[Estimator, str]] = {
     'ls': (ordinary, 'least squares, all legs alike'),
     'wls': (weighted, 'weighted least squares (Gauss-Markov), noise per leg from the residuals'),
     'gls': (generalised, 'generalised least squares, noise per leg and its correlation in time'),

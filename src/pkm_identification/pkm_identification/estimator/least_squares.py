@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +63,6 @@ def weighted(
 ) -> Estimate:
     """Weighted (Gauss-Markov) least squares, one noise level per leg, with the covariance of correlated residuals.
 
-    The covariance is that of :func:`~pkm_identification.estimator.residual_covariance.honest_covariance`.
-
     Parameters
     ----------
     observation : (N, L, B)
@@ -75,74 +72,95 @@ def weighted(
     iterations : most re-weightings by the legs' residuals, which end when they agree; 0 is ordinary least squares
     correlation_lags : K
     """
-    samples, legs = force.shape
-    mask = np.ones((samples, legs)) if row_weights is None else np.asarray(row_weights, dtype=float)
-    noise = np.ones(legs) if force_std is None else np.asarray(force_std, dtype=float)
-    masked, targets, used = observation * mask[..., None], force * mask, mask > 0.0
-    # without known noise: one pass with equal weights, then as many with those of the residuals
-    passes = 1 if force_std is not None else 1 + iterations
-    found = _reweighed(masked, targets, used, noise, passes)
-    name = 'ls' if force_std is None and iterations == 0 else 'wls'
-    standard, rows = found.residuals / found.noise, masked / found.noise[:, None]
-    compact = found.compact
+    weights = all_or(row_weights, force)
+    if force_std is not None:
+        return with_noise(observation, force, weights, RowNoise(np.asarray(force_std)), correlation_lags, 'wls')
+    noise, _, passes = _reweighed(observation, force, weights, iterations)
+    name = 'wls' if iterations else 'ls'
+    return with_noise(observation, force, weights, RowNoise(noise), correlation_lags, name, passes)
+
+
+def with_noise(
+    observation: Array,
+    force: Array,
+    row_weights: Array,
+    noise: RowNoise,
+    correlation_lags: int,
+    method: str = 'gls',
+    passes: int = 1,
+    parameters: Array | None = None,
+) -> Estimate:
+    """Estimate with noise of known size and correlation: what all estimators by weighed rows end with.
+
+    The covariance is that of :func:`~pkm_identification.estimator.residual_covariance.honest_covariance` of the weighed
+    rows: what the noise has beyond the autoregression is in it.
+
+    Parameters
+    ----------
+    observation, force, row_weights, correlation_lags : as of :func:`weighted`
+    noise : of the rows
+    method, passes : name of the estimator, and how often it has solved, for its record
+    parameters : (B,) if the method has found them already; default: by QR of the column-scaled matrix
+    """
+    used, count = row_weights > 0.0, observation.shape[-1]
+    rows, targets = noise.weighed(observation, row_weights), noise.weighed(force, row_weights)
+    # has the inner products of all rows
+    compact = np.asarray(np.linalg.qr(rows.reshape(-1, count), mode='r'))
+    if parameters is None:
+        method = f'{method}, QR of the column-scaled matrix'
+        parameters = solve(rows.reshape(-1, count), targets.ravel())
+    standard = targets - rows @ parameters
     return Estimate(
-        found.parameters,
+        parameters,
         honest_covariance(rows, standard, used, correlation_lags, compact=compact),
-        found.estimated,
-        found.residuals,
-        autocorrelation(found.residuals, used, max(correlation_lags, 1)),
+        noise.std * sizes(standard, used, count),
+        (force - observation @ parameters) * row_weights,
+        autocorrelation(standard, used, max(correlation_lags, 1)),
         *conditions(compact),
         SolverRecord(
-            f'{name}, QR of the column-scaled matrix', found.passes, True,
-            {'gradient': relative_gradient(rows, standard, targets / found.noise)}, found.passes, 'solved directly',
+            method, passes, True, {'gradient': relative_gradient(rows, standard, targets)}, passes, 'solved directly',
             float((standard**2).sum()),
         ),
+        partial=noise.partial,
     )  # fmt: skip
+
+
+def all_or(row_weights: Array | None, force: Array) -> Array:
+    """Weights of rows (N, L); those that are not given are 1."""
+    return np.ones(force.shape) if row_weights is None else np.asarray(row_weights, dtype=float)
+
+
+def sizes(residuals: Array, used: NDArray[np.bool_], parameters: int) -> Array:
+    """Standard deviations (L,) of the errors by the residuals (N, L) of a fit of so many parameters."""
+    mean = (residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1)
+    return np.asarray(np.sqrt(mean / degrees_of_freedom(used, parameters)))
 
 
 def noise_of_legs(observation: Array, force: Array, row_weights: Array) -> Array:
     """Standard deviations (L,) of the legs' residuals, by which they are weighed; arguments as :func:`weighted`."""
-    masked, targets = observation * row_weights[..., None], force * row_weights
-    return _reweighed(masked, targets, row_weights > 0.0, np.ones(force.shape[1]), 1 + REWEIGHTINGS).estimated
+    return _reweighed(observation, force, row_weights, REWEIGHTINGS)[1]
 
 
-class _Reweighed(NamedTuple):
-    """Solution by weights that agree with its residuals.
+def _reweighed(
+    observation: Array, force: Array, row_weights: Array, iterations: int
+) -> tuple[Array, Array, int]:
+    """Noise (L,) by which legs are weighed so that it agrees with the residuals, that of these, and passes.
 
-    Attributes
-    ----------
-    parameters, residuals : (B,), (N, L)
-    noise, estimated : (L,) by which the legs were weighed, and of the residuals
-    compact : (M, B) rows with the inner products of all
-    passes : how often it was solved
+    It begins with legs of equal weight.
     """
-
-    parameters: Array
-    residuals: Array
-    noise: Array
-    estimated: Array
-    compact: Array
-    passes: int
-
-
-def _reweighed(masked: Array, targets: Array, used: NDArray[np.bool_], noise: Array, passes: int) -> _Reweighed:
-    """Solve with rows (N, L, B) and forces (N, L), the legs weighed by ``noise`` (L,), then by their residuals."""
-    count = masked.shape[-1]
-    freedom = degrees_of_freedom(used, count)
+    masked, targets, used = observation * row_weights[..., None], force * row_weights, row_weights > 0.0
+    count, noise = masked.shape[-1], np.ones(force.shape[1])
     size = np.linalg.norm(masked.reshape(-1, count), axis=0)
     triangles = _triangle_of_each_leg(masked / size, targets)
-    for step in range(passes):
+    for step in range(1 + iterations):
         stacked = (triangles / noise[:, None, None]).reshape(-1, count + 1)
         parameters = solve(stacked[:, :-1], stacked[:, -1]) / size
-        residuals = targets - masked @ parameters
-        estimated = np.sqrt((residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / freedom)
-        if step == passes - 1:
+        estimated = sizes(targets - masked @ parameters, used, count)
+        before = np.maximum(estimated, noise_floor(targets))
+        if step == iterations or (step > 0 and np.all(np.abs(before - noise) <= AGREED * noise)):
             break
-        before, noise = noise, np.maximum(estimated, noise_floor(targets))
-        if step > 0 and np.all(np.abs(noise - before) <= AGREED * before):
-            noise = before  # the residuals are those of these weights
-            break
-    return _Reweighed(parameters, residuals, noise, estimated, stacked[:, :-1] * size, step + 1)
+        noise = before
+    return noise, estimated, step + 1
 
 
 def _triangle_of_each_leg(rows: Array, force: Array) -> Array:

@@ -24,7 +24,14 @@ from pkm_description.machine import Machine, PlatformMotion
 from scipy.optimize import least_squares
 
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.least_squares import Estimate, SolverRecord, conditions, weighted
+from pkm_identification.estimator.least_squares import (
+    Estimate,
+    SolverRecord,
+    all_or,
+    conditions,
+    relative_gradient,
+    weighted,
+)
 from pkm_identification.estimator.pseudo_inertia import covariance_of_relative, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import autocorrelation, honest_covariance
 from pkm_identification.motion_source.filters import fourier_basis
@@ -110,23 +117,20 @@ class DriveSeries:
 
     def _machine(self, parameters: Array) -> Machine:
         """The machine with these base parameters whose bodies are nearest to the nominal ones."""
-        model, base = self.model, self.base
-        nominal = model.parameters(model.machine)
-        spread = np.diag(np.maximum(np.abs(nominal), 1.0) ** 2)
+        model, base, free = self.model, self.base, self.model.free
         everything = model.all_parameters(model.machine)
-        whole = np.zeros((len(model.all_names), len(model.all_names)))
+        nominal = everything[free]
+        spread = np.diag(np.maximum(np.abs(everything), 1.0) ** 2)
         for at in places_of_bodies(model.all_names).values():
-            whole[np.ix_(at, at)] = covariance_of_relative(pseudo_inertia(everything[at]), 1.0)
-        spread[: model.body_count, : model.body_count] = whole[np.ix_(model.free, model.free)][
-            : model.body_count, : model.body_count
-        ]
+            spread[np.ix_(at, at)] = covariance_of_relative(pseudo_inertia(everything[at]), 1.0)
+        spread = spread[np.ix_(free, free)]
         # what a flat or slender body does not have can still head a base parameter
         spread += 1e-6 * np.diag(np.maximum(np.abs(nominal), 1e-2) ** 2)
         gain = spread @ base.combination.T
         scale = np.sqrt(np.diag(base.combination @ gain))
         missing = (parameters - base.values(nominal)) / scale
         change = (gain / scale) @ np.linalg.solve(base.combination @ gain / np.outer(scale, scale), missing)
-        everything[model.free] = nominal + change
+        everything[free] = nominal + change
         return self.with_parameters(model.machine, model.all_names, everything)
 
 
@@ -166,7 +170,7 @@ def maximum_likelihood(
     if first.shape != observation.shape or first.shape[:2] != force.shape:
         raise ShapeError('observation', f'that of the motion, {first.shape}', observation.shape)
     noise = np.asarray(force_std, dtype=float)
-    mask = np.ones(force.shape) if row_weights is None else np.asarray(row_weights, dtype=float)
+    mask = all_or(row_weights, force)
     count = len(start)
     guess = weighted(first, force - known, mask, noise).parameters
 
@@ -176,12 +180,12 @@ def maximum_likelihood(
 
     def slopes(place: Array) -> Array:
         """Derivatives (N, 2 A, C + B) of the errors of positions and forces."""
-        matrix, _ = motion.observation(place[:count])
-        by_motion = motion.force_derivatives(place[:count], place[count:])
-        lower = np.concatenate([by_motion, matrix], axis=-1) * (mask / noise)[..., None]
-        upper = motion.position_errors(place[:count])[1]
-        empty = np.zeros((*upper.shape[:2], matrix.shape[-1]))
-        return np.concatenate([np.concatenate([upper, empty], axis=-1), lower], axis=1)
+        drives, weight = force.shape[1], (mask / noise)[..., None]
+        found = np.zeros((len(force), 2 * drives, len(place)))
+        found[:, :drives, :count] = motion.position_errors(place[:count])[1]
+        found[:, drives:, :count] = motion.force_derivatives(place[:count], place[count:]) * weight
+        found[:, drives:, count:] = motion.observation(place[:count])[0] * weight
+        return found
 
     found = least_squares(
         lambda place: np.concatenate(errors(place), axis=1).ravel(), np.concatenate([start, guess]),
@@ -192,11 +196,9 @@ def maximum_likelihood(
     used = np.concatenate([np.ones(mask.shape, dtype=bool), mask > 0.0], axis=1)
     covariance = honest_covariance(rows, residuals, used, correlation_lags)[count:, count:]
     forces = -residuals[:, force.shape[1] :] * noise
-    flat = rows.reshape(-1, len(found.x))
-    lengths = np.linalg.norm(flat, axis=0) * max(float(np.linalg.norm(residuals)), 1e-300)
     record = SolverRecord(
         f'ml, Gauss-Newton over {count} coefficients of the motion and {len(guess)} base parameters', int(found.nfev),
-        bool(found.success), {'gradient': float(np.max(np.abs(flat.T @ residuals.ravel()) / lengths))},
+        bool(found.success), {'gradient': relative_gradient(rows, residuals, residuals)},
         int(found.nfev), str(found.message), 2.0 * float(found.cost),
     )  # fmt: skip
     spread = np.sqrt((forces**2).sum(axis=0) / np.maximum((mask > 0.0).sum(axis=0), 1))

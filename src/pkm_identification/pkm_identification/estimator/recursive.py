@@ -13,15 +13,8 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.least_squares import (
-    Estimate,
-    SolverRecord,
-    conditions,
-    noise_floor,
-    ordinary,
-    relative_gradient,
-)
-from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
+from pkm_identification.estimator.least_squares import Estimate, all_or, noise_floor, ordinary, with_noise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.kernels.triangle import (
     append_rows,
     forget_all,
@@ -86,18 +79,14 @@ class RecursiveLeastSquares:
         used = len(rows)
         memory = self._memory_for(used)
         matrix, count = memory.matrix, self._count
-        weights: Array | float = 1.0
-        if noise_variances is not None:
-            weights = weights_of(noise_variances, used)
-            matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
-            matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
-        else:
-            matrix[count:, :count], matrix[count:, count] = rows, force
+        weights = np.ones(used) if noise_variances is None else 1.0 / np.sqrt(checked_variances(noise_variances, used))
+        matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
+        matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
         if not np.isfinite(matrix[count:]).all():
             raise ValueError('rows and forces must be finite numbers')
         self.normalised_innovations = np.empty(used)
         whitened_innovations(matrix, count, memory.directions, memory.root, self.normalised_innovations)
-        self.normalised_innovations[np.broadcast_to(weights, used) == 0.0] = np.nan
+        self.normalised_innovations[weights == 0.0] = np.nan
         if self._directional and self.forgetting < 1.0:
             forget_along(matrix, count, 1.0 - self.forgetting, memory.directions, memory.work)
             append_rows(matrix, count, True, memory.work)
@@ -193,32 +182,16 @@ def recursive(
         :func:`~pkm_identification.estimator.least_squares.weighted`
     force_std : (L,) known noise; ``None`` takes that of the residuals of ordinary least squares of all rows
     """
-    samples, legs, count = observation.shape
-    mask = np.ones((samples, legs)) if row_weights is None else np.asarray(row_weights, dtype=float)
-    used = mask > 0.0
+    weights = all_or(row_weights, force)
     if force_std is None:
-        force_std = np.maximum(ordinary(observation, force, mask).force_std, noise_floor(force))
-    weight = mask / np.asarray(force_std, dtype=float)
-    rows, scaled = observation * weight[..., None], force * weight
-    filter_ = RecursiveLeastSquares(count)
-    for matrix, target in zip(rows, scaled, strict=True):
-        filter_.update(matrix, target)
-    parameters = filter_.parameters
-    residuals = (force - observation @ parameters) * mask
-    estimated = np.sqrt((residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / degrees_of_freedom(used, count))
-    return Estimate(
-        parameters,
-        honest_covariance(rows, residuals / force_std, used, correlation_lags),
-        estimated,
-        residuals,
-        autocorrelation(residuals, used, max(correlation_lags, 1)),
-        *conditions(rows.reshape(-1, count)),
-        SolverRecord(
-            'rls, square-root form', samples, True,
-            {'gradient': relative_gradient(rows, residuals / force_std, scaled)}, samples, 'all samples taken',
-            float(np.sum((residuals / force_std) ** 2)),
-        ),
-    )  # fmt: skip
+        force_std = np.maximum(ordinary(observation, force, weights).force_std, noise_floor(force))
+    noise = RowNoise(np.asarray(force_std, dtype=float))
+    found = RecursiveLeastSquares(observation.shape[-1])
+    for rows, targets in zip(noise.weighed(observation, weights), noise.weighed(force, weights), strict=True):
+        found.update(rows, targets)
+    return with_noise(
+        observation, force, weights, noise, correlation_lags, 'rls, square-root form', found.samples, found.parameters
+    )
 
 
 def checked_vector(what: str, values: Array, count: int) -> Array:
@@ -256,8 +229,3 @@ def checked_variances(noise_variances: Array, rows: int) -> Array:
     if not (variances > 0.0).all():  # NaN, too
         raise ValueError(f'noise variances must be above 0 (infinite where a row is not used), got {noise_variances!r}')
     return variances
-
-
-def weights_of(noise_variances: Array, rows: int) -> Array:
-    """One over the noise of each row; 0 where it is not used."""
-    return np.asarray(1.0 / np.sqrt(checked_variances(noise_variances, rows)), dtype=float)

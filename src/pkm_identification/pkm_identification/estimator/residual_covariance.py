@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,12 +53,14 @@ def honest_covariance(
     compact : (M, B), fewer rows with the same inner products, if they are at hand
     """
     count, parameters = int(used.sum()), rows.shape[-1]
-    estimator = _LeastSquares(rows, rows.reshape(-1, parameters) if compact is None else compact)
+    compact = rows.reshape(-1, parameters) if compact is None else compact
+    scale = np.linalg.norm(compact, axis=0)
+    covariance_by = partial(_sandwich, rows, np.asarray(np.linalg.qr(compact / scale, mode='r')), scale)
     measured = _stationary_covariance(residuals, used, lags)
-    covariance = estimator.covariance(measured[:1]) / degrees_of_freedom(used, parameters)
-    variances = np.diag(estimator.covariance(measured)) / degrees_of_freedom(used, parameters)
+    covariance = covariance_by(measured[:1]) / degrees_of_freedom(used, parameters)
+    variances = np.diag(covariance_by(measured)) / degrees_of_freedom(used, parameters)
     if count < MANY_ROWS * parameters:
-        corrected = estimator.covariance(_without_absorption(measured, rows, used))
+        corrected = covariance_by(_without_absorption(measured, rows, used))
         variances = np.maximum(variances, np.diag(corrected))
     variances = np.maximum(variances, BELIEVED * variances + (1.0 - BELIEVED) * np.diag(covariance))
     freedom = 0.75 * count / lags if lags > 0 else count - parameters
@@ -72,26 +75,16 @@ def degrees_of_freedom(used: NDArray[np.bool_], parameters: int) -> float:
     return max(1.0 - parameters / max(int(used.sum()), 1), 1e-3)
 
 
-class _LeastSquares:
-    """The matrix P of ``x = P force``, by a triangle; columns are scaled, so that no unit matters.
+def _sandwich(rows: Array, triangle: Array, scale: Array, of_residuals: Array) -> Array:
+    """Covariance (B, B) of ``x = P force`` by the residuals' covariance (K+1, L, L).
 
-    Parameters
-    ----------
-    rows : (N, L, B)
-    compact : (M, B) with the same inner products
+    P is that of least squares of rows (N, L, B) with the triangle (B, B) of their columns, each divided by its scale
+    (B,), so that no unit matters.
     """
-
-    def __init__(self, rows: Array, compact: Array) -> None:
-        self._rows, self._scale = rows, np.linalg.norm(compact, axis=0)
-        self._triangle = np.linalg.qr(compact / self._scale, mode='r')
-
-    def covariance(self, of_residuals: Array) -> Array:
-        """Covariance (B, B) by the residuals' covariance (K+1, L, L)."""
-        sizes = np.outer(self._scale, self._scale)
-        half = solve_triangular(self._triangle, _covariance_of_scores(self._rows, of_residuals) / sizes, trans='T')
-        core = solve_triangular(self._triangle, half.T, trans='T')
-        left = solve_triangular(self._triangle, core)
-        return np.asarray(solve_triangular(self._triangle, left.T) / sizes, dtype=float)
+    core = _covariance_of_scores(rows, of_residuals) / np.outer(scale, scale)
+    for trans in ('T', 'N'):
+        core = solve_triangular(triangle, solve_triangular(triangle, core, trans=trans).T, trans=trans)
+    return np.asarray(core / np.outer(scale, scale), dtype=float)
 
 
 def _stationary_covariance(residuals: Array, used: NDArray[np.bool_], lags: int) -> Array:

@@ -12,17 +12,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduction import Indices
+from scipy.linalg import lstsq
 
-from pkm_identification.columns.friction_term import JUMPS
+from pkm_identification.columns.friction_term import JUMPS, Pooled
+from pkm_identification.estimator.least_squares import with_noise
 from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.fitting.prediction import all_rows, slope_rows
+from pkm_identification.fitting.shape_search import CORRELATION_LAGS, moved_by
 from pkm_identification.preparation import PreparedData
 
 #: part of a column that is its own, up to which it is not told from the others at all, and hardly
 NOT_TOLD, HARDLY_TOLD = 1e-5, 0.03
-#: others that are named at most
-NAMED = 4
+#: others that are named at most, and part of the largest factor from which one is
+NAMED, PART = 4, 0.1
 #: equations that are enough to see it
 EQUATIONS = 10_000
+#: largest standard deviation of the drives of a kind, as a part of the value, and how many are tried
+LARGEST, TRIED = 0.5, 200
+#: part of a column's length beyond the others from which a deviation is seen
+SEEN = 1e-3
 
 _BODY = 'a body'
 _RUBBING = 'Coulomb friction'
@@ -79,71 +88,43 @@ def aliases(data: PreparedData, fit: ModelFit, weak: Sequence[str] = ()) -> tupl
         from others, for enough data tell them still
     """
     model = fit.model
-    columns, names = _columns(data, fit)
-    places = [place for place, index in enumerate(model.free) if index >= model.structure_count]
-    open_names = {name for text in weak for name in names if _stands_in(name, text)}
-    found, seen = [], set()
-    for place in places:
-        if not columns[:, place].any():
-            continue
-        own, others = _imitated(columns, place)
-        pair = frozenset((place, *others))
-        if not others or pair in seen or (own > NOT_TOLD and names[place] not in open_names):
-            continue
-        seen.add(pair)
-        imitating = tuple(names[other] for other in others)
-        found.append(Alias(names[place], imitating, own, _remedy(names[place], imitating)))
-    return tuple(found)
+    # contacts turn at once: how they are deflected tells no force from another
+    samples = replace(fit.samples, deflections=None)
+    rows = all_rows(model, data, samples)[..., model.free] * data.row_weights[..., None]
+    of_terms = model.names[int(np.searchsorted(model.free, model.structure_count)) :]
+    open_names = {name for text in weak for name in text.replace('+', ' ').replace('-', ' ').split()}
+    return tuple(
+        one for one in aliases_of(rows, model.names, of_terms) if one.own <= NOT_TOLD or one.name in open_names
+    )
 
 
-def _columns(data: PreparedData, fit: ModelFit) -> tuple[Array, tuple[str, ...]]:
-    """Triangle (P, P) with the lengths and angles of all free columns, each scaled to length 1, and their names."""
-    model = fit.model
-    # with whole signs: how a sign is averaged over the samples of a reversal tells no force from another
-    samples = fit.samples.with_whole_signs()
-    terms = [data.term_rows(term, samples) for term in model.terms]
-    rows = np.concatenate([data.structure_rows, *terms], axis=-1)[..., model.free] * data.row_weights[..., None]
-    flat = rows.reshape(-1, rows.shape[-1])
+def aliases_of(rows: Array, names: Sequence[str], chosen: Sequence[str]) -> tuple[Alias, ...]:
+    """Parameters that least squares of all other columns imitate, each group of them once.
+
+    Parameters
+    ----------
+    rows : (..., P) weighted columns
+    names : P
+    chosen : names of the parameters that are looked at
+    """
+    flat = rows.reshape(-1, len(names))
     flat = flat[:: max(1, len(flat) // EQUATIONS)]
     size = np.linalg.norm(flat, axis=0)
     scaled = np.divide(flat, size, out=np.zeros_like(flat), where=size > 1e-12 * size.max(initial=0.0))
-    return np.asarray(np.linalg.qr(scaled, mode='r')), model.names
-
-
-def _imitated(columns: Array, place: int) -> tuple[float, tuple[int, ...]]:
-    """Part of a column that is its own, and the few others that imitate it best, one after the other."""
-    column = columns[:, place]
-    rest = np.delete(np.arange(columns.shape[1]), place)
-    solution = np.linalg.lstsq(columns[:, rest], column, rcond=1e-10)[0]
-    own = _size(column - columns[:, rest] @ solution)
-    if own > HARDLY_TOLD:
-        return own, ()
-    chosen: list[int] = []
-    left = column
-    while len(chosen) < NAMED and _size(left) > max(2.0 * own, NOT_TOLD):
-        others = columns[:, rest]
-        if chosen:  # what the chosen ones leave of the others
-            basis = np.linalg.qr(columns[:, chosen])[0]
-            others = others - basis @ (basis.T @ others)
-        length = np.linalg.norm(others, axis=0)
-        likeness = np.divide(np.abs(others.T @ left), length, out=np.zeros(len(rest)), where=length > 1e-6)
-        chosen.append(int(rest[np.argmax(likeness)]))
-        left = _left(columns, place, chosen)
-    for one in list(chosen):  # an early choice may be in vain with the later ones
-        fewer = [other for other in chosen if other != one]
-        if fewer and _size(_left(columns, place, fewer)) <= max(1.1 * _size(left), NOT_TOLD):
-            chosen = fewer
-    return own, tuple(chosen)
-
-
-def _size(vector: Array) -> float:
-    return float(np.linalg.norm(vector))
-
-
-def _left(columns: Array, place: int, chosen: Sequence[int]) -> Array:
-    """What some columns leave of another one."""
-    fitted = columns[:, chosen]
-    return np.asarray(columns[:, place] - fitted @ np.linalg.lstsq(fitted, columns[:, place], rcond=None)[0])
+    columns = np.asarray(np.linalg.qr(scaled, mode='r'))  # has the lengths and angles of all columns
+    found: dict[frozenset[str], Alias] = {}
+    for place in [place for place, name in enumerate(names) if name in chosen and columns[:, place].any()]:
+        rest = np.delete(np.arange(len(names)), place)
+        factors = lstsq(columns[:, rest], columns[:, place], cond=1e-10, lapack_driver='gelsy')[0]
+        own = float(np.linalg.norm(columns[:, place] - columns[:, rest] @ factors))
+        if own > HARDLY_TOLD:
+            continue
+        order = np.argsort(-np.abs(factors), kind='stable')[:NAMED]
+        strong = order[np.abs(factors[order]) > PART * np.abs(factors).max()]
+        others = tuple(names[rest[other]] for other in strong)
+        alias = Alias(names[place], others, own, _remedy(names[place], others))
+        found.setdefault(frozenset((alias.name, *others)), alias)
+    return tuple(found.values())
 
 
 def _kinds(names: Sequence[str]) -> Iterator[str]:
@@ -164,10 +145,6 @@ def _remedy(name: str, others: Sequence[str]) -> str:
     return 'leave one of them out, or hold it (columns.fixed)'
 
 
-def _stands_in(name: str, combination: str) -> bool:
-    return name in combination.replace('+', ' ').replace('-', ' ').split()
-
-
 def allowing_for(fit: ModelFit, changes: Array) -> ModelFit:
     """The fit with deviations that have further changes of what was fitted, each by chance and by itself.
 
@@ -180,3 +157,84 @@ def allowing_for(fit: ModelFit, changes: Array) -> ModelFit:
     std[known] = np.hypot(std[known], np.linalg.norm(changes[count:], axis=1))
     covariance = fit.estimate.covariance + changes[:count] @ changes[:count].T
     return replace(fit, estimate=replace(fit.estimate, covariance=covariance), shape=replace(fit.shape, std=std))
+
+
+# How far drives that share a law may be from it.
+#
+# One drive alone hardly determines at which speed its Stribeck friction fades. Drives of the same kind are built alike,
+# so these parameters are fitted for all of them together, and Coulomb and viscous friction for each; laws of drives'
+# own are a force like others that the recording may show. That it does not show them does not say that the drives are
+# alike. So the deviations of the single drives are estimated from the residuals, with their covariance, and from these
+# how far drives of a kind are apart (a random-effects model with a flat prior on the standard deviation, Gelman 2006).
+# This is part of the error of the shared value as that of a drive, and of whatever is fitted beside it.
+def with_spreads(data: PreparedData, fit: ModelFit) -> ModelFit:
+    """The fit with standard deviations that allow for drives which differ, of all that drives of a kind share."""
+    for term in fit.model.terms:
+        if isinstance(term, Pooled) and term.pooled and term.can_be_pooled:
+            fit = with_spread(data, fit, term, term.pooling(False))
+    return fit
+
+
+def with_spread(data: PreparedData, fit: ModelFit, shared: Pooled, single: Pooled) -> ModelFit:
+    """The fit with standard deviations that allow for drives which differ.
+
+    Parameters
+    ----------
+    data, fit : a prepared recording, and a fit in which drives share parameters of friction
+    shared, single : the friction as it was fitted, and with parameters of the drives' own
+    """
+    known = [name for name, std in zip(fit.shape.names, fit.shape.std, strict=True) if np.isfinite(std)]
+    slopes = slope_rows(fit.model, data, single, fit.samples, fit.parameters)
+    for name in set(shared.shape_names) - set(single.shape_names):
+        if name not in known:  # it may be anywhere, and the fit knows
+            continue
+        own = [place for place, other in enumerate(single.shape_names) if shared.shared_name(other) == name]
+        column = len(fit.base) + known.index(name)
+        others = np.delete(fit.fitted_columns, column, axis=-1)
+        value = float(fit.shape.values[fit.shape.names.index(name)])
+        std = np.sqrt(_variance(others, slopes[..., own], fit, data.row_weights, value))
+        changes = std * moved_by(slopes[..., own], fit.fitted_columns, fit.noise, data.row_weights)
+        changes[column] = std * np.eye(len(own))[0]  # it is that of a drive, not of their mean
+        fit = allowing_for(fit, changes)
+    return fit
+
+
+def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, value: float) -> float:
+    """Variance of a parameter among the drives, by columns (n, A, K) of the single ones beside all others (n, A, C)."""
+    seen = _seen(others, own, row_weights)
+    if len(seen) < 2:
+        return (0.5 * LARGEST * value) ** 2  # the prior's
+    columns = np.concatenate([others, own[..., seen]], axis=-1)
+    found = with_noise(columns, fit.errors, row_weights, fit.noise, CORRELATION_LAGS)
+    count = others.shape[-1]
+    return spread_variance(found.parameters[count:], found.covariance[count:, count:], LARGEST * value)
+
+
+def _seen(others: Array, own: Array, row_weights: Array) -> Indices:
+    """Places of the columns that are not among the others."""
+    flat = (others * row_weights[..., None]).reshape(-1, others.shape[-1])
+    basis = np.linalg.qr(flat / np.linalg.norm(flat, axis=0))[0]
+    offered = (own * row_weights[..., None]).reshape(len(flat), -1)
+    left = offered - basis @ (basis.T @ offered)
+    return np.flatnonzero(np.linalg.norm(left, axis=0) > SEEN * np.linalg.norm(offered, axis=0))
+
+
+def spread_variance(deviations: Array, covariance: Array, largest: float) -> float:
+    """Variance of true values by their estimates (K,) with a covariance (K, K): median under a flat prior.
+
+    The mean is that of a long tail, and intervals by it are too wide; those by the median cover 92 to 100 % where they
+    should cover 95 (six drives, test_pooled_spread.py).
+
+    Parameters
+    ----------
+    largest : standard deviation that is possible
+    """
+    tried = np.linspace(0.0, largest, TRIED)
+    sizes, axes = np.linalg.eigh(covariance)
+    whole = sizes + tried[:, None] ** 2  # eigenvalues of the covariance with each spread
+    ones, told = axes.sum(axis=0), deviations @ axes
+    information = (ones**2 / whole).sum(axis=1)
+    quadratic = (told**2 / whole).sum(axis=1) - (ones * told / whole).sum(axis=1) ** 2 / information
+    likelihoods = -0.5 * (np.log(whole).sum(axis=1) + np.log(information) + quadratic)
+    below = np.cumsum(np.exp(likelihoods - likelihoods.max()))
+    return float(tried[np.searchsorted(below, 0.5 * below[-1])] ** 2)

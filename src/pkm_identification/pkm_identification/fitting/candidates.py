@@ -13,7 +13,7 @@ from pkm_description.friction_laws import FrictionLaw, Stribeck, ViscousCoulomb
 from pkm_description.machine import Machine
 from scipy.sparse import csr_array
 
-from pkm_identification.columns.friction_term import BEGIN, FrictionTerm
+from pkm_identification.columns.friction_term import BEGIN, FrictionTerm, Pooled
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
     LOAD_FRICTION,
@@ -29,7 +29,7 @@ from pkm_identification.columns.joint_terms import (
 from pkm_identification.columns.observation import OF_PASSIVE_JOINTS, ObservationModel, of_passive_joints
 from pkm_identification.columns.term import JointSamples, PerJoint
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.fitting.prediction import samples_with_efforts
+from pkm_identification.fitting.prediction import samples_with_efforts, slope_rows
 from pkm_identification.preparation import PreparedData
 
 #: periods of a ripple, as numbers of waves over the travel of a drive: no wave is far from one of them
@@ -55,16 +55,15 @@ class Candidate:
     ----------
     title : in words
     rows : its rows (n, A, C) for a prepared recording
-    extend : makes a model that has it; ``None`` where none of ours has
-    others : make the same model; a search for its nonlinear parameters begins elsewhere
+    extensions : each makes a model that has it, where a search of nonlinear parameters begins elsewhere; none of ours
+        may have it
     alike : (C, G) the G sums of columns that drives which are built alike have; ``None`` where drives may differ
     size : factors (C,) in words
     """
 
     title: str
     rows: Callable[[PreparedData], Array]
-    extend: Extension | None
-    others: tuple[Extension, ...] = ()
+    extensions: tuple[Extension, ...]
     alike: Array | None = None
     size: Callable[[Array], str] | None = None
 
@@ -77,7 +76,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     kinds = model.kinds
     for form in (OFFSET, LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA):
         if form.kind not in kinds:
-            offered = _of_term(OneFactor(form, joints), samples)
+            offered = _per_drive(form.title, samples, [form.force], _with(OneFactor(form, joints)))
             # a coefficient has the same sign and no unit
             yield replace(offered, alike=np.ones((len(joints), 1))) if form is LOAD_FRICTION else offered
     yield from _of_passive_joints(data, model)
@@ -87,19 +86,17 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         yield _per_drive('Coulomb friction', samples, [attrgetter('signs')], _with(viscous))
         yield _per_drive('viscous friction', samples, [attrgetter('velocities')], _with(viscous))
     fades = [partial(fading, part * fastest) for part in STRIBECK]
-    stribeck = _per_drive(STRIBECK_TITLE, samples, fades, None)
-    stribeck = replace(stribeck, alike=_alike(model.machine))
-    if _have_all_drives(model, ViscousCoulomb):
-        first, *others = _starts('stribeck', fastest)
-        stribeck = replace(stribeck, extend=first, others=tuple(others))
-    yield stribeck
+    starts = _starts('stribeck', fastest) if _have_all_drives(model, ViscousCoulomb) else ()
+    yield replace(_per_drive(STRIBECK_TITLE, samples, fades, *starts), alike=_alike(model.machine))
     if _have_all_drives(model, ViscousCoulomb):
         yield _per_drive(VISCOUS_TITLE, samples, [lambda own: np.abs(own.velocities)], _with_law('asymmetric', fastest))
     if _have_all_drives(model, Stribeck):
         fades = [partial(_fading_alike, part * fastest) for part in STRIBECK]
         kept = _with_law(DIRECTED, fastest)
-        directed = _per_drive(DIRECTED_TITLE, samples, fades, kept)
-        yield replace(directed, others=tuple(_starts(DIRECTED, fastest)))
+        yield _per_drive(DIRECTED_TITLE, samples, fades, kept, *_starts(DIRECTED, fastest))
+    for term in model.terms:
+        if isinstance(term, Pooled) and term.pooled and term.can_be_pooled:
+            yield _of_own(term, fit)
     rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
     total = replace(samples, efforts=fit.efforts, effort_rates=rates)
     if 'gain' not in kinds:
@@ -110,20 +107,39 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         yield replace(delay, alike=np.ones((len(joints), 1)))
 
 
+def _of_own(term: Pooled, fit: ModelFit) -> Candidate:
+    """Nonlinear parameters of each drive's own, in place of shared ones."""
+    single = term.pooling(False)
+    names = ', '.join(dict.fromkeys(name.rpartition('.')[2] for name in single.shape_names))
+
+    def extended(model: ObservationModel) -> ObservationModel:
+        alike = [one.kind == term.kind and one.names == term.names for one in model.terms]
+        return model.with_terms([
+            one.pooling(False) if own and isinstance(one, Pooled) else one
+            for one, own in zip(model.terms, alike, strict=True)
+        ])
+
+    return Candidate(
+        f"{names} of the drives' own: those of the same kind do not share them",
+        lambda data: slope_rows(fit.model, data, single, fit.samples, fit.parameters), (extended,),
+    )  # fmt: skip
+
+
 def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[Candidate]:
     """Friction of passive joints, with loads by the machine file: constant, and growing with the force in the joint."""
     machine = model.machine
     if machine.actuated_count == len(machine.joints):
         return
-    passive = [term for term in model.terms if (term.column_places >= machine.actuated_count).any()]
-    if not any(isinstance(term, FrictionTerm) for term in passive):
-        friction = FrictionTerm.of(machine, 'passive')
-        yield Candidate('Coulomb friction of passive joints', _passive_rows(0), _with(friction))
-    kinds = {term.kind for term in passive}
-    for place, form in enumerate(OF_PASSIVE_JOINTS, 1):
-        if form.kind not in kinds:
-            title = form.title if form is THRUST_FRICTION else f'{form.title}, in passive joints'
-            yield Candidate(title, _passive_rows(place), _with(of_passive_joints(machine, form)))
+    offers: list[tuple[str, FrictionTerm | PerJoint]] = [
+        ('Coulomb friction of passive joints', FrictionTerm.of(machine, 'passive'))
+    ]
+    for form in OF_PASSIVE_JOINTS:
+        title = form.title if form is THRUST_FRICTION else f'{form.title}, in passive joints'
+        offers.append((title, of_passive_joints(machine, form)))
+    kinds = {term.kind for term in model.terms if (term.column_places >= machine.actuated_count).any()}
+    for place, (title, term) in enumerate(offers):
+        if term.kind not in kinds:
+            yield Candidate(title, partial(_passive_rows, place), (_with(term),))
 
 
 def ripples(data: PreparedData) -> Iterator[Candidate]:
@@ -133,7 +149,7 @@ def ripples(data: PreparedData) -> Iterator[Candidate]:
     for period in max(travel, 1e-300) / WAVES:
         ripple = Ripple(joints, float(period), travel)
         title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
-        yield Candidate(title, _constant(_rows_of(ripple, data.samples)(data)), _with(ripple))
+        yield Candidate(title, _constant(data.term_rows(ripple, data.samples)), (_with(ripple),))
 
 
 def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
@@ -146,16 +162,8 @@ def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
     return samples_with_efforts(fit.model, data, fit.parameters, fit.model.machine)
 
 
-def _of_term(term: PerJoint, samples: JointSamples) -> Candidate:
-    return Candidate(term.title, _rows_of(term, samples), _with(term))
-
-
-def _rows_of(term: PerJoint, samples: JointSamples) -> Callable[[PreparedData], Array]:
-    return lambda data: data.term_rows(term, samples)
-
-
-def _passive_rows(place: int) -> Callable[[PreparedData], Array]:
-    return lambda data: data.passive_rows[place]
+def _passive_rows(place: int, data: PreparedData) -> Array:
+    return data.passive_rows[place]
 
 
 def _constant(rows: Array) -> Callable[[PreparedData], Array]:
@@ -192,7 +200,7 @@ def _fading_alike(speeds: Array, samples: JointSamples) -> Array:
 
 
 def _per_drive(
-    title: str, samples: JointSamples, forms: Sequence[Callable[[JointSamples], Array]], extend: Extension | None
+    title: str, samples: JointSamples, forms: Sequence[Callable[[JointSamples], Array]], *extensions: Extension
 ) -> Candidate:
     """Candidate with forms (N, A), one factor for each drive."""
     drives = np.tile(np.arange(samples.positions.shape[1]), len(forms))
@@ -200,7 +208,7 @@ def _per_drive(
     def columns(part: slice) -> Array:
         return np.concatenate([form(samples[part]) for form in forms], axis=1)
 
-    return Candidate(title, lambda data: data.joint_rows(columns, drives), extend)
+    return Candidate(title, lambda data: data.joint_rows(columns, drives), extensions)
 
 
 def _with(term: PerJoint | FrictionTerm | EffortDelay) -> Extension:
@@ -215,10 +223,10 @@ def _have_all_drives(model: ObservationModel, kind: type[FrictionLaw]) -> bool:
     return bool(laws) and all(isinstance(law, kind) for law in laws)
 
 
-def _starts(law: str, fastest: Array) -> Iterator[Extension]:
+def _starts(law: str, fastest: Array) -> tuple[Extension, ...]:
     """Models with a law that fades, and exponents from which it is searched."""
-    for exponent in EXPONENTS:
-        yield _with_law(law, fastest, exponent=exponent, stribeck_velocity=BEGIN['stribeck_velocity'])
+    velocity = BEGIN['stribeck_velocity']
+    return tuple(_with_law(law, fastest, exponent=exponent, stribeck_velocity=velocity) for exponent in EXPONENTS)
 
 
 def _with_law(name: str, fastest: Array, **shape: float) -> Extension:
@@ -240,5 +248,5 @@ def own_legs(data: PreparedData, fit: ModelFit) -> Candidate | None:
     return Candidate(
         'legs that differ',
         lambda data: data.rows_of(lambda part: apart.structure(data.motion[part])),
-        lambda model: model.with_own_legs() or model,
+        (lambda model: model.with_own_legs() or model,),
     )

@@ -9,12 +9,12 @@ before leaves where the evidence is larger without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.arrays import Array
 from scipy.stats import f as f_distribution
 
 from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
@@ -23,15 +23,16 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator.least_squares import noise_floor
+from pkm_identification.fitting.aliases import with_spreads
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
-from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
 from pkm_identification.fitting.prediction import (
     deflected,
+    delayed,
+    effort_delay,
     efforts_without_friction,
     friction_forces,
-    measured_efforts,
     with_forces,
 )
 from pkm_identification.preparation import PreparedData
@@ -106,7 +107,7 @@ def extended_fit(
     """
     waves, now = list(ripples(data)), Fitted(data, fit)
     try:
-        now = Fitted(data, tested_pooling(data, fit, config))
+        now = Fitted(data, with_spreads(data, fit))
         offers = missing_forces(data, now.fit, waves) if 'ripple' in config.columns.terms else []
         for rippled in [one for one in offers if one.name.startswith(Ripple.title)]:
             now = replace(_with_force(now, rippled, config), entered={})
@@ -136,7 +137,7 @@ def _entering(now: Fitted, missing: Sequence[MissingForce], config: Identificati
     odds = float(np.log(CHANCE))
     sliding = _with_presliding(now, config)
     better = [(sliding.evidence + odds, sliding, Presliding.title)] if sliding else []
-    offers = sorted((one for one in missing if one.is_there and one.candidate.extend), key=lambda one: -one.share)
+    offers = sorted((one for one in missing if one.is_there and one.candidate.extensions), key=lambda one: -one.share)
     while offers and not is_late():
         rivals = [one for one in offers if one.share >= ALIKE * offers[0].share][:RIVALS]
         offers = offers[len(rivals) :]
@@ -157,11 +158,10 @@ def _entering(now: Fitted, missing: Sequence[MissingForce], config: Identificati
 
 def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) -> Fitted:
     """Fit of the model with one more force; of several begins the one that ends with the largest evidence."""
-    assert force.candidate.extend is not None
     found = []
-    for extend in (force.candidate.extend, *force.candidate.others):
+    for extend in force.candidate.extensions:
         try:
-            model = _completed(extend(now.fit.model), config)
+            model = _completed(extend(now.fit.model))
             found.append(_fit(now, model, {**now.entered, force.name: extend}, config))
         except NotConvergedError as error:
             failed = error
@@ -170,15 +170,15 @@ def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) 
     return max(found, key=lambda one: one.evidence)
 
 
-def _completed(model: ObservationModel, config: IdentificationConfig) -> ObservationModel:
-    """A model to which a force was added, with offsets, and with laws that drives of a kind share.
+def _completed(model: ObservationModel) -> ObservationModel:
+    """A model to which a force was added, with offsets.
 
     A drive that is not as its file says may have an offset, too, which other forces can hide; Coulomb friction by
     direction has it.
     """
     if OFFSET.kind not in model.kinds and not any(name.endswith('.coulomb_negative') for name in model.names):
-        model = model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
-    return with_pooled_laws(model) if config.columns.pooled_laws else model
+        return model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
+    return model
 
 
 def _fit(
@@ -186,8 +186,7 @@ def _fit(
 ) -> Fitted:
     """Fit of another model, begun at the fit so far."""
     data = now.data.with_model(model)
-    fit = tested_pooling(data, fit_model(data, model, config, now.fit), config)
-    return Fitted(now.data.with_model(fit.model), fit, entered)
+    return Fitted(data, with_spreads(data, fit_model(data, model, config, now.fit)), entered)
 
 
 def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted | None:
@@ -204,7 +203,7 @@ def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted 
         for extend in rest.values():
             model = extend(model)
         known = dict(zip(now.fit.shape.names, now.fit.shape.values.tolist(), strict=True))
-        model = _completed(model, config)
+        model = _completed(model)
         shapes = [zip(term.shape_names, term.shape.tolist(), strict=True) for term in model.terms]
         terms = [
             term.with_shape(np.array([known.get(one, value) for one, value in shape]))
@@ -230,15 +229,25 @@ def _with_presliding(now: Fitted, config: IdentificationConfig) -> Fitted | None
     if model is None:
         return None
     try:
-        found = tested_pooling(near.with_model(model), fit_model(near.with_model(model), model, config, fit), config)
+        fits = [_fit_to(near, model, config, fit)]
+        with suppress(NotConvergedError):  # whether drives share the stiffness shows in these rows, too
+            alone = [one.pooling(False) if isinstance(one, Presliding) else one for one in model.terms]
+            fits.append(_fit_to(near, model.with_terms(alone), config, fit))
+        found = max(fits, key=lambda one: one.evidence).fit
         term = presliding_of(found.model.terms)
         assert term is not None
         entered = {**now.entered, Presliding.title: lambda one: one.with_terms((*one.terms, term))}
         far = data.with_model(found.model)
-        other = Fitted(far, fit_model(far, found.model, config, found), entered)
+        other = Fitted(far, with_spreads(far, fit_model(far, found.model, config, found)), entered)
     except NotConvergedError:
         return None
     return other if other.evidence > now.evidence else None
+
+
+def _fit_to(data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit) -> Fitted:
+    """Fit of a model to rows that are nearer to reversals."""
+    data = data.with_model(model)
+    return Fitted(data, fit_model(data, model, config, begin))
 
 
 def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel | None:
@@ -257,7 +266,7 @@ def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel |
 
     def error(model: ObservationModel) -> float:
         friction = friction_forces(model, near, deflected(model, near, samples), fit.parameters)
-        efforts = measured_efforts(model, near, still + friction)
+        efforts = delayed(still + friction, near.recording.time, effort_delay(model.terms))
         residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
         return float(np.mean(residuals[near.row_weights > 0.0] ** 2))
 
@@ -275,7 +284,7 @@ def _with_fitting_rows(
         return data, fit, missing
     other = data.with_reach(reach)
     try:
-        refit = tested_pooling(other, fit_model(other, fit.model, config, fit), config)
+        refit = with_spreads(other, fit_model(other, fit.model, config, fit))
     except NotConvergedError:
         return data, fit, missing
     still_missing = missing_forces(other, refit, waves)
@@ -306,33 +315,24 @@ def reach_by_residuals(data: PreparedData, fit: ModelFit) -> float:
     float
         At most the reach of the fit.
     """
-    reach = data.bands.reversal_reach
-    distance, moving = data.reversals.distance * data.bands.force_cutoff, data.moving_rows > 0.0
-    test = _PredictiveTest(fit, data.row_weights > 0.0)
-    for inner in np.arange(reach - STEP, NEAREST - 0.5 * STEP, -STEP):
-        near = moving & (distance < reach) & (distance > inner)
-        if not all(test(rows, data.reversals.direction) for rows in (near, near & (distance <= inner + STEP))):
-            return float(inner + STEP)
-    return min(NEAREST, reach)
+    reach, noise = data.bands.reversal_reach, np.maximum(fit.estimate.force_std, noise_floor(fit.row_forces))
+    errors, columns, covariance = fit.errors / noise, fit.rows / noise[:, None], fit.estimate.covariance
+    freedom = max(int(np.count_nonzero(data.row_weights)) - fit.fitted_columns.shape[-1], 1)
 
-
-class _PredictiveTest:
-    """Whether a fit to some rows predicts others."""
-
-    def __init__(self, fit: ModelFit, used: NDArray[np.bool_]) -> None:
-        estimate = fit.estimate
-        noise = np.maximum(estimate.force_std, noise_floor(fit.row_forces))
-        self._errors = fit.errors / noise
-        self._columns, self._covariance = fit.rows / noise[:, None], estimate.covariance
-        self._freedom = max(int(used.sum()) - fit.fitted_columns.shape[-1], 1)
-
-    def __call__(self, rows: NDArray[np.bool_], direction: Array) -> bool:
-        """Test of rows (n, A), also of their mean by the direction (n, A) in which the drive turned."""
+    def is_predicted(rows: NDArray[np.bool_]) -> bool:
+        """Test of rows (n, A), also of their mean by the direction in which the drive turned."""
         if not rows.any():
             return True
-        errors, columns, signs = self._errors[rows], self._columns[rows], direction[rows]
-        variance = 1.0 + np.einsum('rb,bc,rc->r', columns, self._covariance, columns)
-        larger = float(f_distribution.sf(np.mean(errors**2 / variance), len(errors), self._freedom))
-        mean_column = signs @ columns
-        spread = float(np.sqrt(signs @ signs + mean_column @ self._covariance @ mean_column))
-        return larger > LARGER and abs(float(signs @ errors)) <= SIGMAS * spread
+        own, signs = columns[rows], data.reversals.direction[rows]
+        variance = 1.0 + np.einsum('rb,bc,rc->r', own, covariance, own)
+        larger = float(f_distribution.sf(np.mean(errors[rows] ** 2 / variance), len(own), freedom))
+        mean_column = signs @ own
+        spread = float(np.sqrt(signs @ signs + mean_column @ covariance @ mean_column))
+        return larger > LARGER and abs(float(signs @ errors[rows])) <= SIGMAS * spread
+
+    distance, moving = data.reversals.distance * data.bands.force_cutoff, data.moving_rows > 0.0
+    for inner in np.arange(reach - STEP, NEAREST - 0.5 * STEP, -STEP):
+        near = moving & (distance < reach) & (distance > inner)
+        if not (is_predicted(near) and is_predicted(near & (distance <= inner + STEP))):
+            return float(inner + STEP)
+    return min(NEAREST, reach)

@@ -10,8 +10,9 @@ them by less, or of which it is not sure whether it is there, makes their deviat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -41,11 +42,6 @@ DOMINANT = 0.5
 ACCURACY = 1e-4
 
 
-def is_there(log_probability: float, shift: float, share: float) -> bool:
-    """Whether a force is there that a model lacks: arguments as of :class:`MissingForce`."""
-    return log_probability < np.log(CHANCE) and (shift > HARM or share > VISIBLE)
-
-
 @dataclass(frozen=True)
 class MissingForce:
     """A force that the model does not have.
@@ -57,22 +53,19 @@ class MissingForce:
         factors that all drives share
     log_probability : its natural logarithm, for it may be too small a number
     share : part of the weighted residuals' power that it explains, with a factor for each drive
-    freedom : how many factors it has for that
     shifts : (B,) changes of the base parameters with it, in their standard deviations, beyond what the noise of its
-        factors makes of them
+        factors makes of them; by weights that are the size of the noise alone
     candidate : what was offered
-    by_size : (B,) the same changes of values by weights that are the size of the noise alone, which do not take a force
-        that is missing for noise; none where the noise of the fit is white
+    changes : gives the same changes (B,) by the weights of the fit, in the units of the parameters
     evidence : what the logarithm of the likelihood gains with it, less one for each of its factors
     """
 
     name: str
     log_probability: float
     share: float
-    freedom: int
     shifts: Array
     candidate: Candidate
-    by_size: Array = field(default_factory=lambda: np.zeros(0))
+    changes: Callable[[], Array]
     evidence: float = 0.0
 
     @property
@@ -82,13 +75,13 @@ class MissingForce:
 
     @property
     def shift(self) -> float:
-        """Largest change of a base parameter with it, in standard deviations, by whatever weights."""
-        return float(np.abs(np.concatenate([self.shifts, self.by_size])).max(initial=0.0))
+        """Largest change of a base parameter with it, in standard deviations."""
+        return float(np.abs(self.shifts).max(initial=0.0))
 
     @property
     def is_there(self) -> bool:
         """Whether chance does not explain it, and it matters: for the base parameters, or for the predicted forces."""
-        return is_there(self.log_probability, self.shift, self.share)
+        return self.log_probability < np.log(CHANCE) and (self.shift > HARM or self.share > VISIBLE)
 
     @property
     def is_decisive(self) -> bool:
@@ -136,10 +129,10 @@ def with_doubtful_forces(estimate: Estimate, missing: Sequence[MissingForce]) ->
     estimate : of the base parameters
     missing : forces that its model may lack
     """
-    shifts = [force.shifts for force in missing if force.is_allowed_for]
-    if not shifts or any(force.is_decisive for force in missing):
+    doubtful = [force for force in missing if force.is_allowed_for]
+    if not doubtful or any(force.is_decisive for force in missing):
         return estimate
-    changes = np.array(shifts) * estimate.std
+    changes = np.array([force.changes() for force in doubtful])
     return replace(estimate, covariance=estimate.covariance + changes.T @ changes)
 
 
@@ -150,8 +143,8 @@ def _order(found: MissingForce) -> tuple[float, float]:
 class ScoreTest:
     """Test of columns against the residuals of a weighted fit.
 
-    Whether a force is there is judged with noise that is white: of a force that is missing the correlation of the
-    residuals takes a part for noise, most of a slow one. What it changes is judged with the noise of the fit.
+    Noise is white here: of a force that is missing the correlation of the residuals takes a part for noise, most of a
+    slow one. What deviations have of it is by the weights of the fit, as these are.
 
     Parameters
     ----------
@@ -160,14 +153,11 @@ class ScoreTest:
     """
 
     def __init__(self, data: PreparedData, fit: ModelFit) -> None:
-        self._data, self._std = data, fit.estimate.std
-        errors, columns = fit.errors, fit.fitted_columns
-        self._white = WeighedFit(columns, errors, data.row_weights, RowNoise(fit.noise.std))
-        is_white = not len(fit.noise.partial)
-        self._fit = self._white if is_white else WeighedFit(columns, errors, data.row_weights, fit.noise)
-        self._power = float(np.sum(self._white.residuals**2))
+        self._data, self._std, self._of_fit = data, fit.estimate.std, fit
+        self._fit = WeighedFit(fit.fitted_columns, fit.errors, data.row_weights, RowNoise(fit.noise.std))
+        self._power = float(np.sum(self._fit.residuals**2))
         self._floor = self._least_deviations(fit)
-        self._deviations = self._deviations_of(self._white.residuals)
+        self._deviations = self._deviations_of(self._fit.residuals)
 
     def _least_deviations(self, fit: ModelFit) -> Array:
         """Deviations (A,) that residuals have at least, in those of the fit."""
@@ -180,8 +170,8 @@ class ScoreTest:
     def _deviations_of(self, residuals: Array) -> Array:
         """Deviations (A,) that sums of weighed residuals (n, A) vary with, in those of the fit."""
         # a sum of correlated residuals varies more (Bartlett)
-        correlated = inflation(autocorrelation(residuals, self._white.used, CORRELATION_LAGS))
-        whole, part = (np.square(one).sum(axis=0) for one in (self._white.residuals, residuals))
+        correlated = inflation(autocorrelation(residuals, self._fit.used, CORRELATION_LAGS))
+        whole, part = (np.square(one).sum(axis=0) for one in (self._fit.residuals, residuals))
         size = np.sqrt(np.divide(part, whole, out=np.ones(len(part)), where=whole > 0.0))
         return np.asarray(correlated * np.maximum(size, self._floor))
 
@@ -193,43 +183,46 @@ class ScoreTest:
         is: then noise is what it leaves (a Wald test).
         """
         rows = candidate.rows(self._data)
-        white, is_most = self._white_products(rows)
-        own = white if self._fit is self._white else self._fit.products(rows, self._fit.residuals)
-        found = self._tested(candidate, white, own, is_most)
-        both = candidate.alike
+        products, is_most = self._products(rows)
+        found, both = self._tested(candidate, products, is_most), candidate.alike
         if found is None or both is None or rows.shape[-1] != len(both):
             return found
-        shared = self._tested(candidate, white.combined(both), own.combined(both), is_most)
+        shared = self._tested(candidate, products.combined(both), is_most)
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
-        probability = shared.log_probability + np.log(2.0)
-        return replace(found, log_probability=probability, shifts=shared.shifts, by_size=shared.by_size)
+        probability, changes = shared.log_probability + np.log(2.0), partial(self._changes, candidate, both)
+        return replace(found, log_probability=probability, shifts=shared.shifts, changes=changes)
 
-    def _white_products(self, rows: Array) -> tuple[Products, bool]:
-        """Products of columns (n, A, C) by white noise, and whether their forces make most of the residuals."""
-        white = self._white.products(rows, self._white.residuals / self._deviations)
-        explained = Evidence.of(white).explained()
+    def _changes(self, candidate: Candidate, sums: Array | None = None) -> Array:
+        """Changes (B,) of the base parameters with a candidate's columns, or with sums (C, G) of them."""
+        rows, fit = candidate.rows(self._data), self._of_fit
+        weighed = WeighedFit(fit.fitted_columns, fit.errors, self._data.row_weights, fit.noise)
+        products = weighed.products(rows if sums is None else rows @ sums, weighed.residuals)
+        found = Evidence.of(products).explained()
+        return np.zeros(len(self._std)) if found is None else weighed.changes(products, found)[: len(self._std)]
+
+    def _products(self, rows: Array) -> tuple[Products, bool]:
+        """Products of columns (n, A, C) by the noise, and whether their forces make most of the residuals."""
+        products = self._fit.products(rows, self._fit.residuals / self._deviations)
+        explained = Evidence.of(products).explained()
         if explained is None or explained.power <= DOMINANT * self._power:
-            return white, False
-        left = self._white.left_by(rows, explained.factors)
-        return self._white.products(rows, self._white.residuals / self._deviations_of(left)), True
+            return products, False
+        left = self._fit.left_by(rows, explained.factors)
+        return self._fit.products(rows, self._fit.residuals / self._deviations_of(left)), True
 
-    def _tested(self, candidate: Candidate, white: Products, own: Products, with_it: bool) -> MissingForce | None:
+    def _tested(self, candidate: Candidate, products: Products, with_it: bool) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
-        found, of_fit = Evidence.of(white).explained(), Evidence.of(own).explained()
+        found = Evidence.of(products).explained()
         if found is None:
             return None
-        count = len(self._std)
-        shifts = np.zeros(count) if of_fit is None else self._fit.changes(own, of_fit)[:count] / self._std
         size = f' ({candidate.size(found.factors)})' if candidate.size else ''
         share = found.power / max(self._power, 1e-300)
         return MissingForce(
             candidate.title + size,
-            log_probability(found, self._white.freedom, with_it),
+            log_probability(found, self._fit.freedom, with_it),
             share,
-            len(found.along),
-            shifts,
+            self._fit.changes(products, found)[: len(self._std)] / self._std,
             candidate,
-            np.zeros(0) if self._fit is self._white else self._white.changes(white, found)[:count] / self._std,
-            -0.5 * self._white.freedom * float(np.log(max(1.0 - share, 1e-12))) - len(found.along),
+            partial(self._changes, candidate),
+            -0.5 * self._fit.freedom * float(np.log(max(1.0 - share, 1e-12))) - len(found.along),
         )

@@ -19,7 +19,7 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.errors import ConvergenceError
 from pkm_description.machine import Machine
 
-from pkm_identification.columns.friction_term import Presliding, presliding_of
+from pkm_identification.columns.friction_term import Presliding
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import JointSamples, Term
@@ -30,8 +30,8 @@ from pkm_identification.estimator.generalised import fitted_noise
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.physical_machine import believed_machine, with_friction_of
-from pkm_identification.fitting.prediction import deflected, effort_delay, efforts_by, slope_rows, with_forces
-from pkm_identification.fitting.shape_search import JointProblem, joint_estimate, minimised
+from pkm_identification.fitting.prediction import all_rows, deflected, effort_delay, efforts_by, slope_rows, with_forces
+from pkm_identification.fitting.shape_search import joint_estimate, minimised
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.preparation import PreparedData
 
@@ -41,8 +41,6 @@ _DEADLINE = ContextVar('deadline', default=np.inf)
 REPETITIONS, SETTLED = 25, 1e-3
 #: repetitions with a search for nonlinear parameters; ones that the data hardly determine would go on for ever
 SEARCHES = 8
-#: factor on the standard deviation of a drive's residuals from which it is weighed again
-OTHER_WEIGHT = 1.3
 #: standard deviation of a nonlinear parameter, relative to its value, above which the data do not determine it
 UNDETERMINED = 1.0
 
@@ -96,7 +94,6 @@ class ModelFit:
     parameters : all parameters, in the order of ``model.all_names``, with the forces of the estimate
     efforts : (N, A) of all samples as the model predicts them
     believed : the machine whose joints have the loads that friction grows with
-    repetitions : of the linear fit
     is_settled : whether nothing would have changed any more, when the :func:`time_limit` was over
     """
 
@@ -112,7 +109,6 @@ class ModelFit:
     parameters: Array
     efforts: Array
     believed: Machine
-    repetitions: int
     is_settled: bool = True
 
     @property
@@ -166,6 +162,7 @@ class _Fitting:
         self._covariance = np.zeros((0, 0))
         # whose friction the believed machine has; none: its own, as far as the data know it
         self._friction_of: Machine | None = None
+        # of terms that nothing changes
         self._constant_rows: dict[Term, Array] = {}
         self._known: tuple[Array, Array, Array] | None = None
 
@@ -181,7 +178,9 @@ class _Fitting:
             samples = self._with_believed_forces(shape, parameters)
             if len(shape) and repetition <= SEARCHES:
                 shape = self._best_shape(shape, samples)
-                if repetition == 1 and self._weighs_otherwise(shape, samples):
+                if repetition == 1:
+                    # with the laws at the begin, a drive whose law is unlike those of the others looks worse than it is
+                    self._noise, self._known, self._is_shaped = None, None, True
                     self._begin_at(shape)
                     shape = self._best_shape(shape, samples)
             trial = self._shaped(shape)
@@ -191,7 +190,7 @@ class _Fitting:
             predicted = rows @ values
             settled = not follows or (before is not None and self._is_settled(predicted - before, residual))
             if settled or is_late():
-                found = self._finished(trial, samples, rows, forces, parameters, repetition)
+                found = self._finished(trial, samples, rows, forces, parameters)
                 return found if settled and not self._is_cut else replace(found, is_settled=False)
             before = predicted
         raise NotConvergedError(
@@ -238,21 +237,6 @@ class _Fitting:
         self._start_shape = shape
         self._limits = np.concatenate([np.zeros((0, 2)), *(term.shape_limits for term in terms)])
 
-    def _weighs_otherwise(self, shape: Array, samples: JointSamples) -> bool:
-        """Weigh the drives by the residuals at a shape that was found, if that is another weight for one of them.
-
-        With the laws at the begin a drive whose law is unlike those of the others looks worse than it is.
-        """
-        before, self._noise, self._known, self._is_shaped = self._noise, None, None, True
-        self._solved(*self._rows(self._shaped(shape), samples))
-        now = self._noise
-        assert before is not None
-        assert now is not None
-        if len(now.partial) or np.abs(np.log(now.std / before.std)).max() > np.log(OTHER_WEIGHT):
-            return True
-        self._noise = before
-        return False
-
     def _reduced(self, shape: Array, samples: JointSamples) -> tuple[Array, Array, Array]:
         """Weighted residuals (nA,) of the linear solution, what is left of the slopes (nA, Q), and the shape (Q,)."""
         if self._known is not None and np.array_equal(self._known[2], shape):
@@ -282,22 +266,13 @@ class _Fitting:
     def _rows(self, model: ObservationModel, samples: JointSamples) -> tuple[Array, Array]:
         """Rows (n, A, B) of the base parameters, and forces (n, A) without those of held parameters."""
         data, samples = self._data, deflected(model, self._data, samples)
-        terms = [self._term_rows(term, samples) for term in model.terms]
-        everything = np.concatenate([data.structure_rows, *terms], axis=-1)
+        everything = all_rows(model, data, samples, self._constant_rows)
         free = everything[..., model.free]
         if self._base is None:
             weighted = self._structure.columns(free) * data.row_weights[..., None]
             self._base, self._not_excited = excited_parameters(weighted, self._structure)
         forces = data.effort_rows(effort_delay(model.terms)) - everything[..., model.held] @ self._nominal[model.held]
         return self._base.columns(free), forces
-
-    def _term_rows(self, term: Term, samples: JointSamples) -> Array:
-        """Rows (n, A, P) of a term; those that nothing changes are computed once."""
-        if term.from_model or term.shape_names or (term.dissipates and presliding_of(self._model.terms)):
-            return self._data.term_rows(term, samples)
-        if term not in self._constant_rows:
-            self._constant_rows[term] = self._data.term_rows(term, samples)
-        return self._constant_rows[term]
 
     def _solved(self, rows: Array, forces: Array) -> tuple[Array, Array]:
         """Base values (B,) and weighed residuals (n, A)."""
@@ -356,9 +331,8 @@ class _Fitting:
         return bool(size < SETTLED * max(np.sqrt(np.sum(residual**2)), 1e-12))
 
     def _finished(
-        self, model: ObservationModel, samples: JointSamples, rows: Array, forces: Array, parameters: Array,
-        repetitions: int,
-    ) -> ModelFit:  # fmt: skip
+        self, model: ObservationModel, samples: JointSamples, rows: Array, forces: Array, parameters: Array
+    ) -> ModelFit:
         """Estimate with the covariance of linear and nonlinear parameters together."""
         assert self._base is not None
         assert self._noise is not None
@@ -369,7 +343,7 @@ class _Fitting:
             self._known = None
             known = self._determined(*self._reduced(shape, samples)[1:])
         estimate, std, columns = joint_estimate(
-            JointProblem(rows, slopes, known, self._limits, forces, self._data.row_weights), self._noise,
+            rows, slopes, known, self._limits, forces, self._data.row_weights, self._noise,
             self._config.estimator.method,
         )  # fmt: skip
         names = tuple(name for term in model.terms for name in term.shape_names)
@@ -377,7 +351,7 @@ class _Fitting:
         return ModelFit(
             model, samples, self._base, self._not_excited, rows, forces, columns, estimate,
             ShapeEstimate(names, shape, std), parameters, efforts_by(model, self._data, samples, parameters),
-            self._believed, repetitions,
+            self._believed,
         )  # fmt: skip
 
 

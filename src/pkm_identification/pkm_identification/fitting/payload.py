@@ -17,10 +17,10 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, Pose
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.interface import estimator_by_name
-from pkm_identification.estimator.least_squares import Estimate
+from pkm_identification.estimator.least_squares import Estimate, weighted
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
 from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.fitting.prediction import all_rows
 from pkm_identification.judgement.physical import infeasibilities
 from pkm_identification.judgement.significance import EXCITATION_TOLERANCE
 from pkm_identification.preparation import PreparedData
@@ -63,7 +63,6 @@ def fit_payload(
     fit: ModelFit,
     loaded: PreparedData,
     frame: Pose | None = None,
-    estimator: str = 'wls',
     name: str = 'payload',
 ) -> PayloadFit:
     """Identify a body on the platform.
@@ -75,7 +74,6 @@ def fit_payload(
         nonlinear parameters
     loaded : rows of the recording with the body, of the same model
     frame : of the payload, in the platform's; default: the platform's
-    estimator : see :mod:`pkm_identification.estimator.interface`
     name : of the body
 
     Raises
@@ -103,18 +101,18 @@ def fit_payload(
     base = payload_base(model.machine, names, change)
     if not len(base):
         raise NotExcitedError(names, 'no motion of this machine takes forces from a body on the platform')
-    rows, forces, weights = [], [], []
+    nominal, rows, forces, weights = model.all_parameters(model.machine), [], [], []
     for data in (without, loaded):
         if data is None:
             continue
-        free, force, everything = _rows(data, fit)
-        of_payload = (everything[..., platform] @ change)[..., base.independent]
-        rows.append(np.concatenate([free, of_payload if data is loaded else np.zeros_like(of_payload)], axis=-1))
-        forces.append(force)
+        everything = all_rows(model, data, data.samples)
+        of_payload = (everything[..., platform] @ change)[..., base.independent] * (data is loaded)
+        rows.append(np.concatenate([fit.base.columns(everything[..., model.free]), of_payload], axis=-1))
+        forces.append(data.effort_rows() - everything[..., model.held] @ nominal[model.held])
         weights.append(data.row_weights)
     observation, mask = np.concatenate(rows), np.concatenate(weights)
     _require_independent(observation * mask[..., None], (*fit.base.names, *base.names))
-    estimate = estimator_by_name(estimator)(observation, np.concatenate(forces), mask)
+    estimate = weighted(observation, np.concatenate(forces), mask)
     values = estimate.parameters[len(fit.base) :]
     whole = len(base) == len(names) and np.allclose(base.combination, np.eye(len(names)))
     return PayloadFit(base, fit.base, estimate, infeasibilities({name: values}) if whole else ())
@@ -146,13 +144,3 @@ def _require_independent(columns: Array, names: tuple[str, ...]) -> None:
             'the recordings do not tell these apart. Record without the payload, too, hold more of the bodies '
             '(columns.fixed), or move more coordinates',
         )
-
-
-def _rows(data: PreparedData, fit: ModelFit) -> tuple[Array, Array, Array]:
-    """Rows (n, A, B) of the base parameters, forces (n, A) without held parameters, and all columns (n, A, P)."""
-    model = fit.model
-    terms = [data.term_rows(term, data.samples) for term in model.terms]
-    everything = np.concatenate([data.structure_rows, *terms], axis=-1)
-    nominal = model.all_parameters(model.machine)
-    forces = data.effort_rows() - everything[..., model.held] @ nominal[model.held]
-    return fit.base.columns(everything[..., model.free]), forces, everything

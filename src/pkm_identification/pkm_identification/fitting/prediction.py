@@ -21,7 +21,8 @@ def predicted_efforts(model: ObservationModel, data: PreparedData, parameters: A
 def efforts_by(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> Array:
     """Efforts (N, A) as :func:`predicted_efforts`, friction by the forces of ``samples``."""
     still = efforts_without_friction(model, data, samples, parameters)
-    return measured_efforts(model, data, still + friction_forces(model, data, samples, parameters))
+    efforts = still + friction_forces(model, data, samples, parameters)
+    return delayed(efforts, data.recording.time, effort_delay(model.terms))
 
 
 def efforts_without_friction(
@@ -56,11 +57,6 @@ def friction_forces(model: ObservationModel, data: PreparedData, samples: JointS
         if term.dissipates:
             found = found + data.term_forces(term, samples, values)
     return found
-
-
-def measured_efforts(model: ObservationModel, data: PreparedData, efforts: Array) -> Array:
-    """Efforts (N, A) as they are measured, with the delay of the model."""
-    return delayed(efforts, data.recording.time, effort_delay(model.terms))
 
 
 def delayed(efforts: Array, time: Array, delay: float) -> Array:
@@ -127,3 +123,25 @@ def slope_rows(
         return term.of_owners(data.joint_rows(forces, np.arange(len(term.drives))))
     own = next(values for one, values in model.with_parameters(parameters) if one.names == term.names)
     return data.slope_rows(term, samples, own)
+
+
+def all_rows(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, kept: dict[Term, Array] | None = None
+) -> Array:
+    """Rows (n, A, P) of all parameters of a model, free and held, in the order of its ``all_names``.
+
+    Parameters
+    ----------
+    kept : rows of terms that no solution changes, which are computed once, and put there
+    """
+    kept, deflects = {} if kept is None else kept, presliding_of(model.terms) is not None
+
+    def rows(term: Term) -> Array:
+        if term in kept:
+            return kept[term]
+        found = data.term_rows(term, samples)
+        if not (term.from_model or term.shape_names or (term.dissipates and deflects)):
+            kept[term] = found
+        return found
+
+    return np.concatenate([data.structure_rows, *map(rows, model.terms)], axis=-1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
@@ -77,33 +77,22 @@ def minimised(
     return shaped(found.x) if found.success else None
 
 
-@dataclass(frozen=True)
-class JointProblem:
-    """A linear fit, and what its nonlinear parameters would change.
+def joint_estimate(
+    rows: Array, slopes: Array, known: Indices, limits: Array, forces: Array, weights: Array, noise: RowNoise,
+    method: str,
+) -> tuple[Estimate, Array, Array]:  # fmt: skip
+    """Estimate with the covariance of linear and nonlinear parameters together.
 
-    Attributes
+    Nonlinear parameters that the data do not determine may be anywhere within their limits, and the fitted parameters
+    with them: a friction coefficient times a load of which only the product is seen is not known better than the load.
+
+    Parameters
     ----------
     rows : (n, A, B) of the linear parameters
     slopes : (n, A, Q) derivatives by the nonlinear ones
     known : places of the nonlinear parameters that the data determine
     limits : (Q, 2) of the nonlinear parameters
-    forces : (n, A)
-    weights : (n, A) of the rows
-    """
-
-    rows: Array
-    slopes: Array
-    known: Indices
-    limits: Array
-    forces: Array
-    weights: Array
-
-
-def joint_estimate(problem: JointProblem, noise: RowNoise, method: str) -> tuple[Estimate, Array, Array]:
-    """Estimate with the covariance of linear and nonlinear parameters together.
-
-    Parameters
-    ----------
+    forces, weights : (n, A), (n, A) of the rows
     noise : of the rows, by an earlier fit
     method : name of the estimator
 
@@ -113,28 +102,17 @@ def joint_estimate(problem: JointProblem, noise: RowNoise, method: str) -> tuple
     std : (Q,) of the nonlinear ones, infinite where the data do not determine them
     columns : (n, A, B + Q') that were fitted
     """
-    count = problem.rows.shape[-1]
-    columns = np.concatenate([problem.rows, problem.slopes[..., problem.known]], axis=-1)
-    estimator = estimator_after(method, noise, CORRELATION_LAGS)
-    joint = estimator(columns, problem.forces, problem.weights)
-    std = np.full(len(problem.limits), np.inf)
-    std[problem.known] = joint.std[count:]
-    covariance = joint.covariance[:count, :count] + _by_open_ones(problem, columns, noise)
+    count = rows.shape[-1]
+    columns = np.concatenate([rows, slopes[..., known]], axis=-1)
+    joint = estimator_after(method, noise, CORRELATION_LAGS)(columns, forces, weights)
+    std = np.full(len(limits), np.inf)
+    std[known] = joint.std[count:]
+    others = np.setdiff1d(np.arange(len(limits)), known)
+    covariance = joint.covariance[:count, :count]
+    if len(others):
+        moved = moved_by(slopes[..., others], columns, noise, weights)[:count] * (0.5 * np.ptp(limits[others], axis=1))
+        covariance = covariance + moved @ moved.T
     return replace(joint, parameters=joint.parameters[:count], covariance=covariance), std, columns
-
-
-def _by_open_ones(problem: JointProblem, columns: Array, noise: RowNoise) -> Array:
-    """Covariance (B, B) that nonlinear parameters add to the linear ones where the data do not determine them.
-
-    They may be anywhere within their limits, and the fitted parameters with them: a friction coefficient times a
-    load of which only the product is seen is not known better than the load.
-    """
-    others = np.setdiff1d(np.arange(len(problem.limits)), problem.known)
-    if not len(others):
-        return np.zeros((problem.rows.shape[-1],) * 2)
-    ranges = 0.5 * np.ptp(problem.limits[others], axis=1)
-    moved = moved_by(problem.slopes[..., others], columns, noise, problem.weights)[: problem.rows.shape[-1]] * ranges
-    return np.asarray(moved @ moved.T)
 
 
 class WeighedFit:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.dynamics.inverse import DriveForceTerms, drive_force_terms
 from pkm_description.errors import PkmError
-from pkm_description.machine import Leg, Machine, PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.report.page import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE
 from pkm_description.writing import replacing
 
@@ -58,20 +57,17 @@ class MotionValue:
 
     Attributes
     ----------
-    machine, motion : as given
+    motion : as given
     terms : forces by their causes
     parameters : base parameters, first those that the motion determines
     condition : of the observation matrix, columns of norm one; NaN: nothing is determined
-    effort_noise : (A,) N or N m, that was assumed
     locations : see :class:`~pkm_identification.identifiability.motion_value.LocationSensitivity`
     """
 
-    machine: Machine
     motion: PlatformMotion
     terms: DriveForceTerms
     parameters: tuple[ParameterValue, ...]
     condition: float
-    effort_noise: Array
     locations: tuple[LocationSensitivity, ...]
 
 
@@ -88,7 +84,7 @@ def motion_value(machine: Machine, motion: PlatformMotion, with_locations: bool 
     noise = machine.leg_sensors.effort_noise * np.ones(len(size)) if has_noise else EFFORT_NOISE * size
     parameters, condition = _parameters(machine, motion, size, noise)
     locations = tuple(location_sensitivities(machine, motion)) if with_locations else ()
-    return MotionValue(machine, motion, terms, parameters, condition, noise, locations)
+    return MotionValue(motion, terms, parameters, condition, locations)
 
 
 def _parameters(
@@ -125,7 +121,7 @@ def _parameters(
 #
 # The platform's motion stays; one coordinate of one place is shifted to both sides. What a motion sensor is off from
 # the centre of mass of the platform is a shift of that centre.
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class LocationSensitivity:
     """Change of the drive forces with one coordinate of a place.
 
@@ -174,42 +170,31 @@ def _places(machine: Machine) -> Iterator[tuple[str, Array, Callable[[Array], Ma
     body = machine.platform
     yield (
         f'centre of mass of {body.name}', body.center_of_mass,
-        lambda at: dataclasses.replace(machine, platform=dataclasses.replace(body, center_of_mass=at)),
+        lambda at: replace(machine, platform=replace(body, center_of_mass=at)),
     )  # fmt: skip
-    for leg in machine.legs:
-        yield from _leg_places(machine, leg)
+    for number, leg in enumerate(machine.legs):
+        path = 'legs', number
+        own: tuple[str | int, ...] = (*path, 'joints', 0, 'translation')
+        yield f'{leg.name}: first joint', leg.joints[0].translation, partial(_with, machine, own)
+        for place, closure in enumerate(leg.closures):
+            if any(closure is one for one in leg.platform_closures):
+                own = (*path, 'closures', place, 'other_point')
+                yield f'{closure.name} on the platform', closure.other_point, partial(_with, machine, own)
+        for place, one in enumerate(leg.joints):
+            if one.body.mass != 0.0:
+                own = (*path, 'joints', place, 'body', 'center_of_mass')
+                yield f'centre of mass of {one.body.name}', one.body.center_of_mass, partial(_with, machine, own)
 
 
-def _leg_places(machine: Machine, leg: Leg) -> Iterator[tuple[str, Array, Callable[[Array], Machine]]]:
-    yield f'{leg.name}: first joint', leg.joints[0].translation, partial(_with_joint, machine, leg, 0, 'translation')
-    for place, closure in enumerate(leg.closures):
-        if any(closure is one for one in leg.platform_closures):
-            yield f'{closure.name} on the platform', closure.other_point, partial(_with_closure, machine, leg, place)
-    for place, joint in enumerate(leg.joints):
-        if joint.body.mass != 0.0:
-            moved = partial(_with_body, machine, leg, place)
-            yield f'centre of mass of {joint.body.name}', joint.body.center_of_mass, moved
-
-
-def _with_leg(machine: Machine, leg: Leg, **changes: Any) -> Machine:
-    other = dataclasses.replace(leg, **changes)
-    return dataclasses.replace(machine, legs=tuple(other if one is leg else one for one in machine.legs))
-
-
-def _with_joint(machine: Machine, leg: Leg, place: int, name: str, value: Any) -> Machine:
-    changed: dict[str, Any] = {name: value}
-    joint = dataclasses.replace(leg.joints[place], **changed)
-    return _with_leg(machine, leg, joints=(*leg.joints[:place], joint, *leg.joints[place + 1 :]))
-
-
-def _with_body(machine: Machine, leg: Leg, place: int, at: Array) -> Machine:
-    body = dataclasses.replace(leg.joints[place].body, center_of_mass=at)
-    return _with_joint(machine, leg, place, 'body', body)
-
-
-def _with_closure(machine: Machine, leg: Leg, place: int, at: Array) -> Machine:
-    closure = dataclasses.replace(leg.closures[place], other_point=at)
-    return _with_leg(machine, leg, closures=(*leg.closures[:place], closure, *leg.closures[place + 1 :]))
+def _with(whole: Any, path: Sequence[str | int], value: Any) -> Any:
+    """A structure with another value at a path of names and places."""
+    if not path:
+        return value
+    key, *rest = path
+    if isinstance(key, int):
+        return (*whole[:key], _with(whole[key], rest, value), *whole[key + 1 :])
+    changed: dict[str, Any] = {key: _with(getattr(whole, key), rest, value)}
+    return replace(whole, **changed)
 
 
 def motion_value_figure(value: MotionValue) -> Figure:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
-from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine, RigidBody
+from pkm_description.machine import Joint, Machine, RigidBody
 from pkm_description.machine.machine import with_joints
 from scipy.linalg import cho_factor, cho_solve
 
@@ -26,6 +26,7 @@ from pkm_identification.estimator.pseudo_inertia import (
     symmetric,
 )
 from pkm_identification.estimator.residual_covariance import definite
+from pkm_identification.judgement.significance import places_of_whole_bodies
 
 
 @dataclass(frozen=True)
@@ -153,14 +154,10 @@ def infeasibilities(bodies: dict[str, Array]) -> tuple[str, ...]:
 
 def least_eigenvalues(physical: PhysicalParameters) -> dict[str, float]:
     """Least eigenvalue of the pseudo-inertia of each body of which all ten parameters are free."""
-    names = set(physical.names)
-    whole = [
-        name for name in physical.names
-        if is_inertial(name) and all(f'{name.rpartition(".")[0]}.{kind}' in names for kind in INERTIAL_PARAMETERS)
-    ]  # fmt: skip
-    value = dict(zip(physical.names, physical.values, strict=True))
-    bodies = bodies_by_name(whole, np.array([value[name] for name in whole]))
-    return {body: float(np.linalg.eigvalsh(pseudo_inertia(own))[0]) for body, own in bodies.items()}
+    return {
+        body: float(np.linalg.eigvalsh(pseudo_inertia(physical.values[places]))[0])
+        for body, places in places_of_whole_bodies(physical.names).items()
+    }
 
 
 def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Machine:

@@ -1,4 +1,4 @@
-"""Significance of base parameters: which a recording determines, how well, and which it hardly tells apart.
+"""Significance of base parameters: which a recording determines, and how well.
 
 The published rule (Mata et al. 2008, section 6.2) compares the standard deviation with the value, 15 %. A value that is
 zero, such as the product of inertia of a symmetric platform, never passes it, however well it is known. So it is also
@@ -7,8 +7,7 @@ compared with what the bodies of the combination have at most: mass, mass times 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -20,10 +19,8 @@ from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial
 
-#: largest over own singular value from which on columns count as nearly collinear, and the part of a parameter's
-#: variance that makes it a member; both as in the book
-CONDITION_INDEX, SHARE = 30.0, 0.5
-#: relative singular value up to which columns differ only by what smoothing and differentiation get wrong
+#: singular value, relative to the largest of the column-scaled matrix, up to which columns differ by what smoothing
+#: and differentiation get wrong alone
 EXCITATION_TOLERANCE = 1e-4
 #: status of a base parameter; one that is not excited stays nominal
 IDENTIFIED, WEAK, NOT_EXCITED = 'identified', 'weakly excited', 'not excited'
@@ -90,15 +87,10 @@ def significance(
     value, std = np.abs(estimate.parameters), estimate.std
     relative = np.divide(std, value, out=np.full(len(std), np.inf), where=value > 0.0)
     found = Significance((), relative, scale, possible_signs(base), estimate)
-    status = []
-    for own, scaled, possible in zip(relative, found.scaled, found.possible, strict=True):
-        if possible == IMPOSSIBLE:
-            status.append(IMPOSSIBLE)
-        elif own <= max_relative_std:
-            status.append(IDENTIFIED)
-        else:
-            status.append(SMALL if scaled <= max_scaled_std else WEAK)
-    return Significance(tuple(status), relative, scale, found.sign, estimate)
+    status = np.where(found.scaled <= max_scaled_std, SMALL, WEAK)
+    status = np.where(relative <= max_relative_std, IDENTIFIED, status)
+    status = np.where(np.array(found.possible) == IMPOSSIBLE, IMPOSSIBLE, status)
+    return replace(found, status=tuple(status.tolist()))
 
 
 def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array, row_weights: Array) -> Array:
@@ -177,9 +169,7 @@ def _trace_matrix(factors: Array) -> Array:
     return np.asarray(0.5 * (matrix + matrix.T))
 
 
-def excited_parameters(
-    observation: Array, base: BaseParameters, tolerance: float = EXCITATION_TOLERANCE
-) -> tuple[BaseParameters, tuple[str, ...]]:
+def excited_parameters(observation: Array, base: BaseParameters) -> tuple[BaseParameters, tuple[str, ...]]:
     """Base parameters that a record determines, and the names of those that it leaves open.
 
     Where the motion gives a base parameter no force of its own, it is regrouped into the others, as the structure's
@@ -189,8 +179,6 @@ def excited_parameters(
     ----------
     observation : (N, A, B) weighted observation matrix of the base parameters
     base : the structure's B base parameters
-    tolerance : singular value, relative to the largest, of the column-scaled matrix up to which a combination counts as
-        not excited
 
     Returns
     -------
@@ -212,7 +200,7 @@ def excited_parameters(
         raise NotExcitedError(
             base.names, f'{equations} equations are too few for {len(base)} parameters; record longer'
         )
-    found = reduce_parameters(flat, base.names, tolerance, absence=1e-12)
+    found = reduce_parameters(flat, base.names, EXCITATION_TOLERANCE, absence=1e-12)
     if len(found) == len(base):
         return base, ()
     combination = found.combination @ base.combination
@@ -237,76 +225,3 @@ def classify(estimate: Estimate, max_relative_std: float) -> tuple[str, ...]:
     """Status of every base parameter by the published rule alone: standard deviation over value (Mata et al., 6.2)."""
     limit = max_relative_std * np.abs(estimate.parameters)
     return tuple(IDENTIFIED if good else WEAK for good in estimate.std <= limit)
-
-
-# Groups of parameters that the data hardly tell apart (Belsley, Kuh, Welsch 1980, Regression Diagnostics, chapter 3).
-#
-# The observation matrix with columns of norm one has singular values. Each small one is a combination of columns that
-# nearly cancels. Parameters that take most of their variance from such a combination form a group: their sum is known,
-# how it is shared among them is not. The difference of the two Coulomb levels of a drive is a constant force, and so
-# nearly is the weight on it (Mata et al. 2008, Table 5).
-@dataclass(frozen=True)
-class CollinearGroup:
-    """Parameters that nearly cancel each other.
-
-    Attributes
-    ----------
-    condition_index : largest singular value over that of the combination
-    names : of the parameters, the strongest first
-    combination : (K,) unit vector of their changes that leaves nearly no force, in units of ``1 / norm of the column``
-    """
-
-    condition_index: float
-    names: tuple[str, ...]
-    combination: Array
-
-    def __str__(self) -> str:
-        return (
-            f'{" and ".join(self.names)} are hardly told apart (condition index {self.condition_index:.3g}): a motion '
-            'with other poses or directions, or a model without one of them, would help'
-        )
-
-
-def collinear_groups(
-    observation: Array, names: Sequence[str], condition_index: float = CONDITION_INDEX, share: float = SHARE
-) -> tuple[CollinearGroup, ...]:
-    """Find groups of nearly collinear columns, the worst first.
-
-    Parameters
-    ----------
-    observation : (..., P), of full column rank
-    names : P
-    condition_index, share : see :data:`CONDITION_INDEX`
-
-    Notes
-    -----
-    Combinations with condition indices above the limit are taken together where one parameter spreads its variance
-    over several: a parameter belongs to the combination from which it has the largest part, if all those above the
-    limit give it at least ``share`` of its variance.
-    """
-    rows = observation.reshape(-1, len(names))
-    scaled = rows / np.linalg.norm(rows, axis=0)
-    triangle = np.linalg.qr(scaled, mode='r')
-    _, sizes, directions = np.linalg.svd(triangle)
-    index = sizes[0] / sizes
-    variances = (directions / sizes[:, None]) ** 2
-    shares = variances / variances.sum(axis=0)
-    weak = np.flatnonzero(index > condition_index)
-    if not len(weak):
-        return ()
-    members = shares[weak].sum(axis=0) >= share
-    owner = weak[np.argmax(shares[weak], axis=0)]
-    groups = []
-    for place in weak[::-1]:
-        # those that stand in its combination at all, if at least one has its variance from it
-        own = np.flatnonzero(members & (owner == place))
-        if not len(own):
-            continue
-        strong = np.flatnonzero(members & (np.abs(directions[place]) > 0.2))
-        both = np.union1d(own, strong)
-        order = both[np.argsort(-np.abs(directions[place, both]), kind='stable')]
-        if len(order) > 1:
-            groups.append(
-                CollinearGroup(float(index[place]), tuple(names[k] for k in order), directions[place, order])
-            )
-    return tuple(groups)

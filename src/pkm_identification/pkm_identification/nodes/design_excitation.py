@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def write_drives(design: ExcitationDesign, path: Path, rate: float = RATE) -> Pa
 
 def write_trajectory(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
     """YAML of a ``trajectory_msgs/MultiDOFJointTrajectory``, as ``topic pub`` takes it; stamp 0 starts at once."""
-    message = _plain_message(design, rate)
+    message = asdict(_reference(design, rate))
     write_text(path, yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=200))
     return path
 
@@ -80,8 +80,8 @@ def write_bag(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
     stamps = np.round(time * 1e9).astype(np.int64)
     with BagWriter(path) as writer:
         writer.add_topic(f'/{REFERENCE_TOPIC}', REFERENCE_TYPE)
-        message = _typed(TYPESTORE.types, REFERENCE_TYPE, _plain_message(design, rate))
-        writer.write(f'/{REFERENCE_TOPIC}', 0, bytes(TYPESTORE.serialize_cdr(message, REFERENCE_TYPE)))
+        message = TYPESTORE.serialize_cdr(_reference(design, rate), REFERENCE_TYPE)
+        writer.write(f'/{REFERENCE_TOPIC}', 0, bytes(message))
         writer.write_joint_states(
             stamps, design.machine.actuated_joint_names, positions, velocities, forces, 'excitation/joint_setpoints'
         )
@@ -142,60 +142,30 @@ def write_all(design: ExcitationDesign, folder: str | Path, rate: float = RATE) 
     return [folder / path.name for path in written]
 
 
-def _plain_message(design: ExcitationDesign, rate: float) -> dict[str, Any]:
-    """The message as plain data; ``base_link`` axes, accelerations included."""
+def _reference(design: ExcitationDesign, rate: float) -> Any:
+    """The whole motion as one message; ``base_link`` axes, accelerations included."""
+    from pkm_estimation.bags.decoding import TYPESTORE
+
+    header, reference, point = (TYPESTORE.types[name] for name in (
+        'std_msgs/msg/Header', REFERENCE_TYPE, 'trajectory_msgs/msg/MultiDOFJointTrajectoryPoint',
+    ))  # fmt: skip
+    vector, turn, transform, twist = (
+        TYPESTORE.types[f'geometry_msgs/msg/{name}'] for name in ('Vector3', 'Quaternion', 'Transform', 'Twist')
+    )
+    time, duration = (TYPESTORE.types[f'builtin_interfaces/msg/{name}'] for name in ('Time', 'Duration'))
     motion = design.sampled(rate)
     turns = quaternion_from_matrix(motion.rotation_base_platform)
     points = []
-    for row, time in enumerate(motion.time):
-        seconds, nanoseconds = divmod(round(float(time) * 1e9), 10**9)
-        points.append({
-            'transforms': [{'translation': _vector(motion.position[row]),
-                            'rotation': dict(zip('xyzw', turns[row].tolist(), strict=True))}],
-            'velocities': [_twist(motion.linear_velocity[row], motion.angular_velocity[row])],
-            'accelerations': [_twist(motion.linear_acceleration[row], motion.angular_acceleration[row])],
-            'time_from_start': {'sec': seconds, 'nanosec': nanoseconds},
-        })  # fmt: skip
-    header = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': 'base_link'}
-    return {'header': header, 'joint_names': [design.machine.platform.name], 'points': points}
-
-
-def _typed(types: Any, name: str, content: Any) -> Any:
-    """Message object of a type from plain data."""
-    kind = types[name]
-    fields = {}
-    for field, described in kind.__dataclass_fields__.items():
-        if field.startswith('__'):
-            continue
-        value = content[field]
-        if isinstance(value, dict):
-            value = _typed(types, _type_name(described), value)
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            value = [_typed(types, _ELEMENTS[field], one) for one in value]
-        fields[field] = value
-    return kind(**fields)
-
-
-#: types of the elements of the message's lists
-_ELEMENTS = {
-    'points': 'trajectory_msgs/msg/MultiDOFJointTrajectoryPoint',
-    'transforms': 'geometry_msgs/msg/Transform',
-    'velocities': 'geometry_msgs/msg/Twist',
-    'accelerations': 'geometry_msgs/msg/Twist',
-}
-
-
-def _type_name(described: Any) -> str:
-    """ROS name of a field's type from that of its Python class, such as ``std_msgs__msg__Header``."""
-    return str(described.type).strip("'").replace('__', '/')
-
-
-def _vector(values: Array) -> dict[str, float]:
-    return dict(zip('xyz', values.tolist(), strict=True))
-
-
-def _twist(linear: Array, angular: Array) -> dict[str, dict[str, float]]:
-    return {'linear': _vector(linear), 'angular': _vector(angular)}
+    for row, now in enumerate(motion.time):
+        place, *rates = (vector(*values[row].tolist()) for values in (
+            motion.position, motion.linear_velocity, motion.angular_velocity, motion.linear_acceleration,
+            motion.angular_acceleration,
+        ))  # fmt: skip
+        since = duration(*divmod(round(float(now) * 1e9), 10**9))
+        points.append(
+            point([transform(place, turn(*turns[row].tolist()))], [twist(*rates[:2])], [twist(*rates[2:])], since)
+        )
+    return reference(header(time(0, 0), 'base_link'), [design.machine.platform.name], points)
 
 
 def _write_csv(path: Path, names: Sequence[str], rows: Array) -> Path:

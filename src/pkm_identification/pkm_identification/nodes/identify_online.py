@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.loading.load import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import machine_of_options
 from pkm_description.machine import Machine
 from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
+from pkm_identification.nodes.recording_options import add_machine_options
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.stream import News
@@ -43,11 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument('bag', help='folder or file of the recording')
     parser.add_argument('-o', '--output', type=Path, help='CSV file to write: predicted and measured efforts, payload')
-    parser.add_argument('--machine', default='srs', help='machine: name or path of a machine file (default: srs)')
-    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
-    add_driver_arguments(parser)
-    parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
-    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    add_machine_options(parser)
     return parser
 
 

@@ -40,6 +40,11 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
         '--split', metavar='START:END[,START:END]',
         help='seconds of the bag for identification and, after the comma, for validation',
     )  # fmt: skip
+    add_machine_options(parser)
+
+
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    """Add machine and overlay, the driver's options, settings and namespace."""
     parser.add_argument(
         '--machine', default='srs', help='nominal machine: name or path of a machine file (default: srs)'
     )

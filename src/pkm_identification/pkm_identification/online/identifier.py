@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
-from pkm_identification.online.change_filter import ChangeFilter
+from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
 from pkm_identification.online.friction_watch import Drift, FrictionWatch
 from pkm_identification.online.model_watch import Lack, ModelWatch
 from pkm_identification.online.observation import OnlineObservation, SampleRows
@@ -22,8 +22,6 @@ from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 from pkm_identification.result import INSUFFICIENT
 
-#: part of the force below which residuals are what smoothing and differentiation get wrong
-ACCURACY = 1e-4
 #: standard deviations of the accelerations' noise up to which they count as none: what that makes of forces is no lack
 NOISE = 3.0
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
@@ -35,8 +33,6 @@ SET_BACK = 1.0
 #: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
 #: velocity below which a drive may as well rest
 BEGINNING, RESTING = 0.1, 10.0
-#: samples over which the noise of efforts within a window is averaged
-WHITE_MEMORY = 1000
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
 MOST_REASONS = 20
 #: what may be said of the model, beside that it does not suffice
@@ -109,7 +105,7 @@ class OnlineIdentifier:
         self._fastest = self._beginning.copy()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
         self._followed: LoadChange | None = None
-        self._is_moving, self._white_noise, self._white_samples = False, np.zeros(drives), np.zeros(drives)
+        self._is_moving = False
         self.payload: Payload | None = None
         self.dismissed = 0
         self.is_frozen = False
@@ -201,8 +197,9 @@ class OnlineIdentifier:
         if self.lack is not None:
             return str(self.lack)
         share = self.residual_std / self.observation.typical_force
-        excess = self.residual_std / np.maximum(np.sqrt(self._white_noise), 1e-300)
-        bad = (share > MISFIT) & (excess > EXCESS) & self._filter.noise.is_known
+        noise = self._filter.noise
+        excess = self.residual_std / np.maximum(np.sqrt(noise.white), 1e-300)
+        bad = (share > MISFIT) & (excess > EXCESS) & (noise.samples > 0)
         if not bad.any():
             return ''
         worst = int(np.argmax(np.where(bad, share, 0.0)))
@@ -244,19 +241,12 @@ class OnlineIdentifier:
         self._fastest = np.maximum(self._fastest, np.abs(sample.velocities))
         used = sample.slowest > np.maximum(self.settings.slow * self._fastest, RESTING * sample.velocity_std)
         self._is_moving = bool(used.any())
-        self._follow_white_noise(sample, used)
         predicted = rows.forces + rows.matrix @ self._filter.change
         if not self.is_frozen:
             self._learn(sample, rows, used)
         return OnlineSample(
             sample.stamp, sample.positions, sample.velocities, sample.efforts, predicted, used
         )
-
-    def _follow_white_noise(self, sample: WindowSample, used: NDArray[np.bool_]) -> None:
-        """Mean of what white noise of the efforts makes of a smoothed sample; friction that reverses is no noise."""
-        self._white_samples += used
-        share = np.where(used, np.maximum(1.0 / np.maximum(self._white_samples, 1), 1.0 / WHITE_MEMORY), 0.0)
-        self._white_noise += share * (sample.effort_scatter * sample.noise_share - self._white_noise)
 
     def _learn(self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_]) -> None:
         if sample.stamp - self._clean_from < 0:
@@ -277,7 +267,7 @@ class OnlineIdentifier:
         self._filter.update(sample.stamp, rows.matrix, target, used)
         self.samples += 1
         slow = self.settings.slow * self._fastest
-        self._watches.add(sample, rows, used, slow, self._polynomial, lambda: self._filter.std)
+        self._watches.add(sample, rows, used, slow, self._polynomial, self._filter)
         if self._followed is not None:
             self._follow(self._followed, sample.stamp)
 
@@ -292,6 +282,7 @@ class OnlineIdentifier:
             since, before, self.observation.payload_map, self._payload_spread, self._filter.jump
         )  # fmt: skip
         self._filter.begin_from(before, self._followed.covariance)
+        self._watches.interrupt()
         self._clean_from = since + round(2e9 * STEP) + half
 
     def _follow(self, change: LoadChange, stamp: int) -> None:
@@ -325,8 +316,8 @@ class OnlineIdentifier:
 
 # What is looked at a segment at a time while the machine runs: forces that the model lacks, and friction that drifts.
 #
-# Nothing here changes an estimate. The work of a segment is done in steps between the samples of the next one, so that
-# no sample waits for long; the same samples give the same steps.
+# Of the estimate only the noise is learned here, and where the first segment begins it. The work of a segment is done
+# in steps between the samples of the next one, so that no sample waits for long; the same samples give the same steps.
 class Watches:
     """Collects segments and has them tested.
 
@@ -342,14 +333,13 @@ class Watches:
 
     def __init__(self, observation: OnlineObservation, prior: Array) -> None:
         self._observation = observation
-        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation, prior)
+        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation)
         self._prior, self._floor = prior, ACCURACY * observation.typical_force
         self._collector = SegmentCollector(len(observation.typical_force), len(prior))
         self._work: Iterator[None] = iter(())
 
     def load_has_changed(self) -> None:
-        """Bodies are others now: segments begin anew, and what friction is compared with, too."""
-        self.interrupt()
+        """Bodies are others now: what friction is compared with begins anew."""
         self.friction.reset()
 
     def interrupt(self) -> None:
@@ -359,7 +349,7 @@ class Watches:
 
     def add(
         self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
-        polynomial: SlidingPolynomial, std: Callable[[], Array],
+        polynomial: SlidingPolynomial, parameters: ChangeFilter,
     ) -> None:  # fmt: skip
         """Take a sample and do one step of the work.
 
@@ -368,21 +358,21 @@ class Watches:
         used : (A,) False where friction is not known
         slow : (A,) rad/s or m/s, below which it is not
         polynomial : that smoothed the sample
-        std : gives the standard deviations (B,) that are stated at present
+        parameters : that are estimated
         """
-        is_due = self._collector.is_due(sample.stamp)
-        segment = self._collector.add(sample, rows, used, slow, polynomial) if is_due else None
+        segment = self._collector.add(sample, rows, used, slow, polynomial)
         if segment is not None:
             deque(self._work, maxlen=0)  # what a slow stream has left of the last one
-            self._work = self._test(segment, std)
+            self._work = self._test(segment, parameters)
         else:
             next(self._work, None)
 
-    def _test(self, segment: MotionSegment, std: Callable[[], Array]) -> Generator[None, None, None]:
+    def _test(self, segment: MotionSegment, parameters: ChangeFilter) -> Generator[None, None, None]:
         noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
         floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
-        fit = yield from fit_segment(segment, self.friction.order, self._prior, floor)
+        fit = yield from fit_segment(segment, self._prior, floor)
+        parameters.take(fit)
         yield
-        yield from self.model.test(fit, std())
+        yield from self.model.test(fit, parameters.std)
         if segment.is_whole:
             self.friction.take(fit, self.model.lack is None)

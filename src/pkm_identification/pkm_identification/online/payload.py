@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.change_filter import Kept
 
 #: s, interval of the tests; an estimate takes the residuals of two
 STEP = 0.1
@@ -207,23 +207,6 @@ class PriorExchange:
         distance = place @ information @ place - moved @ whole @ moved
         logarithms = self._log_priors + np.linalg.slogdet(narrow)[1] - np.linalg.slogdet(scaled)[1]
         return Exchanged(moved * self._size, narrow * self._scale, float(0.5 * (logarithms - distance)))
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What was known at a time.
-
-    Attributes
-    ----------
-    stamp : ns
-    change, covariance : (B,), (B, B) of the base parameters, against the file
-    noise : of the residuals
-    """
-
-    stamp: int
-    change: Array
-    covariance: Array
-    noise: ResidualNoise
 
 
 class LoadChange:

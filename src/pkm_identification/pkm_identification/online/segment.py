@@ -1,10 +1,9 @@
-"""A stretch of motion with its rows while the machine runs, residuals of short times, and its least squares."""
+"""A stretch of motion with its rows while the machine runs, and its least squares with the noise of the residuals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +12,16 @@ from scipy.linalg import solve_triangular
 
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom
-from pkm_identification.judgement.score import Explained, Products, inflation
+from pkm_identification.judgement.score import Explained, Products
 from pkm_identification.online.observation import SampleRows
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 
 #: weightings by the residuals of the one before
 PASSES = 3
-#: samples over which residuals may be alike
-LAGS = 10
-#: part of the samples of a block that must be a drive's own
-FULL = 0.5
-#: samples between two looks at what errors of the parameters make of a residual
-LOOK = 20
-
-#: columns of a sample before its rows
-OWN = ('number', 'force', 'residual', 'squared residual')
+#: samples over which residuals may be alike, and that a drive must have moved in for its noise to be known
+LAGS, FEWEST = 20, 30
+#: weight in a mean of samples that a drive does not use, beside others that it does
+BESIDE = 1e-9
 #: samples of a whole segment, after how many more it is tested while it grows, and time between two of them as a part
 #: of the window: nearer ones are alike
 SAMPLES, GROWTH, SPACING = 400, 100, 0.25
@@ -35,7 +29,7 @@ SAMPLES, GROWTH, SPACING = 400, 100, 0.25
 
 @dataclass(frozen=True)
 class MotionSegment:
-    """Rows of n samples of A drives.
+    """Means of samples that are alike: n rows of A drives.
 
     Attributes
     ----------
@@ -46,6 +40,8 @@ class MotionSegment:
     used : (n, A) False where a drive rests, crawls or reverses
     positions, velocities, accelerations, effort_rates : (n, A)
     acceleration_std : (n, A) of the smoothed noise
+    white_noise : (n, A) variance that white noise of the efforts leaves in a sample
+    every : samples of the stream for one of these
     response : frequencies in rad/s, and the part that smoothing leaves of a wave
     is_whole : False: it grows further
     """
@@ -60,6 +56,8 @@ class MotionSegment:
     accelerations: Array
     effort_rates: Array
     acceleration_std: Array
+    white_noise: Array
+    every: float
     response: tuple[Array, Array]
     is_whole: bool
 
@@ -81,7 +79,7 @@ class MotionSegment:
 
 
 class SegmentCollector:
-    """Takes samples that are far enough apart: segments that grow until they are whole.
+    """Takes means of samples that are alike: segments that grow until they are whole.
 
     Parameters
     ----------
@@ -91,17 +89,14 @@ class SegmentCollector:
     def __init__(self, drives: int, parameters: int) -> None:
         self._stamps = np.zeros(SAMPLES, dtype=np.int64)
         self._matrix = np.zeros((SAMPLES, drives, parameters))
-        self._values = np.zeros((8, SAMPLES, drives))
+        self._values = np.zeros((9, SAMPLES, drives))
         self._used = np.zeros((SAMPLES, drives), dtype=bool)
-        self._count, self._next = 0, -(1 << 62)
+        self._weights = np.zeros(drives)
+        self.clear()
 
     def clear(self) -> None:
         """Begin anew."""
-        self._count, self._next = 0, -(1 << 62)
-
-    def is_due(self, stamp: int) -> bool:
-        """Whether a sample at ``stamp`` [ns] is far enough from the last one."""
-        return stamp >= self._next
+        self._count = self._passed = self._alike = 0
 
     def add(
         self,
@@ -111,7 +106,7 @@ class SegmentCollector:
         slow: Array,
         polynomial: SlidingPolynomial,
     ) -> MotionSegment | None:
-        """Take a sample that is due, if it tells anything; the segment so far, where it has grown enough for a look.
+        """Take a sample, if it tells anything; the segment so far, where it has grown enough for a look.
 
         Parameters
         ----------
@@ -120,100 +115,47 @@ class SegmentCollector:
             what seemed fast when a motion began may be slow
         polynomial : that smoothed the sample
         """
-        self._next = sample.stamp + round(SPACING * polynomial.window * 1e9)
         if not used.any():
             return None
+        grown = None
+        if self._alike and sample.stamp - self._stamps[self._count] >= SPACING * polynomial.window * 1e9:
+            grown = self._end(slow, polynomial)
         place = self._count
-        self._stamps[place], self._matrix[place], self._used[place] = sample.stamp, rows.matrix, used
-        self._values[:, place] = (
+        if self._alike == 0:
+            self._stamps[place], self._used[place], self._weights = sample.stamp, False, np.zeros(len(used))
+            self._matrix[place], self._values[:, place] = 0.0, 0.0
+        weights = np.where(used, 1.0, BESIDE)
+        self._alike += 1
+        self._passed += 1
+        self._weights += weights
+        self._matrix[place] += weights[:, None] * rows.matrix
+        self._used[place] |= used
+        self._values[:, place] += weights * np.array((
             sample.efforts - rows.forces, rows.forces, sample.positions, sample.velocities, sample.accelerations,
-            sample.effort_rates, sample.acceleration_std, sample.slowest,
-        )  # fmt: skip
-        count = self._count = place + 1
+            sample.effort_rates, sample.acceleration_std, sample.effort_scatter * sample.noise_share, sample.slowest,
+        ))  # fmt: skip
+        return grown
+
+    def _end(self, slow: Array, polynomial: SlidingPolynomial) -> MotionSegment | None:
+        """End a mean; the segment, where it has grown enough."""
+        self._matrix[self._count] /= self._weights[:, None]
+        self._values[:, self._count] /= self._weights
+        self._count += 1
+        self._alike, count = 0, self._count
         if count % GROWTH:
             return None
-        self._count %= SAMPLES
+        every, self._count = self._passed / count, count % SAMPLES
+        self._passed *= self._count > 0
         values = self._values[:, :count].copy()
-        targets, forces, positions, velocities, accelerations, rates, spread, slowest = values
+        targets, forces, positions, velocities, accelerations, rates, spread, white, slowest = values
+        moves = self._used[:count] & (slowest > slow)
+        frequencies, response = polynomial.response
+        response = response * np.sinc(0.5 / np.pi * frequencies * SPACING * polynomial.window)  # of the means
         return MotionSegment(
             self._stamps[:count].copy(), self._matrix[:count].copy(), targets, forces,
-            self._used[:count] & (slowest > slow), positions, velocities, accelerations, rates, spread,
-            polynomial.response, is_whole=count == SAMPLES,
+            moves & (moves.sum(axis=0) >= FEWEST), positions, velocities, accelerations, rates, spread, white, every,
+            (frequencies, response), is_whole=count == SAMPLES,
         )  # fmt: skip
-
-
-class BlockEnd(NamedTuple):
-    """What a block says of the n drives for which it has ended.
-
-    Attributes
-    ----------
-    drives : (n,)
-    squares : (n, 2) mean square of the residuals, and squared mean times the number of samples: what the variance would
-        be if they were independent
-    spread : (n, 2) what errors of the parameters make of these on average
-    samples : (n,)
-    rows : (n, B) mean rows
-    targets : (n,) mean forces
-    """
-
-    drives: NDArray[np.intp]
-    squares: Array
-    spread: Array
-    samples: Array
-    rows: Array
-    targets: Array
-
-
-class ResidualBlock:
-    """Sums over a time; a drive that has few samples in it goes on: near to each other, they may be alike by chance.
-
-    Parameters
-    ----------
-    length : s
-    drives, parameters : numbers A and B
-    """
-
-    def __init__(self, length: float, drives: int, parameters: int) -> None:
-        self._length, self._since, self._samples = round(length * 1e9), 0, 0
-        self._covariance = np.zeros((parameters, parameters))
-        self._sums = np.zeros((drives, len(OWN) + parameters))
-        # how many looks, and what errors of the parameters make of a squared residual
-        self._looks = np.zeros((2, drives))
-
-    def add(self, stamp: int, values: Array, covariance: Callable[[], Array]) -> BlockEnd | None:
-        """Take a sample, see :func:`sample_values`; ``covariance`` of the parameters is asked for at the begin."""
-        if self._samples == 0:
-            self._since, self._covariance = stamp, covariance()
-        self._sums += values
-        if self._samples % LOOK == 0:
-            rows = values[:, len(OWN) :]
-            self._looks += [values[:, 0], np.einsum('ab,bc,ac->a', rows, self._covariance, rows)]
-        self._samples += 1
-        return None if stamp - self._since < self._length else self._end()
-
-    def _end(self) -> BlockEnd | None:
-        drives = np.flatnonzero((self._sums[:, 0] >= FULL * self._samples) & (self._looks[0] > 0.0))
-        self._samples = 0
-        if len(drives) == 0:
-            return None
-        count, targets, residuals, squares = self._sums[drives, : len(OWN)].T
-        looks, spread = self._looks[:, drives]
-        rows = self._sums[drives, len(OWN) :] / count[:, None]
-        slow = count * np.einsum('ab,bc,ac->a', rows, self._covariance, rows)
-        self._sums[drives], self._looks[:, drives] = 0.0, 0.0
-        return BlockEnd(
-            drives, np.stack([squares / count, residuals**2 / count], axis=1), np.stack([spread / looks, slow], axis=1),
-            count, rows, targets / count,
-        )  # fmt: skip
-
-
-def sample_values(target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_]) -> Array:
-    """What is summed of a sample (A, 4 + B): :data:`OWN`, and rows (A, B); zero for drives that are not ``used``."""
-    residual = target - predicted
-    values = np.empty((len(target), len(OWN) + matrix.shape[1]))
-    values[:, 0], values[:, 1], values[:, 2], values[:, 3], values[:, 4:] = 1.0, target, residual, residual**2, matrix
-    values[~used] = 0.0
-    return values
 
 
 @dataclass(frozen=True)
@@ -223,9 +165,10 @@ class SegmentFit:
     Attributes
     ----------
     segment : which
-    order : (B,) places of the parameters in the triangle
-    triangle : (B + 1, B + 1) of rows and targets, weighted, columns in that order; a weak prior is part of it
-    weights : (n, A) of the rows: 1 over the deviation that counts residuals as independent; 0: not used
+    triangle : (B, B) of the weighted rows; a weak prior is part of it
+    scatter : (A,) N, N m, of the residuals
+    noise : (A,) N, N m, the deviation that counts residuals as independent
+    weights : (n, A) of the rows: 1 over that deviation, no less than a floor; 0: not used
     parameters : (B,)
     residuals : (n, A) weighted
     basis : (n * A, B) orthonormal, of the weighted rows
@@ -233,13 +176,28 @@ class SegmentFit:
     """
 
     segment: MotionSegment
-    order: NDArray[np.intp]
     triangle: Array
+    scatter: Array
+    noise: Array
     weights: Array
     parameters: Array
     residuals: Array
     basis: Array
     freedom: int
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance (B, B) of the parameters by these weights."""
+        inverse = solve_triangular(self.triangle, np.eye(len(self.triangle)))
+        return np.asarray(inverse @ inverse.T)
+
+    def weighed(self, noise: Array, prior: Array) -> tuple[Array, Array]:
+        """Parameters (B,) and covariance (B, B) by deviations (A,) of the rows and (B,) of the parameters before."""
+        used = self.segment.used
+        rows, right = _stacked(self.segment.matrix * used[..., None], self.segment.targets * used, noise, prior)
+        basis, triangle = _decomposed(rows)
+        inverse = solve_triangular(triangle, np.eye(len(prior)))
+        return inverse @ (basis.T @ right), np.asarray(inverse @ inverse.T)
 
     def products(self, columns: Array) -> Products:
         """Products of force columns (n, A, K) with the fit."""
@@ -250,52 +208,50 @@ class SegmentFit:
 
     def changes(self, products: Products, explained: Explained) -> Array:
         """Changes (B,) of the parameters with offered columns, beyond what noise makes of them."""
-        count = len(self.order)
-        moved = np.empty((count, explained.directions.shape[1]))
-        moved[self.order] = solve_triangular(self.triangle[:count, :count], products.inside @ explained.directions)
-        return explained.changes(moved)
+        return explained.changes(solve_triangular(self.triangle, products.inside @ explained.directions))
 
 
-def fit_segment(
-    segment: MotionSegment, order: NDArray[np.intp], prior: Array, floor: Array
-) -> Generator[None, None, SegmentFit]:
+def fit_segment(segment: MotionSegment, prior: Array, floor: Array) -> Generator[None, None, SegmentFit]:
     """Fit; a generator that returns the fit, and yields between its steps.
 
     Parameters
     ----------
-    order : (B,) of the parameters in the triangle
     prior : (B,) standard deviations of the parameters, which are 0 in the mean
     floor : (A,) N, N m, least scatter of residuals that are more than rounding and smoothing
     """
-    count, used = len(order), segment.used
-    matrix, targets = segment.matrix[..., order] * used[..., None], segment.targets * used
-    freedom = degrees_of_freedom(used, count)
-    taken = np.maximum(used.sum(axis=0), 1)
+    used = segment.used
+    matrix, targets = segment.matrix * used[..., None], segment.targets * used
+    freedom, taken = degrees_of_freedom(used, len(prior)), np.maximum(used.sum(axis=0), 1)
     noise = np.maximum(np.sqrt((targets**2).sum(axis=0) / taken), floor)
     for _ in range(PASSES):
-        rows, right = _stacked(matrix, targets, noise, prior[order])
-        triangle = _triangle(rows, right)
-        parameters = solve_triangular(triangle[:count, :count], triangle[:count, count])
-        residuals = targets - matrix @ parameters
+        rows, right = _stacked(matrix, targets, noise, prior)
+        basis, triangle = _decomposed(rows)
+        residuals = targets - matrix @ solve_triangular(triangle, basis.T @ right)
         scatter = np.sqrt((residuals**2).sum(axis=0) / taken / freedom)
         noise = np.maximum(scatter, floor)
         yield
-    noise = noise * inflation(autocorrelation(residuals, used, LAGS))
-    rows, right = _stacked(matrix, targets, noise, prior[order])
-    size = np.linalg.norm(rows, axis=0)
-    basis, scaled = np.linalg.qr(rows / size)
+    longer = _inflation(autocorrelation(residuals, used, LAGS))
+    noise = noise * longer
+    rows, right = _stacked(matrix, targets, noise, prior)
+    basis, triangle = _decomposed(rows)
     yield
     inside = basis.T @ right
-    rest = right - basis @ inside
-    triangle = np.zeros((count + 1, count + 1))
-    triangle[:count, :count], triangle[:count, count] = scaled * size, inside
-    triangle[count, count] = np.linalg.norm(rest)
-    found = np.empty(count)
-    found[order] = solve_triangular(triangle[:count, :count], inside)
-    own, freedom_left = rest[: used.size].reshape(used.shape), int(np.count_nonzero(used)) - count
+    own = (right - basis @ inside)[: used.size].reshape(used.shape)
     return SegmentFit(
-        segment, order, triangle, used / noise, found, own, basis[: used.size], freedom_left
-    )
+        segment, triangle, scatter, scatter * longer, used / noise, solve_triangular(triangle, inside), own,
+        basis[: used.size], int(np.count_nonzero(used)) - len(prior),
+    )  # fmt: skip
+
+
+def _inflation(correlation: Array) -> Array:
+    """How much more (A,) means of residuals vary than of independent ones: of as many lags as make it largest.
+
+    Variances of means (Bartlett), of single residuals up to all lags: what a fit leaves of few samples says nothing of
+    sums that are as long as they are, nor whether noise cancels.
+    """
+    lags = np.arange(len(correlation))
+    taper = np.maximum(1.0 - lags / (1.0 + lags[:, None]), 0.0)
+    return np.sqrt(np.max(2.0 * taper @ np.nan_to_num(correlation) - 1.0, axis=0))
 
 
 def _stacked(matrix: Array, targets: Array, noise: Array, prior: Array) -> tuple[Array, Array]:
@@ -305,8 +261,8 @@ def _stacked(matrix: Array, targets: Array, noise: Array, prior: Array) -> tuple
     return rows, np.concatenate([(targets / noise).ravel(), np.zeros(count)])
 
 
-def _triangle(rows: Array, right: Array) -> Array:
+def _decomposed(rows: Array) -> tuple[Array, Array]:
+    """Orthonormal basis and triangle of rows (n, B), of columns of one size."""
     size = np.linalg.norm(rows, axis=0)
-    triangle = np.asarray(np.linalg.qr(np.concatenate([rows / size, right[:, None]], axis=1), mode='r'))
-    triangle[:, :-1] *= size
-    return triangle
+    basis, triangle = np.linalg.qr(rows / size)
+    return basis, np.asarray(triangle * size)

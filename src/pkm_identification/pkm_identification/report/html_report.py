@@ -56,15 +56,13 @@ def report_text(result: IdentificationResult) -> str:
         sentence=verdict_sentence(result),
         sentence_of=sentence_of,
         residual_sentence='cannot be said: the motion does not come from the drives' if floor is None else str(floor),
-        parameters=_parameter_rows(result),
-        shapes=_shape_rows(result),
+        base_units=units_of_base(result.machine, result.base),
+        known=KNOWN,
+        unit_of=unit_of,
         physical=_physical_groups(result),
-        floor=_floor_rows(result),
+        drives=list(zip(labels, units, strict=True)),
         comparisons=[
-            {
-                'title': title, 'data': data, 'plot': plots.force_plot(data, labels, units),
-                'legs': _drive_rows(data, labels, units), 'totals': _totals(data),
-            }
+            {'title': title, 'data': data, 'plot': plots.force_plot(data, labels, units), 'totals': _totals(data)}
             for title, data in comparisons
         ],
         parameter_plot=plots.parameter_plot(result),
@@ -77,32 +75,6 @@ def report_text(result: IdentificationResult) -> str:
 def write_report(result: IdentificationResult, path: str | Path) -> Path:
     """Write the report and return its path."""
     return write_page(report_text(result), path)
-
-
-def _parameter_rows(result: IdentificationResult) -> list[Row]:
-    known, units = result.significance, units_of_base(result.machine, result.base)
-    return [
-        {
-            'name': name,
-            'unit': units[place],
-            'nominal': float(result.nominal_base[place]),
-            'value': float(result.estimate.parameters[place]),
-            'std': float(result.estimate.std[place]),
-            'relative': float(known.relative[place]),
-            'scaled': float(known.scaled[place]),
-            'status': result.classification[place],
-            'known': result.classification[place] in KNOWN,
-        }
-        for place, name in enumerate(result.base.names)
-    ]
-
-
-def _shape_rows(result: IdentificationResult) -> list[Row]:
-    rows = zip(result.shape.names, result.shape.values, result.shape.std, strict=True)
-    return [
-        {'name': name, 'unit': unit_of(result.machine, name), 'value': float(value), 'std': float(std)}
-        for name, value, std in rows
-    ]
 
 
 def _physical_groups(result: IdentificationResult) -> list[Row]:
@@ -125,23 +97,6 @@ def _physical_groups(result: IdentificationResult) -> list[Row]:
     return [{'owner': owner, 'rows': list(own)} for owner, own in groupby(rows, lambda row: row['owner'])]
 
 
-def _drive_rows(comparison: ForceComparison, labels: tuple[str, ...], units: tuple[str, ...]) -> list[Row]:
-    error = comparison.error
-    return [
-        {
-            'name': name,
-            'unit': unit,
-            'rms': float(error.rms[index]),
-            'filtered': float(comparison.filtered_error.rms[index]),
-            'nominal': float(comparison.nominal_error.rms[index]),
-            'relative': float(error.rms[index] / error.force_rms[index]),
-            'variation': float(error.rms[index] / error.variation_rms[index]),
-            'relative_absolute': float(error.relative_absolute_of_drives[index]),
-        }
-        for index, (name, unit) in enumerate(zip(labels, units, strict=True))
-    ]
-
-
 def _totals(comparison: ForceComparison) -> list[Row]:
     """Errors below the cut-off of what predicts forces."""
     predictions = (
@@ -150,24 +105,6 @@ def _totals(comparison: ForceComparison) -> list[Row]:
         ('the same, and forces that an overlay does not carry', comparison.with_the_rest),
     )
     return [{'name': name, 'error': one.filtered_error} for name, one in predictions if one is not None]
-
-
-def _floor_rows(result: IdentificationResult) -> list[Row]:
-    floor = result.noise_floor
-    if floor is None:
-        return []
-    return [
-        {
-            'name': name,
-            'unit': unit,
-            'residual': float(floor.residual[index]),
-            'noise': float(floor.noise[index]),
-            'efforts': float(floor.from_efforts[index]),
-            'positions': float(floor.from_positions[index]),
-            'ratio': float(floor.ratio[index]),
-        }
-        for index, (name, unit) in enumerate(zip(floor.labels, result.machine.effort_units, strict=True))
-    ]
 
 
 def verdict_sentence(result: IdentificationResult) -> str:

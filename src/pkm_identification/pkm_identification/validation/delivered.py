@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import forward_dynamics, friction_forces, inverse_dynamics
 from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.kinematics import joint_motion, motion_from_drives
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine
 
 from pkm_description import loading
 from pkm_identification.blocks import joined
@@ -110,7 +110,6 @@ class DirectDynamics:
     window : s, length of each
     count : of windows
     position_rms, velocity_rms : (A,) error, m or rad and m/s or rad/s
-    displacement_rms : (A,) how far the drives move beside going on at the speed that they had at first, m or rad
     velocity_change_rms : (A,) how much their speeds change, m/s or rad/s
     """
 
@@ -118,7 +117,6 @@ class DirectDynamics:
     count: int
     position_rms: Array
     velocity_rms: Array
-    displacement_rms: Array
     velocity_change_rms: Array
 
     @property
@@ -177,11 +175,10 @@ def direct_dynamics(machine: Machine, data: PreparedData, extra_forces: Array, w
             ends = [now + (then - now) * (part + place) / STEPS for place in (0.0, 0.5, 1.0)]
             state = _runge_kutta(machine, state, ends, step, width)
     last = starts + length
-    straight = positions[starts] + velocities[starts] * length / rate
     return DirectDynamics(
         length / rate, len(starts),
         _rms(state[0] - positions[last]), _rms(state[1] - velocities[last]),
-        _rms(positions[last] - straight), _rms(velocities[last] - velocities[starts]),
+        _rms(velocities[last] - velocities[starts]),
     )  # fmt: skip
 
 
@@ -201,12 +198,8 @@ def _slope(machine: Machine, state: Array, efforts: Array, width: float, frictio
     found = forward_dynamics(
         machine, motion.position, motion.rotation_base_platform, motion.twist, efforts, friction, width
     )
-    return np.stack([velocities, _drive_accelerations(machine, motion, found)])
-
-
-def _drive_accelerations(machine: Machine, motion: PlatformMotion, acceleration: Array) -> Array:
-    moved = replace(motion, linear_acceleration=acceleration[:, :3], angular_acceleration=acceleration[:, 3:])
-    return joint_motion(machine, moved).accelerations[:, machine.drive_columns]
+    moved = replace(motion, linear_acceleration=found[:, :3], angular_acceleration=found[:, 3:])
+    return np.stack([velocities, joint_motion(machine, moved).accelerations[:, machine.drive_columns]])
 
 
 def _smoothing(machine: Machine, state: Array, efforts: Array, step: float) -> float:

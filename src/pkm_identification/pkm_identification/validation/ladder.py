@@ -107,21 +107,15 @@ def _rungs(
     yield _rung('significant ones, others nominal', data, other, whole, parameters, base, estimate, config)
     bodies = sorted({name.rpartition('.')[0] for name in model.all_names[model.inertial]} - {'platform_link'})
     held = list(dict.fromkeys([*config.columns.fixed, *(f'{body}.*' for body in bodies)]))
-    for name, legs in (('legs nominal', model.machine), ('legs without mass', _light(model.machine))):
-        less = ObservationModel(legs, model.identical_legs, model.friction, held, model.terms)
-        fit = fit_model(data.with_model(less), less, config)
-        yield _rung(
-            name, data.with_model(less), other.with_model(less), fit, fit.parameters, fit.base, fit.estimate, config,
-            legs is model.machine,
-        )  # fmt: skip
+    rungs = [('legs nominal', model.machine, held), ('legs without mass', _light(model.machine), held)]
     everything = [name for name in model.all_names if is_inertial(name)]
     if len(everything) < len(model.all_names):
-        less = ObservationModel(model.machine, model.identical_legs, model.friction, everything, model.terms)
-        fit = fit_model(data.with_model(less), less, config)
-        yield _rung(
-            'friction and drives only', data.with_model(less), other.with_model(less), fit, fit.parameters, fit.base,
-            fit.estimate, config,
-        )  # fmt: skip
+        rungs.append(('friction and drives only', model.machine, everything))
+    for name, legs, fixed in rungs:
+        less = ObservationModel(legs, model.identical_legs, model.friction, fixed, model.terms)
+        own, its = data.with_model(less), other.with_model(less)
+        fit = fit_model(own, less, config)
+        yield _rung(name, own, its, fit, fit.parameters, fit.base, fit.estimate, config, legs is model.machine)
     yield _rung('nominal machine', data, other, whole, model.all_parameters(model.machine), None, None, config)
 
 

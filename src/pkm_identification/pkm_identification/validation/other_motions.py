@@ -7,9 +7,8 @@ slow has the wrong friction law.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,13 @@ from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
 from pkm_identification.fitting.extension import extended_fit
-from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.motion_source.filters import parallel_filter
-from pkm_identification.preparation import PreparedData, prepare
+from pkm_identification.preparation import prepare
 from pkm_identification.recording.recording import Recording
 from pkm_identification.validation.held_out import filtered, require_other_data
 
-Run = TypeVar('Run')
-Values = TypeVar('Values')
 #: part of a drive's root mean square of velocity up to which it is slow
 SLOW = 0.3
 
@@ -84,25 +81,20 @@ def other_motions(
     model = observation_model(machine, config, first.drive_positions, first.sample_rate)
     prepared = [prepare(model, first, config)]
     prepared += [prepare(model, one, config, prepared[0].bands) for one in recordings[1:]]
-    speeds: dict[int, list[ErrorBySpeed]] = {}
-
-    def fitted(data: PreparedData) -> ModelFit:
-        return extended_fit(data, fit_model(data, model, config), config, lambda text: None)[1]
-
-    def predicted(fit: ModelFit, data: PreparedData) -> Array:
-        efforts = filtered(data, predicted_efforts(fit.model, data.with_model(fit.model), fit.parameters))
-        velocities = data.samples.velocities[data.inner]
-        rates = parallel_filter(velocities, data.recording.sample_rate, data.bands.force_cutoff)
-        speeds.setdefault(id(fit), []).append(error_by_speed(measured(data), efforts, rates))
-        return efforts
-
-    def measured(data: PreparedData) -> Array:
-        return filtered(data, data.efforts())
-
-    cross = cross_prediction(prepared, fitted, predicted, measured)
-    return OtherMotions(
-        tuple(one.source for one in recordings), cross, tuple(tuple(found) for found in speeds.values())
-    )
+    errors, by_speed = [], []
+    for data in prepared:
+        fit = extended_fit(data, fit_model(data, model, config), config, lambda text: None)[1]
+        row, speeds = [], []
+        for run in prepared:
+            efforts = filtered(run, predicted_efforts(fit.model, run.with_model(fit.model), fit.parameters))
+            velocities = run.samples.velocities[run.inner]
+            rates = parallel_filter(velocities, run.recording.sample_rate, run.bands.force_cutoff)
+            measured = filtered(run, run.efforts())
+            row.append(relative_absolute_error(measured, efforts).stacked)
+            speeds.append(error_by_speed(measured, efforts, rates))
+        errors.append(row)
+        by_speed.append(tuple(speeds))
+    return OtherMotions(tuple(one.source for one in recordings), CrossPrediction(np.array(errors)), tuple(by_speed))
 
 
 @dataclass(frozen=True)
@@ -162,29 +154,6 @@ class CrossPrediction:
         found = self.errors / self.own[:, None]
         np.fill_diagonal(found, np.nan)
         return np.asarray(found)
-
-
-def cross_prediction(
-    runs: Sequence[Run],
-    fit: Callable[[Run], Values],
-    predict: Callable[[Values, Run], Array],
-    measured: Callable[[Run], Array],
-) -> CrossPrediction:
-    """Fit each run, and predict the forces (N, A) of all of them.
-
-    Parameters
-    ----------
-    runs : R recordings, of any kind
-    fit : parameters from a recording
-    predict : forces of a recording by parameters
-    measured : forces of a recording
-    """
-    fitted = [fit(run) for run in runs]
-
-    def error(values: Values, run: Run) -> float:
-        return relative_absolute_error(measured(run), predict(values, run)).stacked
-
-    return CrossPrediction(np.array([[error(values, run) for run in runs] for values in fitted]))
 
 
 @dataclass(frozen=True)

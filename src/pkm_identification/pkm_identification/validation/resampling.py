@@ -88,10 +88,9 @@ def block_bootstrap(fit: ModelFit, row_weights: Array, count: int, seed: int = 0
     residuals = fit.noise.weighed(fit.errors, row_weights)
     length = max(BLOCK * CORRELATION_LAGS, round(len(columns) ** (1.0 / 3.0)))
     edges = np.arange(0, len(columns), length)
-    normal = np.stack([_inner(columns[start : start + length], columns[start : start + length]) for start in edges])
-    moment = np.stack([
-        _inner(columns[start : start + length], residuals[start : start + length, :, None])[:, 0] for start in edges
-    ])  # fmt: skip
+    blocks = [slice(start, start + length) for start in edges.tolist()]
+    normal = np.stack([np.tensordot(columns[one], columns[one], ([0, 1], [0, 1])) for one in blocks])
+    moment = np.stack([np.tensordot(columns[one], residuals[one], ([0, 1], [0, 1])) for one in blocks])
     drawn = np.random.default_rng(seed).integers(len(edges), size=(count, len(edges)))
     # how often each block was drawn
     times = np.apply_along_axis(np.bincount, 1, drawn, minlength=len(edges)).astype(float)
@@ -104,10 +103,6 @@ def block_bootstrap(fit: ModelFit, row_weights: Array, count: int, seed: int = 0
     return ResampledStd(
         'block bootstrap', count, seed, values.mean(axis=0), absorbed * values.std(axis=0, ddof=1), float(error)
     )
-
-
-def _inner(left: Array, right: Array) -> Array:
-    return np.asarray(left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1]))
 
 
 def monte_carlo(

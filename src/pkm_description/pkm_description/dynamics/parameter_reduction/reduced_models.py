@@ -1,34 +1,32 @@
-"""Models with fewer parameters: base parameters left out, or shared by equal legs; and what no force shows, by rules.
+"""Models with fewer parameters: base parameters left out, or shared by equal legs; and what no force shows.
 
 Mata et al. (2008), section 5, identify a ladder of such models of a 3-RPS and compare how well they predict forces.
 
-Heimann & Abdellatif find the minimal parameter set of a hexapod by analytic rules (after Gautier and Khalil 1990).
-Theirs are those of joints::
+Heimann & Abdellatif find the minimal parameter set of a hexapod by analytic rules (after Gautier and Khalil 1990):
+mass on the axis of a revolute joint counts with either body (3 directions), moments of inertia do so across a prismatic
+joint (6), a mass point in the centre of a ball or universal joint (1). All of them follow from two statements:
 
-    revolute     mass on the axis moves with both bodies: it can be counted with either one (3 directions)
-    prismatic    both bodies turn alike: a moment of inertia can be counted with either one (6)
-    ball         a mass point in the centre (1); universal joint alike; a pin that closes a loop: as revolute
-    to the base  what can be counted with the base has no effect at all
+    shared      what counts with either of two bodies has no momentum along the twists that their joint leaves free, and
+                stays as it is when the joint moves
+    no effect   what a body shows in no motion of its chain alone, as mass matrix and as weight
 
-A body that cannot move in every way has further parameters without effect: one that only slides has its mass alone;
-one that moves in a plane, no first moment across it and one moment of inertia; one on a fixed axis, no mass either.
-
-The rules are general: they hold for all poses. They are complete for legs of universal and prismatic joints, for
-planar machines and for legs that move in a plane; where a chain is restricted in other ways the numerical reduction
-may find more.
+The closed machine moves in fewer ways than its chains do, so both hold for all poses; where the closures restrict it
+further (platforms that only translate) the numerical reduction may find more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import null_space
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, matching_names
 from pkm_description.dynamics.parameters import ParameterMap
-from pkm_description.machine import Closure, Joint, Machine
+from pkm_description.kinematics.closed_legs import body_poses
+from pkm_description.machine import Joint, Machine
 
 
 @dataclass(frozen=True)
@@ -176,87 +174,54 @@ def _least_squares(matrix: Array, measurement: Array) -> tuple[Array, Array, flo
     return values, np.sqrt(variance * covariance) / scale, float(np.sqrt(np.mean(residuals**2)))
 
 
-#: basis of symmetric matrices (3, 3)
-_TENSORS = [
-    np.outer(np.eye(3)[i], np.eye(3)[j]) + np.outer(np.eye(3)[j], np.eye(3)[i]) for i in range(3) for j in range(i, 3)
-]
+#: axes of the closure frame about which a closure leaves turns free
+_FREE_AXES = {'ball': [0, 1, 2], 'universal': [0, 1], 'pin': [2], 'fixed': []}
 
-#: cosine or sine that counts as zero
-_PARALLEL = 1e-9
+#: joint positions at random at which a body must show nothing of what is called unseen
+_SAMPLES = 6
 
-
-class _Body:
-    """A body of a leg: how it can turn. ``normal`` (3,) in its own frame where all axes below it are parallel.
-
-    ``planar``: it moves in the plane across the normal; ``turns``: how many axes below it; ``slides``: how many slides.
-    """
-
-    def __init__(self, normal: Array | None = None, planar: bool = True, turns: int = 0, slides: int = 0) -> None:
-        self.normal, self.planar, self.turns, self.slides = normal, planar, turns, slides
-        self.slide_axes: list[Array] = []
-
-    def after(self, joint: Joint) -> _Body:
-        """The body that a joint carries."""
-        back = joint.rotation_parent_joint.T
-        normal = None if self.normal is None else back @ self.normal
-        slides = [back @ axis for axis in self.slide_axes]
-        axis = np.asarray(joint.axis, dtype=float)
-        planar = self.planar
-        if joint.kind == 'revolute':
-            if normal is None:
-                normal = axis
-                planar = planar and all(abs(slide @ axis) < _PARALLEL for slide in slides)
-            else:
-                planar = planar and float(np.linalg.norm(np.cross(normal, axis))) < _PARALLEL
-        else:
-            planar = planar and (normal is None or abs(normal @ axis) < _PARALLEL)
-            slides.append(axis)
-        is_turn = joint.kind == 'revolute'
-        found = _Body(normal, planar, self.turns + is_turn, self.slides + (not is_turn))
-        found.slide_axes = slides
-        return found
+#: singular value, relative to the largest, that counts as zero
+_ZERO = 1e-9
 
 
 def unseen_directions(machine: Machine) -> Array:
-    """Changes (P, K) of the parameters that leave the drive forces as they are, by the rules of the joints.
+    """Changes (P, K) of the parameters that leave the drive forces as they are, by joints and chains alone.
 
     P as of ``rigid_body_parameters(machine, identical_legs=False)``. The columns span the directions; they need not be
     independent.
     """
     names = [machine.platform.name] + [joint.body.name for joint in machine.joints]
-    place = {name: 10 * index for index, name in enumerate(names)}
+    places = {name: slice(10 * index, 10 * index + 10) for index, name in enumerate(names)}
     columns: list[Array] = []
 
-    def add(*parts: tuple[str, Array]) -> None:
-        column = np.zeros(10 * len(names))
-        for name, values in parts:
-            if name in place:  # the base has no parameters
-                column[place[name] : place[name] + 10] += values
-        columns.append(column)
+    def add(directions: Array, *bodies: str) -> None:
+        whole = np.zeros((10 * len(names), directions.shape[1]))
+        for part, body in enumerate(bodies):
+            if body in places:  # the base has no parameters
+                whole[places[body]] += directions[10 * part : 10 * part + 10]
+        columns.append(whole)
 
     for leg in machine.legs:
-        bodies = {'base_link': _Body()}
         before = 'base_link'
         for joint in leg.joints:
-            parent = joint.parent or before
-            bodies[joint.body.name] = bodies[parent].after(joint)
-            for own, other in _shared_by_joint(joint):
-                add((joint.body.name, own), (parent, -other))
-            for values in _without_effect(bodies[joint.body.name], joint, machine.gravity):
-                add((joint.body.name, values))
+            shared = _shared(joint.rotation_parent_joint, joint.translation, _joint_twist(joint)[None])
+            add(shared, joint.body.name, joint.parent or before)
             before = joint.body.name
         for closure in leg.closures:
-            for own, other in _shared_by_closure(closure):
-                add((closure.body, own), (closure.other, -other))
+            turn = closure.rotation_other @ closure.rotation_body.T
+            axes = closure.rotation_body.T[_FREE_AXES[closure.kind]]
+            free = np.concatenate([np.cross(closure.point, axes), axes], axis=1)
+            add(_shared(turn, closure.other_point - turn @ closure.point, free), closure.body, closure.other)
+    for index, joint in enumerate(machine.joints):
+        add(_without_effect(machine, index), joint.body.name)
     if machine.planar:
-        normal = machine.home.rotation_base_platform.T @ np.array([0.0, 0.0, 1.0])
-        for values in _across(normal):
-            add((machine.platform.name, values))
-    return np.stack(columns, axis=1)
+        plane = np.eye(6)[[0, 1, 5]].reshape(-1, 3) @ machine.home.rotation_base_platform
+        add(null_space(_powers(plane.reshape(3, 6), plane.reshape(3, 6)), _ZERO), machine.platform.name)
+    return np.concatenate(columns, axis=1)
 
 
 def minimal_count(machine: Machine, columns: Array | None = None, tolerance: float = 1e-9) -> int:
-    """Number of base parameters by the rules.
+    """Number of base parameters that :func:`unseen_directions` leaves.
 
     Parameters
     ----------
@@ -273,67 +238,64 @@ def minimal_count(machine: Machine, columns: Array | None = None, tolerance: flo
     return int(np.sum(values > tolerance * values[0]))
 
 
-def _parameters(mass: float, moments: Array, inertia: Array) -> Array:
-    return np.concatenate([[mass], moments, inertia[np.triu_indices(3)]])
+def _joint_twist(joint: Joint) -> Array:
+    """Twist (6,) of a joint at unit rate, in the frame of the body that it carries."""
+    axis, none = np.asarray(joint.axis, dtype=float), np.zeros(3)
+    return np.concatenate([none, axis] if joint.kind == 'revolute' else [axis, none])
 
 
-def _point(place: Array) -> Array:
-    """Ten parameters of a unit mass."""
-    return _parameters(1.0, place, place @ place * np.eye(3) - np.outer(place, place))
+def _momenta(twists: Array) -> Array:
+    """Momenta (N, 6, 10) of twists (N, 6) per inertial parameter of a body; angular about the frame's origin."""
+    linear, spin = twists[:, None, :3], twists[:, None, 3:]
+    units = np.eye(3)
+    result = np.zeros((len(twists), 6, 10))
+    result[:, :3, 0] = twists[:, :3]
+    result[:, :3, 1:4] = np.swapaxes(np.cross(spin, units), 1, 2)
+    result[:, 3:, 1:4] = np.swapaxes(np.cross(units, linear), 1, 2)
+    for column, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True), 4):
+        result[:, 3 + i, column] = twists[:, 3 + j]
+        result[:, 3 + j, column] = twists[:, 3 + i]
+    return result
 
 
-def _shared_by_joint(joint: Joint) -> Iterator[tuple[Array, Array]]:
-    """Parameters on the body, and the same ones on its parent."""
-    turn, none = joint.rotation_parent_joint, np.zeros(3)
-    if joint.kind == 'prismatic':
-        for tensor in _TENSORS:
-            yield _parameters(0.0, none, tensor), _parameters(0.0, none, turn @ tensor @ turn.T)
-        return
-    for along in (-1.0, 0.0, 1.0):
-        place = along * np.asarray(joint.axis)
-        yield _point(place), _point(joint.translation + turn @ place)
+def _powers(twists: Array, others: Array) -> Array:
+    """What the momenta of twists (N, 6) do on other twists (M, 6), per inertial parameter of a body (M N, 10)."""
+    return np.einsum('mi,nip->mnp', others, _momenta(twists)).reshape(-1, 10)
 
 
-def _shared_by_closure(closure: Closure) -> Iterator[tuple[Array, Array]]:
-    if closure.kind == 'fixed':
-        turn = closure.rotation_other @ closure.rotation_body.T
-        for along in (-1.0, 0.0, 1.0):
-            for axis in np.eye(3):
-                yield (
-                    _point(closure.point + along * axis), _point(closure.other_point + along * (turn @ axis))
-                )  # fmt: skip
-        for tensor in _TENSORS:
-            yield _parameters(0.0, np.zeros(3), tensor), _parameters(0.0, np.zeros(3), turn @ tensor @ turn.T)
-        return
-    steps = (-1.0, 0.0, 1.0) if closure.kind == 'pin' else (0.0,)
-    for along in steps:
-        own, other = along * closure.rotation_body[:, 2], along * closure.rotation_other[:, 2]
-        yield _point(closure.point + own), _point(closure.other_point + other)
+def _shared(turn: Array, shift: Array, free: Array) -> Array:
+    """Parameters (20, K) of a body and of the one before it that no motion of both shows.
+
+    Parameters
+    ----------
+    turn, shift : (3, 3), (3,) m, pose of the body in the one before it
+    free : (F, 6) twists that the joint leaves to the body, in its frame
+    """
+    linear, spin = np.eye(6)[:, :3], np.eye(6)[:, 3:]
+    carried = np.concatenate([(linear + np.cross(spin, shift)) @ turn, spin @ turn], axis=1)
+    own, before = np.concatenate([carried, free]), np.concatenate([np.eye(6), np.zeros_like(free)])
+    rows = [np.concatenate([_powers(own, own), _powers(before, before)], axis=1)]
+    for twist in free:  # and this stays so when the body moves along
+        moved = np.concatenate([np.cross(twist[3:], linear) + np.cross(twist[:3], spin), np.cross(twist[3:], spin)], 1)
+        powers = _powers(moved, np.eye(6)).reshape(6, 6, 10)
+        change = (powers + np.swapaxes(powers, 0, 1)).reshape(36, 10)
+        rows.append(np.concatenate([change, np.zeros((36, 10))], axis=1))
+    return np.asarray(null_space(np.concatenate(rows), _ZERO))
 
 
-def _without_effect(body: _Body, joint: Joint, gravity: Array) -> Iterator[Array]:
-    """Parameters of a body that cannot move in every way."""
-    none = np.zeros(3)
-    if body.normal is None:  # it only slides
-        for axis in np.eye(3):
-            yield _parameters(0.0, axis, np.zeros((3, 3)))
-        for tensor in _TENSORS:
-            yield _parameters(0.0, none, tensor)
-        return
-    if not body.planar:
-        return
-    yield from _across(body.normal)
-    if body.turns == 1 and not body.slides:  # on a fixed axis through its origin
-        yield _parameters(1.0, none, np.zeros((3, 3)))
-        down = joint.rotation_parent_joint.T @ gravity
-        if float(np.linalg.norm(np.cross(down, joint.axis))) < _PARALLEL * max(float(np.linalg.norm(gravity)), 1.0):
-            for axis in np.eye(3):
-                yield _parameters(0.0, axis, np.zeros((3, 3)))
-
-
-def _across(normal: Array) -> Iterator[Array]:
-    """First moment across a plane of motion, and all second ones but the moment of inertia about the normal."""
-    yield _parameters(0.0, normal, np.zeros((3, 3)))
-    along = np.outer(normal, normal)
-    for tensor in _TENSORS:
-        yield _parameters(0.0, np.zeros(3), tensor - float(np.sum(tensor * along)) * along)
+def _without_effect(machine: Machine, index: int) -> Array:
+    """Parameters (10, K) of the body behind a joint that its chain never shows, whatever the chain's joints do."""
+    chain = [index]
+    while (parent := int(machine.model.parent[chain[-1]])) < len(machine.joints):
+        chain.append(parent)
+    random = np.random.default_rng(0)
+    positions = machine.home_positions + random.uniform(-1.0, 1.0, (_SAMPLES, len(machine.joints)))
+    rows = []
+    for rotations, origins in zip(*body_poses(machine, positions), strict=True):
+        own = np.array([_joint_twist(machine.joints[place]).reshape(2, 3) @ rotations[place].T for place in chain])
+        linear, spin = own[:, 0], own[:, 1]
+        linear = linear + np.cross(spin, origins[index] - origins[chain])
+        twists = np.concatenate([linear @ rotations[index], spin @ rotations[index]], axis=1)
+        weight = np.concatenate([machine.gravity @ rotations[index], np.zeros(3)])
+        rows.append(_powers(np.concatenate([twists, weight[None]]), twists))
+    return np.asarray(null_space(np.concatenate(rows), _ZERO))

@@ -164,17 +164,15 @@ def _on_base(joints: list[Link], bodies: dict[str, RigidBody], model: Element, p
 
 def _driven(model: Element, root: Element) -> set[str]:
     """Joints that plugins name, which drive joints or are ros2_control's."""
-    names = {name.text.strip() for name in model.iter('joint_name') if name.text and _of_plugin(model, name)}
+    names = {
+        name.text.strip()
+        for plugin in model.iter('plugin')
+        for name in plugin.iter('joint_name')
+        if name.text and any(word in plugin.get('name', '') for word in _DRIVING)
+    }
     for control in [model, root]:
         names |= driven_joints(control)
     return names
-
-
-def _of_plugin(model: Element, element: Element) -> bool:
-    return any(
-        element in list(plugin.iter()) and any(word in plugin.get('name', '') for word in _DRIVING)
-        for plugin in model.iter('plugin')
-    )
 
 
 def text_of(element: Element, key: str) -> str | None:

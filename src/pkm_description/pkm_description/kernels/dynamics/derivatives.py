@@ -3,14 +3,13 @@
 Along each direction of the coordinates the equilibrium of every joint and of the platform is differentiated with the
 closure forces held: what these change by does no virtual work on motions that the closures admit, so that the
 projection onto the coordinates removes it, as it removes the forces themselves (Jourdain). Only friction that depends
-on the load asks for them, see ``kernels.load_tangents``.
+on the load asks for them, see :func:`~.tangents.follow_loads`.
 """
 
 from __future__ import annotations
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.dynamics.inverse_dynamics import forces_of_state, needed_forces, settle_loads
-from pkm_description.kernels.dynamics.load_tangents import follow_loads, follow_open_loads
 from pkm_description.kernels.dynamics.newton_euler import loads_of_joints, reactions, tree_wrenches
 from pkm_description.kernels.dynamics.state import move, move_joints
 from pkm_description.kernels.dynamics.tangents import (
@@ -33,17 +32,18 @@ from pkm_description.kernels.dynamics.tangents import (
     VIRTUAL_VELOCITY_CHANGE,
     acceleration_tangents,
     closure_acceleration_tangents,
-    closure_rate_tangents,
+    follow_loads,
+    follow_open_loads,
     force_tangents,
-    pose_tangents,
     set_rows,
-    velocity_tangents,
 )
 from pkm_description.kernels.friction import friction_of_joints
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.kinematics.closures import gap_rate_changes
 from pkm_description.kernels.kinematics.drive_map import map_drives, map_joints_to_drives
 from pkm_description.kernels.kinematics.drive_motion import solve_drives
 from pkm_description.kernels.kinematics.legs import split_bias
+from pkm_description.kernels.kinematics.tree import body_velocities, velocity_changes
 from pkm_description.kernels.model import OK, ModelData, ScratchData
 
 #: coordinates: the drives, or pose and twist of the platform
@@ -110,22 +110,26 @@ def _move_along(model: ModelData, scratch: ScratchData, coordinates: int, part: 
     if part == POSITION:
         _direction(model, scratch, coordinates, k)
     set_rows(tangents[SHIFT], platform, tangents[TURN], scratch.twist)
-    pose_tangents(model, scratch, joints[JOINTS], tangents[TURN], tangents[SHIFT])
+    body_velocities(model, scratch, joints[JOINTS], tangents[TURN], tangents[SHIFT])
     # rates: what the change of pose leaves open in the closures, made up for by joints and platform
     set_rows(tangents[VELOCITY], platform, tangents[SPIN], still[0])
-    velocity_tangents(
-        model, scratch, scratch.spin, scratch.joint_rates, joints[NOTHING], tangents[SPIN], tangents[VELOCITY]
-    )
+    velocity_changes(
+        model, scratch, tangents[TURN], tangents[SHIFT], scratch.spin, scratch.joint_rates, joints[NOTHING],
+        tangents[SPIN], tangents[VELOCITY],
+    )  # fmt: skip
     for leg in range(legs):
-        closure_rate_tangents(model, scratch, leg, scratch.spin, tangents[SPIN], tangents[VELOCITY])
+        gap_rate_changes(
+            model, scratch, leg, tangents[TURN], scratch.spin, tangents[SPIN], tangents[VELOCITY]
+        )
         split_bias(model, scratch, leg)
     status = _complete(model, scratch, coordinates, scratch.unit if part == RATE else still, k, joints[RATES])
     if status < 0:
         return status
     set_rows(tangents[VELOCITY], platform, tangents[SPIN], scratch.twist)
-    velocity_tangents(
-        model, scratch, scratch.spin, scratch.joint_rates, joints[RATES], tangents[SPIN], tangents[VELOCITY]
-    )
+    velocity_changes(
+        model, scratch, tangents[TURN], tangents[SHIFT], scratch.spin, scratch.joint_rates, joints[RATES],
+        tangents[SPIN], tangents[VELOCITY],
+    )  # fmt: skip
     # accelerations likewise
     set_rows(tangents[ACCELERATION], platform, tangents[SPIN_RATE], still[0])
     acceleration_tangents(model, scratch, joints[RATES], joints[NOTHING])
@@ -151,7 +155,7 @@ def _share_tangents(model: ModelData, scratch: ScratchData, forces: Array, sampl
         scratch.twist[i] = total
     set_rows(tangents[VIRTUAL_VELOCITY], platform, tangents[VIRTUAL_SPIN], scratch.twist)
     _joints_of(model, scratch, rates, 0.0)
-    pose_tangents(model, scratch, rates, tangents[VIRTUAL_SPIN], tangents[VIRTUAL_VELOCITY])
+    body_velocities(model, scratch, rates, tangents[VIRTUAL_SPIN], tangents[VIRTUAL_VELOCITY])
 
 
 @kernel
@@ -162,14 +166,14 @@ def _change_shares(model: ModelData, scratch: ScratchData) -> None:
     """
     tangents, drives, platform = scratch.tangents, len(model.drive_joint), len(model.kind)
     spins, spin_changes = tangents[VIRTUAL_SPIN], tangents[VIRTUAL_SPIN_CHANGE]
-    velocity_changes, still = tangents[VIRTUAL_VELOCITY_CHANGE], scratch.zeros
-    set_rows(velocity_changes, platform, spin_changes, still[0])
-    velocity_tangents(
-        model, scratch, spins, scratch.joint_tangents[VIRTUAL_RATES], scratch.joint_tangents[NOTHING], spin_changes,
-        velocity_changes,
+    linear_changes, still = tangents[VIRTUAL_VELOCITY_CHANGE], scratch.zeros
+    set_rows(linear_changes, platform, spin_changes, still[0])
+    velocity_changes(
+        model, scratch, tangents[TURN], tangents[SHIFT], spins, scratch.joint_tangents[VIRTUAL_RATES],
+        scratch.joint_tangents[NOTHING], spin_changes, linear_changes,
     )  # fmt: skip
     for leg in range(len(model.closed_form)):
-        closure_rate_tangents(model, scratch, leg, spins, spin_changes, velocity_changes)
+        gap_rate_changes(model, scratch, leg, tangents[TURN], spins, spin_changes, linear_changes)
         split_bias(model, scratch, leg)
     for i in range(6):
         total = 0.0
@@ -321,10 +325,11 @@ def open_chain_derivatives(
                     joints[JOINTS, joint] = 1.0 if part == POSITION and joint == k else 0.0
                     joints[RATES, joint] = 1.0 if part == RATE and joint == k else 0.0
                     joints[ACCELERATIONS, joint] = 1.0 if part == SECOND and joint == k else 0.0
-                pose_tangents(model, scratch, joints[JOINTS], tangents[TURN], tangents[SHIFT])
-                velocity_tangents(
-                    model, scratch, scratch.spin, scratch.joint_rates, joints[RATES], tangents[SPIN], tangents[VELOCITY]
-                )
+                body_velocities(model, scratch, joints[JOINTS], tangents[TURN], tangents[SHIFT])
+                velocity_changes(
+                    model, scratch, tangents[TURN], tangents[SHIFT], scratch.spin, scratch.joint_rates, joints[RATES],
+                    tangents[SPIN], tangents[VELOCITY],
+                )  # fmt: skip
                 acceleration_tangents(model, scratch, joints[RATES], joints[ACCELERATIONS])
                 force_tangents(model, scratch, friction, smoothing)
                 if friction and model.friction_loads[0]:

@@ -89,7 +89,7 @@ def _set_acceleration(model: ModelData, scratch: ScratchData, acceleration: Arra
         scratch.acceleration[platform, i] = acceleration[i]
         scratch.spin_rate[platform, i] = acceleration[3 + i]
     accelerations_of_joints(model, scratch)
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
 
 
 @kernel
@@ -224,7 +224,7 @@ def _accelerate(model: ModelData, scratch: ScratchData, forces: Array, sample: i
     joints = len(model.kind)
     for joint in range(joints):
         scratch.joint_accelerations[joint] = 0.0
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
     tree_wrenches(model, scratch)
     joint_forces(model, scratch)
     map_bodies(model, scratch, scratch.unit, scratch.unit, joints)
@@ -234,7 +234,7 @@ def _accelerate(model: ModelData, scratch: ScratchData, forces: Array, sample: i
         scratch.joint_accelerations[joint] = left - scratch.friction[joint]
     if not solve_square(scratch.mass, scratch.vector, joints, scratch.joint_accelerations):
         return MASS_SINGULAR
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
     return OK
 
 

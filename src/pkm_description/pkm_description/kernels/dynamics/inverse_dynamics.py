@@ -185,7 +185,7 @@ def _rates(model: ModelData, scratch: ScratchData, rates: Array, which: int) -> 
         turning = model.kind[joint] == REVOLUTE
         counts = which == EVERY or (which == TURNING and turning) or (which == SLIDING and not turning)
         scratch.joint_rates[joint] = rates[joint] if counts else 0.0
-    body_velocities(model, scratch, scratch.joint_rates)
+    body_velocities(model, scratch, scratch.joint_rates, scratch.spin, scratch.velocity)
     bias_of_joints(model, scratch)
 
 
@@ -195,7 +195,7 @@ def _add_legs(
 ) -> None:
     """Add the drive forces of the legs' bodies in their present state; of rotors to their own term, times ``rotor``."""
     accelerations_of_joints(model, scratch)
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
     for body in range(len(model.kind)):
         body_wrench(model, scratch, body)
     joint_wrenches(model, scratch)

@@ -188,5 +188,5 @@ def drive_dynamics(
     if status < 0:
         return status
     accelerations_of_joints(model, scratch)
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
     return forces_of_state(model, scratch, friction, smoothing, external, forces, 0)

@@ -32,7 +32,7 @@ def coast(
     status = rates_of_pose(model, scratch, position, rotation, linear, angular, sample)
     if status < 0:
         return status
-    body_velocities(model, scratch, scratch.joint_rates)
+    body_velocities(model, scratch, scratch.joint_rates, scratch.spin, scratch.velocity)
     return OK
 
 
@@ -48,7 +48,7 @@ def move(
     )
     if status < 0:
         return status
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
     return OK
 
 
@@ -73,6 +73,6 @@ def move_joints(
         return MOTION_NOT_FINITE
     for leg in range(len(model.closed_form)):
         leg_poses(model, scratch, leg)
-    body_velocities(model, scratch, scratch.joint_rates)
-    body_accelerations(model, scratch, scratch.joint_rates, scratch.joint_accelerations)
+    body_velocities(model, scratch, scratch.joint_rates, scratch.spin, scratch.velocity)
+    body_accelerations(model, scratch, scratch.joint_accelerations)
     return OK

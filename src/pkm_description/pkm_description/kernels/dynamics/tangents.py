@@ -1,4 +1,4 @@
-"""Derivatives of motion: how poses, velocities and accelerations of all bodies change with the coordinates.
+"""Derivatives along a direction of the coordinates: of accelerations, of forces, and of friction with its loads.
 
 Forward differentiation by hand: each function is the derivative of the one in ``tree`` or ``closures`` of the same
 content along one direction. A change of a rotation is a small turn ``d theta`` in base axes:
@@ -8,17 +8,27 @@ content along one direction. A change of a rotation is a small turn ``d theta`` 
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.dynamics.newton_euler import closure_wrench
+from pkm_description.kernels.dynamics.inverse_dynamics import LOAD_TOLERANCE, MOST_LOADS
+from pkm_description.kernels.dynamics.newton_euler import (
+    add_force_of_joints,
+    apply_closures,
+    closure_multipliers,
+    closure_wrench,
+    drive_forces,
+    joint_wrenches,
+)
 from pkm_description.kernels.friction import joint_slopes
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.kinematics.tree import inertia_times
 from pkm_description.kernels.linalg import Vector, cross, dot, minus, plus, store, times, turned, turned_back, vector
-from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.model import FRICTION_NOT_SETTLED, OK, REVOLUTE, ModelData, ScratchData
 
 #: places in ``scratch.tangents``: changes of pose, velocity, acceleration and needed wrench of each body
 TURN, SHIFT, SPIN, VELOCITY, SPIN_RATE, ACCELERATION, FORCE, MOMENT = range(8)
 #: a virtual velocity of each body, and its change
 VIRTUAL_SPIN, VIRTUAL_VELOCITY, VIRTUAL_SPIN_CHANGE, VIRTUAL_VELOCITY_CHANGE = range(8, 12)
+#: the wrenches in the joints, while their memory is used for their changes
+KEPT_FORCE, KEPT_MOMENT = 12, 13
 #: places in ``scratch.joint_tangents``: changes of positions, rates, accelerations and needed forces; virtual rates;
 #: zeros; changes of friction with its load
 JOINTS, RATES, ACCELERATIONS, FORCES, VIRTUAL_RATES, NOTHING, LOAD_FRICTION = range(7)
@@ -29,52 +39,6 @@ def set_rows(rows: Array, body: int, other_rows: Array, values: Array) -> None:
     """Write linear (first three) and angular values (6,) of a body into ``rows`` and ``other_rows`` (J + 2, 3)."""
     store(rows, body, (values[0], values[1], values[2]))
     store(other_rows, body, (values[3], values[4], values[5]))
-
-
-@kernel
-def pose_tangents(model: ModelData, scratch: ScratchData, joints: Array, spins: Array, velocities: Array) -> None:
-    """Turns and shifts (or spins and velocities) of the leg bodies from changes (or rates) of the joints (J,)."""
-    for joint in range(len(model.kind)):
-        parent, own = model.parent[joint], times(joints[joint], vector(scratch.axis, joint))
-        arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
-        spin = vector(spins, parent)
-        velocity = plus(vector(velocities, parent), cross(spin, arm))
-        if model.kind[joint] == REVOLUTE:
-            spin = plus(spin, own)
-        else:
-            velocity = plus(velocity, own)
-        store(spins, joint, spin)
-        store(velocities, joint, velocity)
-
-
-@kernel
-def velocity_tangents(
-    model: ModelData, scratch: ScratchData, spins: Array, rates: Array, changes: Array, spin_changes: Array,
-    velocity_changes: Array,
-) -> None:  # fmt: skip
-    """Changes of spins and velocities of the leg bodies, with changes (J,) of the joint rates (J,).
-
-    Parameters
-    ----------
-    spins : (J + 2, 3) of all bodies
-    spin_changes, velocity_changes : (J + 2, 3), those of the platform are given
-    """
-    turn, shift = scratch.tangents[TURN], scratch.tangents[SHIFT]
-    for joint in range(len(model.kind)):
-        parent, axis = model.parent[joint], vector(scratch.axis, joint)
-        arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
-        arm_change = minus(vector(shift, joint), vector(shift, parent))
-        own = plus(times(changes[joint], axis), times(rates[joint], cross(vector(turn, parent), axis)))
-        spin = vector(spin_changes, parent)
-        velocity = plus(
-            vector(velocity_changes, parent), plus(cross(spin, arm), cross(vector(spins, parent), arm_change))
-        )
-        if model.kind[joint] == REVOLUTE:
-            spin = plus(spin, own)
-        else:
-            velocity = plus(velocity, own)
-        store(spin_changes, joint, spin)
-        store(velocity_changes, joint, velocity)
 
 
 @kernel
@@ -115,43 +79,6 @@ def lever_acceleration(
         plus(cross(alpha_change, arm), cross(alpha, arm_change)),
         plus(cross(w_change, cross(w, arm)), cross(w, plus(cross(w_change, arm), cross(w, arm_change)))),
     )
-
-
-@kernel
-def closure_rate_tangents(
-    model: ModelData, scratch: ScratchData, leg: int, spins: Array, spin_changes: Array, velocity_changes: Array
-) -> None:
-    """Changes of the rates of a leg's gaps into ``scratch.bias``; spins and changes (J + 2, 3) of all bodies."""
-    turn, first = scratch.tangents[TURN], model.closure_start[leg]
-    for closure in range(first, model.closure_start[leg + 1]):
-        row = model.row_start[closure] - model.row_start[first]
-        body, other = model.closure_body[closure], model.closure_other[closure]
-        arm = turned(scratch.rotation, body, vector(model.closure_point, closure))
-        other_arm = turned(scratch.rotation, other, vector(model.closure_other_point, closure))
-        change = minus(
-            _point_rate(turn, body, arm, spins, spin_changes, velocity_changes),
-            _point_rate(turn, other, other_arm, spins, spin_changes, velocity_changes),
-        )
-        for i in range(model.position_rows[closure]):
-            scratch.bias[row] = change[i]
-            row += 1
-        w = minus(vector(spins, body), vector(spins, other))
-        w_change = minus(vector(spin_changes, body), vector(spin_changes, other))
-        for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
-            u = turned(scratch.rotation, body, vector(model.orientation_axis, k))
-            v = turned(scratch.rotation, other, vector(model.orientation_other_axis, k))
-            moment = plus(cross(cross(vector(turn, body), u), v), cross(u, cross(vector(turn, other), v)))
-            scratch.bias[row] = dot(w_change, cross(u, v)) + dot(w, moment)
-            row += 1
-
-
-@kernel
-def _point_rate(
-    turn: Array, body: int, arm: Vector, spins: Array, spin_changes: Array, velocity_changes: Array
-) -> Vector:
-    """Change of the velocity of a body's point."""
-    lever = cross(vector(spins, body), cross(vector(turn, body), arm))
-    return plus(vector(velocity_changes, body), plus(cross(vector(spin_changes, body), arm), lever))
 
 
 @kernel
@@ -231,10 +158,7 @@ def _wrench_tangent(model: ModelData, scratch: ScratchData, body: int) -> None:
     a, a_change = minus(vector(scratch.acceleration, body), gravity), vector(tangents[ACCELERATION], body)
     c = turned(scratch.rotation, body, (p[body, 1], p[body, 2], p[body, 3]))
     c_change = cross(vector(tangents[TURN], body), c)
-    lever = plus(
-        plus(cross(alpha_change, c), cross(alpha, c_change)),
-        plus(cross(w_change, cross(w, c)), cross(w, plus(cross(w_change, c), cross(w, c_change)))),
-    )
+    lever = lever_acceleration(w, alpha, c, w_change, alpha_change, c_change)
     momentum, momentum_change = _inertia_tangent(model, scratch, body, w, w_change)
     _, rate_change = _inertia_tangent(model, scratch, body, alpha, alpha_change)
     moment = plus(cross(c_change, a), plus(cross(c, a_change), rate_change))
@@ -305,3 +229,108 @@ def force_tangents(model: ModelData, scratch: ScratchData, friction: bool, smoot
         lever = plus(cross(arm_change, vector(scratch.force, joint)), cross(arm, vector(forces, joint)))
         store(forces, parent, plus(vector(forces, parent), vector(forces, joint)))
         store(moments, parent, plus(vector(moments, parent), plus(vector(moments, joint), lever)))
+
+
+# How friction that depends on the load changes, with the reactions in the joints. Differentiated, the equations of the
+# closure forces are those of the forces themselves with other right-hand sides: what joints and platform need more
+# while the closure forces are held, and how the drive forces change.
+@kernel
+def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float, given: bool) -> int:
+    """Add the change of friction with its loads to ``scratch.wrench``, the change of the force on the platform's twist.
+
+    Known are the changes with closure forces and loads held: ``joint_tangents[FORCES]``, ``tangents[FORCE]`` and
+    ``scratch.wrench``. Drive forces change by ``drive_changes``: by nothing else where they are ``given``, otherwise
+    by what they need besides. Iterated to a fixed point as the loads themselves are.
+    """
+    tangents, joints = scratch.tangents, scratch.joint_tangents
+    _copy(scratch.force, tangents[KEPT_FORCE])
+    _copy(scratch.moment, tangents[KEPT_MOMENT])
+    _copy(scratch.multipliers, scratch.kept_multipliers)
+    for i in range(6):
+        scratch.twist[i] = scratch.wrench[i]
+    for joint in range(len(model.kind)):
+        joints[LOAD_FRICTION, joint] = 0.0
+    status = FRICTION_NOT_SETTLED
+    for _ in range(MOST_LOADS):
+        _force_on_twist(model, scratch)
+        if not given:
+            drive_forces(model, scratch, scratch.forces, 0)
+        for a in range(len(model.drive_joint)):
+            scratch.forces[0, a] = scratch.drive_changes[a] + (0.0 if given else scratch.forces[0, a])
+        for joint in range(len(model.kind)):
+            scratch.joint_forces[joint] += joints[FORCES, joint]
+        closure_multipliers(model, scratch, scratch.forces, 0)
+        for body in range(len(scratch.force)):
+            for i in range(3):
+                scratch.force[body, i] = scratch.moment[body, i] = 0.0
+        apply_closures(model, scratch)
+        joint_wrenches(model, scratch)
+        if _friction_settles(model, scratch, smoothing):
+            status = OK
+            break
+    _force_on_twist(model, scratch)
+    _copy(tangents[KEPT_FORCE], scratch.force)
+    _copy(tangents[KEPT_MOMENT], scratch.moment)
+    _copy(scratch.kept_multipliers, scratch.multipliers)
+    return status
+
+
+@kernel
+def follow_open_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> None:
+    """Add the change of friction with its loads to the forces of an open chain, whose friction changes no load."""
+    for joint in range(len(model.kind)):
+        _, slope = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
+        change = load_change(
+            model, scratch, joint, vector(scratch.force, joint), vector(scratch.tangents[FORCE], joint)
+        )
+        scratch.joint_tangents[FORCES, joint] += slope * change
+
+
+@kernel
+def _copy(source: Array, target: Array) -> None:
+    for i in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[i, k] = source[i, k]
+
+
+@kernel
+def _force_on_twist(model: ModelData, scratch: ScratchData) -> None:
+    """``scratch.wrench`` with the present change of friction, which is left in ``scratch.joint_forces``."""
+    for i in range(6):
+        scratch.wrench[i] = scratch.twist[i]
+    for joint in range(len(model.kind)):
+        scratch.joint_forces[joint] = scratch.joint_tangents[LOAD_FRICTION, joint]
+    add_force_of_joints(model, scratch)
+
+
+@kernel
+def _friction_settles(model: ModelData, scratch: ScratchData, smoothing: float) -> bool:
+    """Change of friction by that of the loads; ``scratch.force`` is the closures' part. True if it stays as it was."""
+    changes, largest, size = scratch.joint_tangents[LOAD_FRICTION], 0.0, 0.0
+    for joint in range(len(model.kind)):
+        _, slope = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
+        force = vector(scratch.tangents[KEPT_FORCE], joint)
+        force_change = plus(vector(scratch.tangents[FORCE], joint), vector(scratch.force, joint))
+        change = slope * load_change(model, scratch, joint, force, force_change)
+        largest, size = max(largest, abs(change - changes[joint])), max(size, abs(change))
+        changes[joint] = change
+    scratch.detail[2] = largest
+    return largest <= LOAD_TOLERANCE * size
+
+
+@kernel
+def load_change(model: ModelData, scratch: ScratchData, joint: int, force: Vector, change: Vector) -> float:
+    """Change of the size of a joint's force across its axis, of the change of this force; 0 at no load.
+
+    See :func:`~.reactions.loads_of_joints`.
+    """
+    axis = vector(scratch.axis, joint)
+    axis_change = cross(vector(scratch.tangents[TURN], joint), axis)
+    if len(model.freedom) == 3:
+        force, change = (force[0], force[1], 0.0), (change[0], change[1], 0.0)
+    along = dot(force, axis)
+    across = minus(force, times(along, axis))
+    # across itself is perpendicular to the axis, so that only the axis's own turn is left of what it takes off
+    turned_off = minus(change, times(along, axis_change))
+    load = scratch.loads[joint]
+    return dot(across, turned_off) / load if load > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""Closures of a leg: gaps, their Jacobian as rows, and the accelerations that velocities alone make.
+"""Closures of a leg: gaps, their Jacobian as rows, and how the rates of the gaps change along a direction.
 
 A closure is rows, not a kind: gaps of a point along base axes, and directions of both bodies that must stay
 perpendicular (ball 3 + 0 rows, universal 3 + 1, pin 3 + 2, fixed 3 + 3; in a plane 2 + 0 and 2 + 1). The direction on
@@ -185,44 +185,45 @@ def _add_platform(
 
 
 @kernel
-def closure_accelerations(model: ModelData, scratch: ScratchData, leg: int) -> None:
-    """Second derivatives of a leg's gaps into ``scratch.bias``, from the velocities and accelerations of the bodies.
+def gap_rate_changes(
+    model: ModelData, scratch: ScratchData, leg: int, turns: Array, spins: Array, spin_changes: Array,
+    linear_changes: Array,
+) -> None:  # fmt: skip
+    """Derivative of the rates of a leg's gaps along a direction in which the bodies turn, into ``scratch.bias``.
 
-    With bodies whose accelerations come from the velocities alone this is what the joints must make up for.
+    Along the motion itself, ``turns`` being the spins and the changes the accelerations, these are the second
+    derivatives of the gaps. All arrays (J + 2, 3), of all bodies.
     """
     first = model.closure_start[leg]
     for closure in range(first, model.closure_start[leg + 1]):
         row = model.row_start[closure] - model.row_start[first]
         body, other = model.closure_body[closure], model.closure_other[closure]
-        gap = minus(
-            point_acceleration(scratch, body, turned(scratch.rotation, body, vector(model.closure_point, closure))),
-            point_acceleration(
-                scratch, other, turned(scratch.rotation, other, vector(model.closure_other_point, closure))
-            ),
+        arm = turned(scratch.rotation, body, vector(model.closure_point, closure))
+        other_arm = turned(scratch.rotation, other, vector(model.closure_other_point, closure))
+        change = minus(
+            _point_rate_change(turns, body, arm, spins, spin_changes, linear_changes),
+            _point_rate_change(turns, other, other_arm, spins, spin_changes, linear_changes),
         )
         for i in range(model.position_rows[closure]):
-            scratch.bias[row] = gap[i]
+            scratch.bias[row] = change[i]
             row += 1
-        w, w_other = vector(scratch.spin, body), vector(scratch.spin, other)
-        rate, rate_other = vector(scratch.spin_rate, body), vector(scratch.spin_rate, other)
+        w = minus(vector(spins, body), vector(spins, other))
+        w_change = minus(vector(spin_changes, body), vector(spin_changes, other))
         for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
             u = turned(scratch.rotation, body, vector(model.orientation_axis, k))
             v = turned(scratch.rotation, other, vector(model.orientation_other_axis, k))
-            du, dv = cross(w, u), cross(w_other, v)
-            ddu = plus(cross(rate, u), cross(w, du))
-            ddv = plus(cross(rate_other, v), cross(w_other, dv))
-            scratch.bias[row] = dot(ddu, v) + 2.0 * dot(du, dv) + dot(u, ddv)
+            moment = plus(cross(cross(vector(turns, body), u), v), cross(u, cross(vector(turns, other), v)))
+            scratch.bias[row] = dot(w_change, cross(u, v)) + dot(w, moment)
             row += 1
 
 
 @kernel
-def point_acceleration(scratch: ScratchData, body: int, arm: Vector) -> Vector:
-    """Acceleration of a point of a body, ``arm`` away from the body frame's origin, base axes."""
-    spin = vector(scratch.spin, body)
-    return plus(
-        vector(scratch.acceleration, body),
-        plus(cross(vector(scratch.spin_rate, body), arm), cross(spin, cross(spin, arm))),
-    )
+def _point_rate_change(
+    turns: Array, body: int, arm: Vector, spins: Array, spin_changes: Array, linear_changes: Array
+) -> Vector:
+    """Change of the velocity of a body's point, ``arm`` away from the body frame's origin, base axes."""
+    lever = cross(vector(spins, body), cross(vector(turns, body), arm))
+    return plus(vector(linear_changes, body), plus(cross(vector(spin_changes, body), arm), lever))
 
 
 # Constraints that legs and plane put on the platform: their forces, and an acceleration that meets them.

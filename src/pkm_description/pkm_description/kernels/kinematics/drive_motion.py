@@ -135,7 +135,7 @@ def motion_of_drives(
     status = drives_agree(model, scratch, scratch.joint_rates, rates, sample)
     if status < 0:
         return status
-    body_velocities(model, scratch, scratch.joint_rates)
+    body_velocities(model, scratch, scratch.joint_rates, scratch.spin, scratch.velocity)
     bias_of_joints(model, scratch)
     status = acceleration_of_drives(model, scratch, accelerations, sample)
     if status < 0:

@@ -50,27 +50,6 @@ def keep(values: Array, sample: int, row: Array) -> None:
 
 
 @kernel
-def positions_of_joints(
-    model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, positions: Array
-) -> int:
-    """Joint positions (N, J) at poses (N, 3) m, (N, 3, 3).
-
-    With a start (J,) each sample follows the one before; without (0,) each starts from home. ``detail[0]`` is the
-    sample of a negative status.
-    """
-    start_at(model, scratch, start)
-    for sample in range(len(position)):
-        if len(start) == 0:
-            start_at_home(model, scratch)
-        status = place_legs(model, scratch, position, rotation, sample)
-        if status < 0:
-            scratch.detail[0] = sample
-            return status
-        keep(positions, sample, scratch.joints)
-    return OK
-
-
-@kernel
 def admitted(model: ModelData, scratch: ScratchData) -> int:
     """Refuse twists that are no numbers, or that legs or plane forbid; the legs are mapped.
 
@@ -122,25 +101,6 @@ def rates_of_pose(
 
 
 @kernel
-def rates_of_poses(
-    model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
-    angular: Array, positions: Array, rates: Array,
-) -> int:  # fmt: skip
-    """Joint positions and rates (N, J) of poses and twists, as :func:`positions_of_joints`."""
-    start_at(model, scratch, start)
-    for sample in range(len(position)):
-        if len(start) == 0:
-            start_at_home(model, scratch)
-        status = rates_of_pose(model, scratch, position, rotation, linear, angular, sample)
-        if status < 0:
-            scratch.detail[0] = sample
-            return status
-        keep(positions, sample, scratch.joints)
-        keep(rates, sample, scratch.joint_rates)
-    return OK
-
-
-@kernel
 def motion_of_joints(
     model: ModelData, scratch: ScratchData, position: Array, rotation: Array, linear: Array, angular: Array,
     linear_acceleration: Array, angular_acceleration: Array, sample: int,
@@ -149,7 +109,7 @@ def motion_of_joints(
     status = rates_of_pose(model, scratch, position, rotation, linear, angular, sample)
     if status < 0:
         return status
-    body_velocities(model, scratch, scratch.joint_rates)
+    body_velocities(model, scratch, scratch.joint_rates, scratch.spin, scratch.velocity)
     bias_of_joints(model, scratch)
     set_platform_acceleration(model, scratch, linear_acceleration, angular_acceleration, sample)
     if not finite_acceleration(model, scratch):
@@ -164,20 +124,31 @@ def motions_of_joints(
     angular: Array, linear_acceleration: Array, angular_acceleration: Array, positions: Array, rates: Array,
     accelerations: Array,
 ) -> int:  # fmt: skip
-    """Joint positions, rates and accelerations (N, J) of a motion, as :func:`positions_of_joints`."""
+    """Joint positions, rates and accelerations (N, J) at poses (N, 3) m, (N, 3, 3), twists and accelerations (N, 3).
+
+    Without accelerations, or twists, (0, 3), what follows from them is not computed. With a start (J,) each sample
+    follows the one before; without (0,) each starts from home. ``detail[0]`` is the sample of a negative status.
+    """
     start_at(model, scratch, start)
     for sample in range(len(position)):
         if len(start) == 0:
             start_at_home(model, scratch)
-        status = motion_of_joints(
-            model, scratch, position, rotation, linear, angular, linear_acceleration, angular_acceleration, sample
-        )
+        if len(linear_acceleration):
+            status = motion_of_joints(
+                model, scratch, position, rotation, linear, angular, linear_acceleration, angular_acceleration, sample
+            )
+        elif len(linear):
+            status = rates_of_pose(model, scratch, position, rotation, linear, angular, sample)
+        else:
+            status = place_legs(model, scratch, position, rotation, sample)
         if status < 0:
             scratch.detail[0] = sample
             return status
         keep(positions, sample, scratch.joints)
-        keep(rates, sample, scratch.joint_rates)
-        keep(accelerations, sample, scratch.joint_accelerations)
+        if len(linear):
+            keep(rates, sample, scratch.joint_rates)
+        if len(linear_acceleration):
+            keep(accelerations, sample, scratch.joint_accelerations)
     return OK
 
 

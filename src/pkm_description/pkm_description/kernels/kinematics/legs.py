@@ -10,8 +10,8 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.kinematics.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
-from pkm_description.kernels.kinematics.tree import body_acceleration, leg_poses
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, gap_rate_changes, leg_rows
+from pkm_description.kernels.kinematics.tree import body_accelerations, leg_poses
 from pkm_description.kernels.linalg import (
     Vector,
     cross,
@@ -245,10 +245,11 @@ def bias_of_joints(model: ModelData, scratch: ScratchData) -> None:
     for i in range(3):
         scratch.acceleration[platform, i] = 0.0
         scratch.spin_rate[platform, i] = 0.0
+    for joint in range(platform):
+        scratch.joint_bias[joint] = 0.0
+    body_accelerations(model, scratch, scratch.joint_bias)
     for leg in range(len(model.closed_form)):
-        for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
-            body_acceleration(model, scratch, joint, scratch.joint_rates[joint], 0.0)
-        closure_accelerations(model, scratch, leg)
+        gap_rate_changes(model, scratch, leg, scratch.spin, scratch.spin, scratch.spin_rate, scratch.acceleration)
         split_bias(model, scratch, leg)
 
 

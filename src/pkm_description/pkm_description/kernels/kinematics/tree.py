@@ -83,47 +83,64 @@ def set_platform_acceleration(model: ModelData, scratch: ScratchData, linear: Ar
 
 
 @kernel
-def body_velocities(model: ModelData, scratch: ScratchData, rates: Array) -> None:
-    """Velocities of all leg bodies from joint rates (J,)."""
+def body_velocities(model: ModelData, scratch: ScratchData, rates: Array, spins: Array, velocities: Array) -> None:
+    """Velocities of the leg bodies from joint rates (J,), or turns and shifts from small changes of the joints.
+
+    Parameters
+    ----------
+    spins, velocities : (J + 2, 3) of all bodies, base axes; those of the platform are given
+    """
     for joint in range(len(model.kind)):
-        parent = model.parent[joint]
+        parent, own = model.parent[joint], times(rates[joint], vector(scratch.axis, joint))
         arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
-        spin = vector(scratch.spin, parent)
-        velocity = plus(vector(scratch.velocity, parent), cross(spin, arm))
-        own = times(rates[joint], vector(scratch.axis, joint))
+        spin = vector(spins, parent)
+        velocity = plus(vector(velocities, parent), cross(spin, arm))
         if model.kind[joint] == REVOLUTE:
             spin = plus(spin, own)
         else:
             velocity = plus(velocity, own)
-        store(scratch.spin, joint, spin)
-        store(scratch.velocity, joint, velocity)
+        store(spins, joint, spin)
+        store(velocities, joint, velocity)
 
 
 @kernel
-def body_acceleration(model: ModelData, scratch: ScratchData, joint: int, rate: float, acceleration: float) -> None:
-    """Acceleration of the body behind a joint; the velocities are known."""
-    parent = model.parent[joint]
-    arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
-    spin, axis = vector(scratch.spin, parent), vector(scratch.axis, joint)
-    spin_rate = vector(scratch.spin_rate, parent)
-    linear = plus(
-        vector(scratch.acceleration, parent), plus(cross(spin_rate, arm), cross(spin, cross(spin, arm)))
-    )
-    coupling = cross(spin, times(rate, axis))
-    own = times(acceleration, axis)
-    if model.kind[joint] == REVOLUTE:
-        spin_rate = plus(spin_rate, plus(own, coupling))
-    else:
-        linear = plus(linear, plus(own, times(2.0, coupling)))
-    store(scratch.spin_rate, joint, spin_rate)
-    store(scratch.acceleration, joint, linear)
+def velocity_changes(
+    model: ModelData, scratch: ScratchData, turns: Array, shifts: Array, spins: Array, rates: Array, changes: Array,
+    spin_changes: Array, linear_changes: Array,
+) -> None:  # fmt: skip
+    """Derivative of :func:`body_velocities` along a direction in which the bodies turn and shift.
 
+    Along the motion itself, ``turns`` being the spins and ``shifts`` the velocities, these are the accelerations.
 
-@kernel
-def body_accelerations(model: ModelData, scratch: ScratchData, rates: Array, accelerations: Array) -> None:
-    """Accelerations of all leg bodies from joint rates and accelerations (J,)."""
+    Parameters
+    ----------
+    turns, shifts : (J + 2, 3) of all bodies
+    spins : (J + 2, 3) of all bodies, at the joint rates (J,)
+    changes : (J,) of the joint rates
+    spin_changes, linear_changes : (J + 2, 3), those of the platform are given
+    """
     for joint in range(len(model.kind)):
-        body_acceleration(model, scratch, joint, rates[joint], accelerations[joint])
+        parent, axis = model.parent[joint], vector(scratch.axis, joint)
+        arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
+        arm_change = minus(vector(shifts, joint), vector(shifts, parent))
+        own = plus(times(changes[joint], axis), times(rates[joint], cross(vector(turns, parent), axis)))
+        spin = vector(spin_changes, parent)
+        linear = plus(vector(linear_changes, parent), plus(cross(spin, arm), cross(vector(spins, parent), arm_change)))
+        if model.kind[joint] == REVOLUTE:
+            spin = plus(spin, own)
+        else:
+            linear = plus(linear, own)
+        store(spin_changes, joint, spin)
+        store(linear_changes, joint, linear)
+
+
+@kernel
+def body_accelerations(model: ModelData, scratch: ScratchData, accelerations: Array) -> None:
+    """Accelerations of all leg bodies from ``scratch.joint_rates`` and joint accelerations (J,)."""
+    velocity_changes(
+        model, scratch, scratch.spin, scratch.velocity, scratch.spin, scratch.joint_rates, accelerations,
+        scratch.spin_rate, scratch.acceleration,
+    )  # fmt: skip
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Kalman filters of parameters in square-root form: extended, unscented (Oh 2003), and bodies that can exist."""
+"""Kalman filters of parameters in square-root form: extended, unscented (Oh 2003), and what samples leave open."""
 
 from __future__ import annotations
 
@@ -13,16 +13,6 @@ from pkm_estimation.filters.interface import CorrectionMemory
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_estimation.kernels.unscented import filter_data
 
-from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.estimator.pseudo_inertia import (
-    COLUMNS,
-    ROWS,
-    coordinates_of,
-    matrices_of,
-    parameters_by_whitened,
-    pseudo_inertia,
-    slopes_of,
-)
 from pkm_identification.estimator.recursive import checked_variances, checked_vector, covariance_factor
 from pkm_identification.kernels.parameter_filter import (
     add_noise,
@@ -35,6 +25,8 @@ from pkm_identification.kernels.parameter_filter import (
 #: from parameters (N, P) to forces (N, m)
 PointModel = Callable[[Array], Array]
 
+#: share of the standard deviation before above which a direction counts as not observed
+STILL_OPEN = 0.5
 #: printed by Oh (2003) for his pendulum
 LEAST_ALPHA = 1e-4
 #: from parameters (P,) to forces (m,) and their derivatives (m, P)
@@ -108,24 +100,6 @@ class ParameterFilter:
         stays = ~self.frozen[before]
         rows = self._factor[stays]
         self._set_factor(_triangle(rows), self._columns.shape[1] - len(before))
-
-    def unfreeze(self, indices: Sequence[int], std: Array | None = None) -> None:
-        """Let parameters go again, with the standard deviations (k,) they had, or others; independent of the rest."""
-        places = [index for index in indices if self.frozen[index]]
-        if len(places) != len(indices):
-            raise ValueError(f'not frozen: {sorted(set(indices) - set(places))}')
-        covariance = self.covariance
-        if std is not None:
-            variances = checked_vector('standard deviations', std, len(places)) ** 2
-            covariance[places, places] = variances
-        before, old = self._active, self._factor
-        self._resting_std[places] = np.nan
-        active = np.flatnonzero(~self.frozen)
-        factor = np.zeros((len(active), len(active)))
-        factor[np.ix_(np.searchsorted(active, before), np.arange(len(before)))] = old
-        new = np.searchsorted(active, places)
-        factor[new, len(before) + np.arange(len(places))] = np.sqrt(covariance[places, places])
-        self._set_factor(_triangle(factor), self._columns.shape[1] - len(before))
 
     def _set_factor(self, factor: Array, rows: int) -> None:
         """Memory for samples of so many rows, with the factor of the active parameters in it."""
@@ -310,87 +284,19 @@ class UnscentedParameterFilter(ParameterFilter):
         self._after(self._residual, whitened)
 
 
-class FeasibleBodies:
-    """Log-Cholesky coordinates of bodies, relative to nominal ones; other parameters are differences to theirs.
-
-    All coordinates are zero for the nominal machine. A coordinate of a body that is 0.1 means a tenth more or less of
-    what it describes, so one standard deviation serves for all of a body. A filter estimates the coordinates::
-
-        bodies = FeasibleBodies(nominal, 13)
-        filter = ExtendedKalmanFilter(np.zeros(len(nominal)), bodies.std(0.3, friction_std))
-        filter.update(bodies.model(regressor), forces, variances)
-        parameters = bodies.parameters(filter.parameters)
+def unobserved_directions(names: Sequence[str], scale: Array, covariance: Array) -> tuple[dict[str, float], ...]:
+    """Directions that samples hardly determine: parameters' names and their shares of a unit vector, in units of scale.
 
     Parameters
     ----------
-    nominal : (P,) parameters: ten of each body (mass, first moments, inertia about the origin of its frame), then the
-        others
-    bodies : number N of bodies
-
-    Raises
-    ------
-    InfeasibleParametersError
-        A nominal body that cannot exist.
+    names : of the parameters (P,)
+    scale : (P,) standard deviations before anything was known
+    covariance : (P, P) after the samples
     """
-
-    def __init__(self, nominal: Array, bodies: int) -> None:
-        self._nominal, self._size = np.asarray(nominal, dtype=float), 10 * bodies
-        pseudo = np.stack([pseudo_inertia(one) for one in self._nominal[: self._size].reshape(-1, 10)])
-        for number, one in enumerate(pseudo):
-            least = float(np.linalg.eigvalsh(one / np.trace(one))[0])
-            if not least > 0.0:
-                raise InfeasibleParametersError(
-                    f'nominal body {number} cannot exist: its pseudo-inertia has the relative eigenvalue {least:.3g}; '
-                    'give it a mass, and inertia of all axes'
-                )
-        self._root = np.linalg.cholesky(pseudo)
-        self._map = np.stack([parameters_by_whitened(root) for root in self._root])
-
-    def std(self, relative: float, others: Array) -> Array:
-        """Standard deviations (P,) of the coordinates: ``relative`` of all bodies, and ``others`` (P - 10 N,)."""
-        return np.concatenate([np.full(self._size, relative), others])
-
-    def coordinates(self, parameters: Array) -> Array:
-        """Coordinates (P,) of parameters (P,).
-
-        Raises
-        ------
-        InfeasibleParametersError
-            Bodies that cannot exist have none.
-        """
-        pseudo = np.stack([pseudo_inertia(one) for one in parameters[: self._size].reshape(-1, 10)])
-        whitened = np.linalg.solve(self._root, np.swapaxes(np.linalg.solve(self._root, pseudo), 1, 2))
-        try:
-            bodies = coordinates_of(0.5 * (whitened + np.swapaxes(whitened, 1, 2)))
-        except np.linalg.LinAlgError:
-            raise InfeasibleParametersError('a body that cannot exist has no log-Cholesky coordinates') from None
-        return np.concatenate([bodies.ravel(), parameters[self._size :] - self._nominal[self._size :]])
-
-    def parameters(self, coordinates: Array) -> Array:
-        """Parameters (..., P) of coordinates (..., P)."""
-        given = coordinates[..., : self._size].reshape(*coordinates.shape[:-1], -1, 10)
-        bodies = np.einsum('npe,...ne->...np', self._map, matrices_of(given)[..., ROWS, COLUMNS])
-        others = coordinates[..., self._size :] + self._nominal[self._size :]
-        return np.concatenate([bodies.reshape(*coordinates.shape[:-1], -1), others], axis=-1)
-
-    def slopes(self, coordinates: Array) -> Array:
-        """Derivatives (P, P) of the parameters by coordinates (P,)."""
-        blocks = self._map @ slopes_of(coordinates[: self._size].reshape(-1, 10))
-        slopes = np.eye(len(coordinates))
-        for number, block in enumerate(blocks):
-            place = slice(10 * number, 10 * number + 10)
-            slopes[place, place] = block
-        return slopes
-
-    def covariance(self, coordinates: Array, covariance: Array) -> Array:
-        """Covariance (P, P) of the parameters by that of the coordinates (P, P), to first order."""
-        slopes = self.slopes(coordinates)
-        return np.asarray(slopes @ covariance @ slopes.T)
-
-    def model(self, regressor: Array) -> ModelWithJacobian:
-        """Forces and their derivatives by coordinates (P,), for the extended filter, from a regressor (m, P)."""
-        return lambda coordinates: (regressor @ self.parameters(coordinates), regressor @ self.slopes(coordinates))
-
-    def points(self, regressor: Array) -> PointModel:
-        """Forces (K, m) of points (K, P), for the unscented filter, from a regressor (m, P)."""
-        return lambda coordinates: self.parameters(coordinates) @ regressor.T
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    found = []
+    for vector in vectors.T[values > STILL_OPEN**2]:
+        leading = vector * np.sign(vector[np.argmax(np.abs(vector))])
+        shares = [place for place in np.argsort(-np.abs(leading)) if abs(leading[place]) > 0.1]
+        found.append({names[place]: float(leading[place]) for place in shares})
+    return tuple(found)

@@ -25,9 +25,9 @@ BodyMap = Callable[[Array], tuple[Array, Array]]
 #: a multiplier below this part of the largest one is zero: what the differences leave
 SILENT = 1e-8
 #: places and weights of the first and the second derivative; error step^6 / 140 and step^6 / 560 of the eighth
-PLACES = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
-FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0
-SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180.0
+PLACES = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
+FIRST = np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
+SECOND = np.array([2.0, -27.0, 270.0, 270.0, -27.0, 2.0]) / 180.0
 
 Function = Callable[[Array], Array]
 #: largest constraint error of a closed mechanism, of the size of its coordinates
@@ -193,9 +193,9 @@ def second_along(function: Function, at: Array, direction: Array, step: float) -
 
 
 def _along(function: Function, at: Array, direction: Array, step: float, weights: Array) -> Array:
-    used = np.flatnonzero(weights)
-    values = [np.asarray(function(at + step * PLACES[one] * direction), dtype=float) for one in used]
-    return np.asarray(sum(weight * value for weight, value in zip(weights[used], values, strict=True)))
+    middle = np.asarray(function(at), dtype=float)  # what does not change has no derivative at all
+    changes = [np.asarray(function(at + step * place * direction), dtype=float) - middle for place in PLACES]
+    return np.asarray(sum(weight * change for weight, change in zip(weights, changes, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -287,64 +287,32 @@ class OwnEquations:
         )  # fmt: skip
 
     def _of_body(self, name: str, body: BodyMap, motion: OwnMotion) -> Array:
-        """Generalised forces (N, n, 10) of one body."""
+        """Generalised forces (N, n, 10) of one body: ``tr(dT/dq_i J (T'' - G)')`` (Uicker 1965).
+
+        T (3, 4) is rotation and position of its frame, J its pseudo-inertia, G gravity in the column of the position.
+        """
         q, step = motion.position, self.constraints.step
 
-        def place(at: Array) -> Array:  # position and the nine entries of the rotation
+        def place(at: Array) -> Array:
             position, rotation = body(at)
-            return np.concatenate([position, np.asarray(rotation).reshape(len(at), 9)], axis=1)
+            return np.concatenate([rotation, np.asarray(position)[..., None]], axis=2)
 
-        rotation = place(q)[:, 3:].reshape(-1, 3, 3)
+        rotation = place(q)[..., :3]
         if np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max() > 1e-9:
             raise ArgumentError(f'bodies: the rotation of {name} is not orthogonal')
         slopes = jacobian(place, q, step)
-        second = second_along(place, q, motion.velocity, step)
-        first = np.einsum('npi,ni->np', slopes, motion.velocity)
-        second = second + np.einsum('npi,ni->np', slopes, motion.acceleration)
-        inverse = np.swapaxes(rotation, 1, 2)
-        turns = slopes[:, 3:].reshape(len(q), 3, 3, -1)
-        about = np.einsum('nabi,ncb->naci', turns, rotation)  # d/dq_i R, times R^T: a cross product
-        angular = np.stack([about[:, 2, 1], about[:, 0, 2], about[:, 1, 0]], axis=1)
-        spin = _vector(first[:, 3:].reshape(-1, 3, 3) @ inverse)
-        turning = second[:, 3:].reshape(-1, 3, 3) @ inverse - _cross(spin) @ _cross(spin)
-        local = [np.einsum('nab,na->nb', rotation, vector) for vector in (
-            second[:, :3] - np.asarray(self.gravity), spin, _vector(turning))]  # fmt: skip
-        wrench = body_wrench(*local)
-        pulls = np.einsum('nab,nai->nbi', rotation, slopes[:, :3]), np.einsum('nab,nai->nbi', rotation, angular)
-        return np.asarray(
-            np.einsum('nai,nap->nip', pulls[0], wrench[:, :3]) + np.einsum('nai,nap->nip', pulls[1], wrench[:, 3:])
-        )
+        second = second_along(place, q, motion.velocity, step) + np.einsum('nabi,ni->nab', slopes, motion.acceleration)
+        second[..., 3] -= self.gravity
+        return np.asarray(np.einsum('nabi,kbc,nac->nik', slopes, _pseudo_inertias(), second, optimize=True))
 
 
-def body_wrench(acceleration: Array, spin: Array, turning: Array) -> Array:
-    """Force and moment (N, 6, 10) at a body's frame per unit of its parameters, all in its axes.
-
-    Parameters
-    ----------
-    acceleration : (N, 3) m/s^2 of the frame's origin, without gravity
-    spin, turning : (N, 3) angular velocity and acceleration, rad/s and rad/s^2
-    """
-    found = np.zeros((len(spin), 6, 10))
-    found[:, :3, 0] = acceleration
-    found[:, :3, 1:4] = _cross(turning) + _cross(spin) @ _cross(spin)
-    found[:, 3:, 1:4] = -_cross(acceleration)
-    found[:, 3:, 4:] = _inertia_times(turning) + _cross(spin) @ _inertia_times(spin)
+def _pseudo_inertias() -> Array:
+    """Pseudo-inertias (10, 4, 4) of a body per unit of each of its parameters."""
+    found = np.zeros((10, 4, 4))
+    found[0, 3, 3] = 1.0
+    found[(1, 2, 3), (0, 1, 2), 3] = found[(1, 2, 3), 3, (0, 1, 2)] = 1.0
+    for place, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True), start=4):
+        found[place, i, j] = found[place, j, i] = -1.0
+        if i == j:
+            found[place, :3, :3] += 0.5 * np.eye(3)
     return found
-
-
-def _inertia_times(vector: Array) -> Array:
-    """``L(w)`` (N, 3, 6) with ``L(w) (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) = I w``."""
-    x, y, z = vector.T
-    none = np.zeros_like(x)
-    rows = [[x, y, z, none, none, none], [none, x, none, y, z, none], [none, none, x, none, y, z]]
-    return np.moveaxis(np.array(rows), 2, 0)
-
-
-def _cross(vector: Array) -> Array:
-    x, y, z = vector.T
-    none = np.zeros_like(x)
-    return np.moveaxis(np.array([[none, -z, y], [z, none, -x], [-y, x, none]]), 2, 0)
-
-
-def _vector(cross: Array) -> Array:
-    return np.stack([cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0]], axis=1)
