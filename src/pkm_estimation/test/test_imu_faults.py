@@ -16,7 +16,7 @@ from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simul
 from pkm_estimation.sensors.conditions import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.verdict import WELL, summarise
-from pkm_estimation.tracking.imu_watch import ImuCauses, ImuWatch
+from pkm_estimation.exchange.imu_watch import ImuCauses, ImuWatch
 from scipy.spatial.transform import Rotation
 from test_stretches import assert_same, one_by_one
 

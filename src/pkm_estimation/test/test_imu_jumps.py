@@ -15,7 +15,7 @@ from pkm_estimation.kernels.imu_jumps import COUNTS, ROWS, find_jumps
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tracking.imu_jumps import ImuJumps
+from pkm_estimation.exchange.imu_jumps import ImuJumps
 from test_stretches import assert_same, one_by_one
 
 PALIDA = load_machine('palida')

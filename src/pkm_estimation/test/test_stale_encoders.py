@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
-from pkm_estimation.tracking.stale import StaleEncoders
+from pkm_estimation.exchange.stale import StaleEncoders
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorData, measure
 from pkm_estimation.sensors.simulated import SimulatedData

@@ -21,7 +21,7 @@ from pkm_estimation.stream.verdict import (
     summarise_baseline,
     values,
 )
-from pkm_estimation.tracking.imu_jumps import ImuJumps
+from pkm_estimation.exchange.imu_jumps import ImuJumps
 from test_pipeline import feed, imu_message, leg_message
 
 SRS = load_machine('srs')

@@ -22,7 +22,7 @@ from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.stretch import Stretch
-from pkm_estimation.tracking.imu_watch import ImuWatch
+from pkm_estimation.exchange.imu_watch import ImuWatch
 from pkm_estimation.tracking.mode_doubt import ModeDoubt
 from pkm_estimation.tracking.tracker_parts import FaultTracker
 from test_stretches import assert_same, one_by_one

@@ -183,7 +183,7 @@ def estimate_by(
     pipeline.baseline_wanted = False  # afterwards, all at once: a tenth of the time
     collection, samples = Collection(), RecordedSamples(data, start_stamp_ns)
     checkpoints = Checkpoints(pipeline) if smooth else None
-    pipeline.tracker.may_bridge = not smooth  # each run has to come by the same steps, block by block
+    pipeline.tracker.paths.may_bridge = not smooth  # each run has to come by the same steps, block by block
     end, step, total = 0, _FEWEST, len(samples)
     most = min(_MOST, total // 100 + 1)
     while end < total:

@@ -115,7 +115,7 @@ class EstimatorPipeline:
         before, delay = self.tracker, self.tracker.delay.nanoseconds
         self._know(machine, self.health, stds)
         now = self.tracker
-        now.baseline_wanted, now.may_bridge = before.baseline_wanted, before.may_bridge
+        now.baseline_wanted, now.paths.may_bridge = before.baseline_wanted, before.paths.may_bridge
         now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record
         now.delay.nanoseconds = delay + later
         now.filter.legs.zeros[:] = before.filter.legs.zeros
@@ -430,7 +430,7 @@ class EstimatorPipeline:
     def _is_silent(self, due: Instant) -> bool:
         """Whether the IMU has been silent for so long, by the stamps of the legs, that nobody waits for it."""
         tracker, newest, last = self.tracker, self._leg_gate.last, self._imu[-1].instant
-        if self.waits_for_imu or self._silence is None or newest is None or not tracker.bridges_gaps:
+        if self.waits_for_imu or self._silence is None or newest is None or not tracker.paths.bridges_gaps:
             return False
         if tracker.now is None or not tracker.now.instant.epoch == last.epoch == due.epoch == self._leg_gate.epoch:
             return False

@@ -13,9 +13,9 @@ from pkm_description.driver import ImuConversion
 from pkm_description.kernels.model import Integers
 from pkm_description.machine import ImuSensor
 
+from pkm_estimation.exchange.imu_jumps import ImuJumps
 from pkm_estimation.exchange.samples import EARLIER, IMU_UNITS, Instant
 from pkm_estimation.kernels.imu_jumps import END_ROWS, HIGHEST, LOWER, LOWEST, STEP, UPPER, find_ends
-from pkm_estimation.tracking.imu_jumps import ImuJumps
 
 #: m/s^2 and rad/s: constant errors that are normal
 _BIASES = np.repeat([0.3, 0.1], 3)

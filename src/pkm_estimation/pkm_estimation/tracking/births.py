@@ -1,0 +1,187 @@
+"""Births of hypotheses: what may have changed since the last measurement, each with its probability.
+
+The IMU may have failed, or be well again; a motion may have become livelier; a message of the legs may be late; the
+platform may be where all legs say now, whatever came before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
+from pkm_description.machine import Pose
+
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample
+from pkm_estimation.exchange.samples import ImuSample
+from pkm_estimation.filtering.legs_alone import SurpriseError
+from pkm_estimation.filters import CovarianceError
+from pkm_estimation.tracking.bank import BIRTHS, Candidate
+from pkm_estimation.tracking.hypotheses import Hypothesis, Label
+from pkm_estimation.tracking.leg_sets import Explanation
+
+if TYPE_CHECKING:
+    from pkm_estimation.tracking.tracker import Tracker
+
+
+#: 1/s, how often the IMU fails, is well again, and the platform is elsewhere than all legs said before
+IMU_FAULTS, IMU_RECOVERIES, RESTARTS = 1e-4, 2.0, 1e-6
+#: 1/s, how often a platform whose legs were calm moves as lively as any, and a measurement is of another time than its
+#: stamp
+_MANOEUVRES, _LATE = 1.0, 0.1
+#: how wrong an IMU may have been already when that shows, see :meth:`LegsAlone.doubt_motion`
+WRONG = 0.05, 1.0
+#: probability that a start was wrong, or the IMU is from the start, and for how many measurements that may show
+_WRONG_START, _CONFIRMED = 1e-2, 10
+#: logarithm of the probability, to that of the likeliest, below which a hypothesis is not born
+_HOPELESS = -14.0
+#: the same below which nothing is born of it
+_UNLIKELY = -7.0
+#: the same at which a hypothesis that uses an IMU that is perhaps well again is contradicted by one measurement
+_CONTRADICTED = -7.0
+#: largest probability of a change
+_CHANCE = 0.5
+
+
+class Births:
+    """Bears hypotheses for a tracker.
+
+    Parameters
+    ----------
+    tracker : has filters, bank and all other parts
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+
+    def born(
+        self, before: Sequence[Hypothesis], predicted: Sequence[Hypothesis], duration: float, count: int
+    ) -> list[Hypothesis]:
+        """Hypotheses that may explain a measurement that surprises all others: what may have changed since the last."""
+        tracker = self._tracker
+        least = before[0].logarithm + _UNLIKELY
+        before, predicted = ([one for one in ones if one.logarithm > least] for ones in (before, predicted))
+        late = log(min(_CHANCE, _LATE * duration))
+        born = [
+            one._replace(
+                logarithm=one.logarithm + late, label=one.label._replace(is_late=True), family=5 * BIRTHS + one.family
+            )
+            for one in predicted
+        ]
+        born += self._livelier(before, duration, count)
+        if tracker.judges_imu:
+            is_new = tracker.fit.accepted <= _CONFIRMED
+            fails = log(0.5 * (_WRONG_START if is_new else min(_CHANCE, IMU_FAULTS * duration)))
+            for wrong in WRONG:
+                born += self.without_imu(before, duration, fails, wrong)
+        return born
+
+    def started_anew(
+        self, measurement: LegMeasurement, sample: LegSample, imu: ImuSample, duration: float,
+        candidates: Sequence[Candidate],
+    ) -> list[tuple[Hypothesis, Explanation]]:  # fmt: skip
+        """Where all legs are elsewhere, or a start was wrong: the platform is where they say, whatever was before."""
+        tracker = self._tracker
+        chance = min(_CHANCE, RESTARTS * duration) if tracker.fit.accepted > _CONFIRMED else _WRONG_START
+        best = candidates[0].logarithm if candidates else -inf
+        logarithm = log(chance) + tracker.leg_sets.anywhere(sample.used)
+        if len(sample.used) < tracker.machine.actuated_count or logarithm < best + _HOPELESS:
+            return []
+        label, born = Label(tracker.bank.label.uses_imu), []
+        why = Explanation(label.outliers, label.noise, 0.0, 0.0, 0.0, sample.used[:0])  # the measurement is in it
+        try:
+            poses = tracker.start_poses.of(measurement.instant.stamp, sample.positions, tracker.last_poses)
+            for pose in poses:
+                self.start_at(pose, measurement, imu, label.uses_imu, 0.0)
+                new = tracker.bank.held(label, logarithm - log(len(poses)))
+                born.append((new._replace(family=BIRTHS + len(born)), why))
+        except (KinematicsError, CovarianceError, SurpriseError):
+            return born
+        return born
+
+    def without_imu(
+        self, hypotheses: Sequence[Hypothesis], duration: float, logarithm: float, wrong: float = 0.0
+    ) -> list[Hypothesis]:
+        """The same at the next measurement without the IMU; ``wrong``: how much it may have been so already."""
+        tracker = self._tracker
+        found: list[Hypothesis] = []
+        now = tracker.now
+        if not tracker.may_leave_out_imu or now is None:
+            return found
+        for family, one in enumerate(one for one in hypotheses if one.label.uses_imu):
+            tracker.bank.load(one)
+            tracker.alone.go_on_from(tracker.filter, now.value, tracker.recent)
+            if wrong:
+                tracker.alone.doubt_motion(wrong)
+            label = one.label._replace(uses_imu=False, noise=1.0)
+            try:
+                few = tracker.machine.actuated_count - len(label.outliers)
+                tracker.alone.predict(duration, tracker.alone.tells(few))
+            except CovarianceError:
+                continue
+            new = tracker.bank.held(label, one.logarithm + logarithm, one.moved)
+            found.append(new._replace(family=(2 + (wrong == 1.0)) * BIRTHS + family))
+        return tracker.bank.cut(found)
+
+    def _livelier(self, hypotheses: Sequence[Hypothesis], duration: float, count: int) -> list[Hypothesis]:
+        """Those without the IMU, where the motion has become as lively as any."""
+        tracker = self._tracker
+        found: list[Hypothesis] = []
+        for family, one in enumerate(one for one in hypotheses if not one.label.uses_imu):
+            tracker.bank.load(one)
+            tracker.alone.legs.liveliness = max(1.0, tracker.alone.legs.liveliness)
+            try:
+                tracker.alone.predict(duration, tracker.alone.tells(count - len(one.label.outliers)))
+            except CovarianceError:
+                continue
+            logarithm = one.logarithm + log(min(_CHANCE, _MANOEUVRES * duration))
+            found.append(tracker.bank.held(one.label, logarithm, one.moved)._replace(family=4 * BIRTHS + family))
+        return tracker.bank.cut(found)
+
+    def with_imu(self, duration: float) -> tuple[Hypothesis, ...]:
+        """All hypotheses, and where the likeliest leaves the IMU out, those in which it is well again."""
+        tracker = self._tracker
+        bank, now = tracker.bank, tracker.now
+        assert now is not None
+        if bank.label.uses_imu or not tracker.alone.is_moving:
+            return bank.hypotheses
+        logarithm = bank.hypotheses[0].logarithm + log(min(_CHANCE, IMU_RECOVERIES * duration))
+        # one that was contradicted begins anew from what is known without it
+        others = tuple(
+            one._replace(logarithm=max(one.logarithm, logarithm)) if one.label.uses_imu else one
+            for one in bank.hypotheses
+            if not one.label.uses_imu or one.logarithm > logarithm + _CONTRADICTED
+        )
+        if any(one.label.uses_imu for one in others):
+            return others
+        born = []
+        for one in bank.parts:
+            bank.load(one)
+            tracker.alone.hand_over(tracker.filter)
+            again = one.logarithm - bank.hypotheses[0].logarithm + logarithm
+            born.append(bank.held(one.label._replace(uses_imu=True), again, one.moved))
+        tracker.since = now.instant
+        tracker.angular_acceleration.reset()
+        return *others, *born
+
+    def start_at(self, pose: Pose, measurement: LegMeasurement, imu: ImuSample, uses_imu: bool, age: float) -> None:
+        """Start the filter with the IMU, or that without it, from a pose."""
+        tracker = self._tracker
+        if uses_imu:
+            tracker.filter.start_at(pose, imu=imu.value, age=age)
+            return
+        tracker.alone.know_stamps_of(tracker.filter)
+        tracker.alone.start_at(pose, *self._pose_before(measurement, pose))
+        tracker.alone.update(measurement.sample.positions, np.arange(tracker.machine.actuated_count))
+
+    def _pose_before(self, measurement: LegMeasurement, here: Pose) -> tuple[Pose | None, float]:
+        """Pose at the measurement before one with the pose ``here``, if there is one, and the time between them [s]."""
+        tracker = self._tracker
+        duration = tracker.last.age(measurement.instant.stamp)
+        if not 0.0 < duration <= tracker.config.maximum_imu_gap:
+            return None, 0.0
+        before = forward_kinematics(tracker.machine, tracker.last.positions, here, measured_tolerance(tracker.machine))
+        return (Pose(before.position[0], before.rotation_base_platform[0]) if before.converged[0] else None), duration

@@ -1,0 +1,294 @@
+"""One step of the bank: predict all hypotheses to a measurement of the legs, explain it, correct, weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
+from scipy.special import chdtri
+
+from pkm_estimation.exchange.messages import LegMeasurement, LegSample
+from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds
+from pkm_estimation.filtering.legs_alone import SurpriseError
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.models import BIASES
+from pkm_estimation.tracking.bank import Candidate
+from pkm_estimation.tracking.births import WRONG
+from pkm_estimation.tracking.hypotheses import GOOD, Hypothesis, Label
+from pkm_estimation.tracking.leg_sets import Explanation
+from pkm_estimation.tracking.reports import Corrected
+
+if TYPE_CHECKING:
+    from pkm_estimation.tracking.tracker import Tracker
+
+
+#: s, by how much a measurement is of another time than its stamp, where it is
+_LATE_BY = 0.005
+#: probability of a NIS of legs that are where they should be
+_UNUSUAL = 1e-3
+#: standard deviations of its noise within which a leg stands still
+_STILL = 6.0
+#: standard deviations of the legs: a wrong input that moves them further is seen at the first measurement
+_TOLD_AT_ONCE = 55.0
+#: standard deviation of one of two independent halves of a variance
+_HALF = 0.5**0.5
+
+
+class Step:
+    """Takes the hypotheses of a tracker to a measurement.
+
+    Parameters
+    ----------
+    tracker : has filters, bank and all other parts
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+
+    def step(self, measurement: LegMeasurement, path: InputPath) -> tuple[Innovation | None, int]:
+        """Predict and correct all hypotheses, and weigh them; the innovation of the likeliest, and of how many legs.
+
+        Raises CovarianceError where none explains the measurement.
+        """
+        tracker = self._tracker
+        now, stamp, sample, bank = tracker.now, measurement.instant.stamp, measurement.sample, tracker.bank
+        assert now is not None
+        duration = seconds(now.instant, path.end.instant)
+        bad = None if path.in_gap else self.bad_samples(now.instant, path.end.instant, sample)
+        bank.collect()
+        tracker.stamp = stamp
+        tracker.leg_sets.forget(stamp)
+        label = bank.label
+        before = bank.hypotheses if path.in_gap or bad is not None else tracker.births.with_imu(duration)
+        predicted = self.predicted(before, path, bad, len(sample.used))
+        if bad is not None and all(one.label.uses_imu for one in before):
+            predicted += tracker.births.without_imu(before, duration, 0.0)
+        if not predicted:
+            raise CovarianceError('no hypothesis can be predicted')
+        sample = self._read_anew(stamp, sample, path.end.value, predicted[0])
+        if not len(sample.used):
+            bank.keep(predicted)
+            return None, 0
+        explained = [(one, why) for one in predicted for why in self._explanations(one, sample, duration)]
+        candidates = bank.weigh(explained)
+        if tracker.fit.is_on and bad is None and self._is_surprised(candidates):
+            born = tracker.births.born(before, predicted, duration, len(sample.used))
+            explained += [(one, why) for one in born for why in self._explanations(one, sample, duration)]
+            explained += tracker.births.started_anew(measurement, sample, path.end, duration, candidates)
+            candidates = bank.weigh(explained)
+        corrected = self._corrected(candidates, sample, duration)
+        if not corrected and tracker.judges_imu:  # an IMU with such biases is none
+            born = [one for wrong in WRONG for one in tracker.births.without_imu(before, duration, 0.0, wrong)]
+            explained = [(one, why) for one in born for why in self._explanations(one, sample, duration)]
+            corrected = self._corrected(bank.weigh(explained), sample, duration)
+        bank.keep([one.hypothesis for one in corrected])
+        first = next(one for one in corrected if one.candidate.label == bank.label)
+        if bank.label == GOOD and first.innovation is not None:
+            tracker.fit.accept(first.innovation)
+        why = first.candidate.explanation
+        tracker.leg_sets.learn(label.outliers, why.outliers | why.moved, why.offsets)
+        tracker.teller.tell(measurement, path.end, label, bad, first)
+        return first.innovation, len(first.candidate.explanation.used)
+
+    def predicted(
+        self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, count: int
+    ) -> list[Hypothesis]:
+        """Hypotheses at the end of a path; where its samples are bad, only those without the IMU."""
+        tracker = self._tracker
+        now, uses_imu = tracker.now, bad is None and not path.in_gap
+        assert now is not None
+        duration, due = seconds(now.instant, path.end.instant), path.end.instant.stamp
+        if uses_imu and any(one.label.uses_imu for one in hypotheses):
+            for segment in path.segments:
+                if not segment.is_empty:
+                    tracker.angular_acceleration.advance(segment)
+        if tracker.filter.record is not None and len(hypotheses) > 1:
+            tracker.filter.record.pause()
+
+        def move(one: Hypothesis) -> None:
+            if one.label.uses_imu and not uses_imu:
+                raise CovarianceError('there is no input')
+            tracker.bank.filter_of(one.label).observe_leg_stamp(due)
+            if one.label.uses_imu:
+                self._predict_along(path)
+            else:
+                tracker.alone.predict(duration, tracker.alone.tells(count - len(one.label.outliers)))
+
+        return tracker.bank.predict(hypotheses, move)
+
+    def _loaded(self, predicted: Hypothesis) -> PlatformFilter:
+        """The filter with a hypothesis at the present measurement."""
+        filter_ = self._tracker.bank.load(predicted)
+        filter_.doubt_leg_stamp(_LATE_BY * predicted.label.is_late)
+        return filter_
+
+    def _explanations(self, one: Hypothesis, sample: LegSample, duration: float) -> list[Explanation]:
+        """What would explain a measurement by a predicted hypothesis."""
+        tracker = self._tracker
+        filter_, label, used = self._loaded(one), one.label, sample.used
+        noise = label.noise * tracker.bank.noise_scale if label.uses_imu else tracker.alone.legs.scale
+        try:
+            residual, spread = filter_.predicted_innovation(sample.positions, noise)
+            if tracker.fit.is_on:
+                variance = tracker.bank.noise_scale * filter_.length_covariance.diagonal()
+                scale = max(1.0, tracker.fit.scale) if label.uses_imu else 1.0
+                found = tracker.leg_sets.explanations(
+                    label.outliers, label.noise, used, residual, spread, variance, sample.positions,
+                    tracker.last.positions, duration, scale, label.uses_imu, tracker.on_zeros_moved is not None,
+                )  # fmt: skip
+                return found if not tracker.noise.is_on else [why for why in found if len(why.outliers) < 2]
+            spread, off = spread[np.ix_(used, used)], residual[used]
+            nis = float(off @ np.linalg.solve(spread, off))
+            size = -0.5 * float(np.linalg.slogdet(spread)[1])
+            return [Explanation(label.outliers, label.noise, size - 0.5 * nis, size, nis, used)]
+        except (CovarianceError, np.linalg.LinAlgError):
+            return []
+
+    def _is_surprised(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether nothing ordinary explains a measurement."""
+        if not candidates:
+            return True
+        best = candidates[0]
+        is_new = best.label != best.predicted.label
+        bound = float(chdtri(max(1, len(best.explanation.used)), _UNUSUAL))
+        return is_new or best.explanation.nis > bound
+
+    def _corrected(self, candidates: Sequence[Candidate], sample: LegSample, duration: float) -> list[Corrected]:
+        """Correct the candidates; those that are not possible are left out."""
+        tracker = self._tracker
+        found: list[Corrected] = []
+        scored, record = False, tracker.filter.record
+        if record is not None and sum(one.label.uses_imu for one in candidates) > 1:
+            record.pause()
+        for candidate in candidates:
+            label, used = candidate.label, candidate.explanation.used
+            filter_ = self._loaded(candidate.predicted)
+            new = {leg: candidate.explanation.offsets[leg] for leg in sorted(candidate.explanation.moved)}
+            for leg, (off, _) in new.items():
+                filter_.legs.zeros[leg] -= off
+                tracker.alone.legs.move_zero(leg, off)
+                filter_.ukf.sensitivity[:, tracker.zero_columns[leg]] = 0.0
+            try:
+                innovation = self._correct(filter_, label, sample, used, duration) if len(used) else None
+            except (CovarianceError, SurpriseError):
+                continue
+            if not self._is_possible(filter_, label):
+                continue
+            if label.uses_imu and innovation is not None and not scored:
+                filter_.score_constants()
+                scored = True
+            held = tracker.bank.held(label, candidate.logarithm, {**candidate.predicted.moved, **new})
+            found.append(Corrected(candidate, held, innovation))
+        return found
+
+    def _correct(
+        self, filter_: PlatformFilter, label: Label, sample: LegSample, used: Integers, duration: float
+    ) -> Innovation:
+        tracker = self._tracker
+        if label.uses_imu:
+            some = None if len(used) == tracker.machine.actuated_count else used
+            return filter_.update(sample.positions, some, noise_scale=label.noise * tracker.bank.noise_scale)
+        if tracker.alone.is_lost and len(used) == tracker.machine.actuated_count:
+            # far from linear: a correction would lead to any of the assembly modes, and call it certain
+            raise SurpriseError('the pose is not known', 'pose_lost')
+        innovation = tracker.alone.update(sample.positions, used)
+        tracker.alone.legs.add(self._since_last(duration), sample.positions, used)
+        return innovation
+
+    def _since_last(self, duration: float) -> float:
+        """Time [s] since the last measurement of the legs; that since the last estimate where there was none."""
+        tracker = self._tracker
+        stamps = tracker.recent.stamps
+        return 1e-9 * (tracker.stamp - int(stamps[-1])) if len(stamps) and tracker.stamp > stamps[-1] else duration
+
+    def _is_possible(self, filter_: PlatformFilter, label: Label) -> bool:
+        """Whether what a filter holds is possible: on the machine's side of the base, with biases of a sensor."""
+        tracker = self._tracker
+        if not tracker.side.holds(filter_):
+            return False
+        if not label.uses_imu or not tracker.may_leave_out_imu:
+            return True
+        if filter_.constraint_nis > tracker.largest_constraint_nis:
+            return False
+        return bool((np.abs(filter_.ukf.state[BIASES]) <= tracker.largest_biases).all())
+
+    def _read_anew(self, stamp: int, sample: LegSample, imu: Array, predicted: Hypothesis) -> LegSample:
+        """The sample without legs that are stale, at its stamp [ns], with the input (6,)."""
+        tracker = self._tracker
+        stale, before = tracker.stale, set(tracker.stale.legs.tolist())
+        repeated = np.setdiff1d(stale.repeated(sample.positions), list(predicted.label.outliers))
+        if not len(repeated) or not tracker.fit.is_on:
+            return sample
+        noise = tracker.bank.noise_scale if predicted.label.uses_imu else tracker.alone.legs.scale
+        innovation = self._loaded(predicted).predicted_innovation(sample.positions, noise)
+        assert tracker.now is not None
+        change = imu - tracker.now.value
+        turned = float(change @ np.linalg.solve(2.0 * tracker.filter.imu_covariance, change))
+        if not stale.judge(stamp, repeated, *innovation, turned):
+            return sample
+        names, fresh = [tracker.machine.drive_labels[leg] for leg in repeated], np.setdiff1d(sample.used, repeated)
+        if not before.issuperset(repeated.tolist()):
+            tracker.health.event(
+                stamp, 'leg_stuck' if len(fresh) else 'encoders_stale', f'{", ".join(names)}: stuck, the last position '
+                'again while the platform moves: not read anew, not used until it changes. Check driver and bus',
+            )  # fmt: skip
+        for name in names:
+            tracker.health.count(f'{name}_left_out')
+        if not len(fresh):
+            stale.skip(stamp)
+        return sample._replace(used=fresh)
+
+    def bad_samples(self, now: Instant, due: Instant, sample: LegSample) -> tuple[str, str] | None:
+        """Kind and detail of samples from ``now`` to ``due`` that cannot be right; ``None`` if there are none."""
+        tracker = self._tracker
+        span = tracker.imu_watch.touching(now, due) if tracker.may_leave_out_imu else None
+        if span is None:
+            return None
+        if not span.is_certain:
+            moved = np.abs(sample.positions - tracker.imu_report.moved_since(span.first, sample.positions))
+            if not (moved > _STILL * tracker.leg_noise).any():
+                return None
+        return span.kind, span.detail
+
+    def input_at(self, samples: Sequence[ImuSample], instant: Instant) -> Array:
+        """IMU input (6,) at an instant, as the process model has it."""
+        process = self._tracker.filter.process
+        process.take([sample.instant.stamp for sample in samples], [sample.value for sample in samples])
+        return process.input_at(seconds(samples[1].instant, instant))
+
+    def _predict_along(self, path: InputPath) -> None:
+        """Predict the filter with the IMU along a path."""
+        tracker = self._tracker
+        jumped = self._jumped_along(path)
+        if jumped is not None:  # half of it before: it moves the pose already on the way
+            tracker.filter.widen(*jumped)
+        for segment in path.segments:
+            if segment.is_empty:
+                continue
+            around = [sample.instant.stamp for sample in segment.samples], [sample.value for sample in segment.samples]
+            for begin, duration in segment.steps(tracker.config.maximum_step):
+                tracker.filter.predict_between(*around, begin, duration)
+        if jumped is not None:
+            tracker.filter.widen(*jumped)
+
+    def _jumped_along(self, path: InputPath) -> tuple[float, float] | None:
+        """Standard deviations [m/s, rad] of half of what jumps of the IMU add along a path.
+
+        ``None`` without a jump, for the printed filter, and where the legs tell at once whether the IMU is wrong.
+        """
+        tracker = self._tracker
+        if not path.segments or not tracker.fit.is_on:
+            return None
+        begin, end = path.segments[0].start.instant, path.end.instant
+        jumped = tracker.imu_watch.jumps.between(begin, end)
+        if jumped is None:
+            return None
+        velocity, angle = jumped
+        moved = velocity * seconds(begin, end) + angle * max(tracker.filter.geometry.radius, 1e-3)
+        if moved > _TOLD_AT_ONCE * tracker.filter.length_covariance.diagonal().max() ** 0.5:
+            return None
+        return _HALF * velocity, _HALF * angle
