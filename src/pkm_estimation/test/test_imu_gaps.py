@@ -163,7 +163,7 @@ def test_users_measurements_in_a_gap_are_used() -> None:
     assert {name: count for name, (count, _, _) in report.user_measurements.items()} == {'first': 1, 'second': 1}
 
 
-def test_an_imu_that_fails_and_falls_silent_stays_left_out_until_it_has_passed_its_trial() -> None:
+def test_an_imu_that_fails_and_falls_silent_is_used_again_when_it_agrees_with_the_legs() -> None:
     frozen = [
         ('imu', stamp, DATA.specific_force[50], DATA.angular_rate[50])
         for stamp in DATA.stamps[50:80].tolist()
@@ -179,7 +179,7 @@ def test_an_imu_that_fails_and_falls_silent_stays_left_out_until_it_has_passed_i
     assert counters['imu_frozen'] == 1 and counters['imu_returned'] == 1 and 'imu_gap' not in counters
     alone = [output.by_legs_alone for output in outputs]
     returned = 100 + alone[100:].index(False)
-    assert 148 <= returned <= 155  # half a second after its samples have come again
+    assert 100 < returned <= 155  # at most half a second after its samples have come again
 
 
 @pytest.mark.parametrize('config', [EstimatorConfig(legs_alone=False), EstimatorConfig(history=0.3)])

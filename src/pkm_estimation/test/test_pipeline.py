@@ -300,13 +300,12 @@ def test_clock_restarted_in_one_topic_only_recovers():
 
 
 def test_wild_lengths_are_noticed_and_recovered_from():
-    """Millimetres of offset on all legs: diverged, started anew, back on the truth (S3-35)."""
+    """Centimetres of offset on all legs, another sign each time: named, and back on the truth (S3-35)."""
     pipeline = EstimatorPipeline(SRS, EstimatorConfig(divergence_samples=5))
     feed(pipeline, pairs(range(100)))
     shifted = [('legs', int(DATA.stamps[k]), NAMES, positions(k) + 0.05 * (-1.0) ** k) for k in range(100, 120)]
     feed(pipeline, [m for k in range(100, 120) for m in (imu_message(k), shifted[k - 100])])
-    # lengths that jump by as much each time look steady: then it is the IMU that is doubted
-    assert pipeline.health.counters['diverged'] + pipeline.health.counters['imu_off_prediction'] >= 1
+    assert {'legs_jumped', 'leg_off_prediction', 'imu_off_prediction'} & set(pipeline.health.counters)
     outputs = feed(pipeline, pairs(range(120, 200)))
     assert np.abs(outputs[-1].motion.position - MOTION.position[-1]).max() < 1e-4
 

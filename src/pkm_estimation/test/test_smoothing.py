@@ -211,10 +211,10 @@ def test_blocks_change_next_to_nothing(monkeypatch):
 
 
 def test_legs_that_are_left_out():
-    """A leg that is off for a while and one that is missing: no worse than the filter, and as claimed."""
+    """A leg that reads anything for a while and one that is missing: no worse than the filter, and as claimed."""
     run = Run(Motion(SRS, 0.5), 5, 8.0)
     legs = run.data.drive_positions.copy()
-    legs[300:420, 0] += 0.02
+    legs[300:420, 0] += 0.02 * np.random.default_rng(0).normal(size=120)
     legs[500:560, 2] = np.nan
     data = replace(run.data, drive_positions=legs)
     smooth, plain = (estimate(SRS, data, CONFIG, smooth=way) for way in (True, False))
@@ -269,7 +269,9 @@ def test_an_imu_that_is_left_out_leaves_the_rest_smoothed():
     alone = plain.by_legs_alone
     assert 100 < alone.sum() < 250
     np.testing.assert_array_equal(smooth.state[alone], plain.state[alone])
-    settled = ~alone & (plain.motion.stamps > plain.motion.stamps[0] + 10**9)
+    stamps = plain.motion.stamps
+    again = stamps[alone][-1]  # the biases are unknown then
+    settled = ~alone & (stamps > stamps[0] + 10**9) & ((stamps < again) | (stamps > again + 5 * 10**8))
     ratio = groups(run.errors(smooth)[settled]) / groups(run.errors(plain)[settled])
     assert ratio[1] < 0.7
     assert (ratio[:3] < 1.0).all()

@@ -49,7 +49,7 @@ class FollowData(NamedTuple):
     longest_step, longest_imu_gap, longest_leg_gap : s
     chart_radius : size of the quaternion's vector part at which the chart must move
     has_struts : 1 if the legs are struts; else the machine's model says what its drives measure
-    fitting_nis : largest NIS of a model that fits, see :class:`~pkm_estimation.legs.gate.LegGate`
+    fitting_nis : largest NIS of a model that fits, see :class:`~pkm_estimation.tracking.tracker_state.InnovationFit`
     largest_nis : above it other things must happen
     is_judged : 1 if there is a gate
     stiffness, drag : of the differentiator

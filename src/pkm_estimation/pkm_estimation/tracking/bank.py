@@ -70,7 +70,8 @@ class Candidate(NamedTuple):
         """Who is trusted then."""
         before, why = self.predicted.label, self.explanation
         moved = before.moved | {(leg, self.number) for leg in why.moved}
-        return Label(before.uses_imu, why.outliers, moved, why.noise)
+        swapped = before.swapped ^ {why.swapped} if why.swapped else before.swapped
+        return Label(before.uses_imu, why.outliers, moved, swapped, why.noise)
 
 
 class Bank:

@@ -7,7 +7,7 @@ platform may be where all legs say now, whatever came before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, log
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,8 +34,8 @@ IMU_FAULTS, IMU_RECOVERIES, RESTARTS = 1e-4, 2.0, 1e-6
 _MANOEUVRES, _LATE = 1.0, 0.1
 #: how wrong an IMU may have been already when that shows, see :meth:`LegsAlone.doubt_motion`
 WRONG = 0.05, 1.0
-#: probability that a start was wrong, or the IMU is from the start, and for how many measurements that may show
-_WRONG_START, _CONFIRMED = 1e-2, 10
+#: probability that the IMU is wrong from the start
+_WRONG_START = 1e-2
 #: logarithm of the probability, to that of the likeliest, below which a hypothesis is not born
 _HOPELESS = -14.0
 #: the same below which nothing is born of it
@@ -70,11 +70,12 @@ class Births:
                 logarithm=one.logarithm + late, label=one.label._replace(is_late=True), family=5 * BIRTHS + one.family
             )
             for one in predicted
+            if not tracker.was_late  # once more would be a delay
         ]
         born += self._livelier(before, duration, count)
         if tracker.judges_imu:
-            is_new = tracker.fit.accepted <= _CONFIRMED
-            fails = log(0.5 * (_WRONG_START if is_new else min(_CHANCE, IMU_FAULTS * duration)))
+            chance = min(_CHANCE, IMU_FAULTS * duration) if tracker.is_confirmed else _WRONG_START
+            fails = log(0.5 * chance)
             for wrong in WRONG:
                 born += self.without_imu(before, duration, fails, wrong)
         return born
@@ -85,10 +86,12 @@ class Births:
     ) -> list[tuple[Hypothesis, Explanation]]:  # fmt: skip
         """Where all legs are elsewhere, or a start was wrong: the platform is where they say, whatever was before."""
         tracker = self._tracker
-        chance = min(_CHANCE, RESTARTS * duration) if tracker.fit.accepted > _CONFIRMED else _WRONG_START
-        best = candidates[0].logarithm if candidates else -inf
-        logarithm = log(chance) + tracker.leg_sets.anywhere(sample.used)
-        if len(sample.used) < tracker.machine.actuated_count or logarithm < best + _HOPELESS:
+        best = candidates[0] if candidates else None
+        logarithm = log(min(_CHANCE, RESTARTS * duration)) + tracker.leg_sets.anywhere(sample.used)
+        if best is not None and best.explanation.outliers and not tracker.is_confirmed:
+            logarithm = best.logarithm  # the legs that do not fit may as well have been wrong at the start
+        is_hopeless = best is not None and logarithm < best.logarithm + _HOPELESS
+        if len(sample.used) < tracker.machine.actuated_count or is_hopeless:
             return []
         label, born = Label(tracker.bank.label.uses_imu), []
         why = Explanation(label.outliers, label.noise, 0.0, 0.0, 0.0, sample.used[:0])  # the measurement is in it
@@ -166,6 +169,21 @@ class Births:
         tracker.since = now.instant
         tracker.angular_acceleration.reset()
         return *others, *born
+
+    def begin_alone(self, measurement: LegMeasurement, imu: ImuSample) -> None:
+        """Begin without the IMU once more: with two measurements legs say how the platform moves.
+
+        Raises CovarianceError where they have no pose.
+        """
+        tracker, hypotheses = self._tracker, []
+        try:
+            stamp, positions = measurement.instant.stamp, measurement.sample.positions
+            for pose in tracker.start_poses.of(stamp, positions, tracker.last_poses):
+                self.start_at(pose, measurement, imu, False, 0.0)
+                hypotheses.append(tracker.bank.held(Label(False)))
+        except (KinematicsError, SurpriseError) as error:
+            raise CovarianceError(f'no pose by the legs alone: {error}') from error
+        tracker.bank.begin(hypotheses)
 
     def start_at(self, pose: Pose, measurement: LegMeasurement, imu: ImuSample, uses_imu: bool, age: float) -> None:
         """Start the filter with the IMU, or that without it, from a pose."""

@@ -96,7 +96,7 @@ class Paths:
             if tracker.now.instant < last.instant:
                 path = take_input(queue, tracker.now, tracker.since, last.instant, longest, tracker.step.input_at)
                 assert isinstance(path, InputPath)
-                predicted = tracker.step.predicted(bank.hypotheses, path, None, tracker.machine.actuated_count)
+                predicted = tracker.step.predicted(bank.hypotheses, path, None, tracker.machine.actuated_count, False)
                 tracker.now = path.end
                 bank.begin(predicted)
             bank.begin(tracker.births.without_imu(bank.hypotheses, 0.0, 0.0))

@@ -38,6 +38,7 @@ class Label(NamedTuple):
     uses_imu : whether the IMU is; else legs alone estimate
     outliers : legs that are not
     moved : legs whose zeros have moved of late, each with the number of the measurement at which it did
+    swapped : pairs of legs whose values are exchanged
     noise : factor on the noise variances of the others, above 1 in a burst
     is_late : whether the present measurement of the legs is of another time than its stamp
     """
@@ -45,8 +46,19 @@ class Label(NamedTuple):
     uses_imu: bool = True
     outliers: frozenset[int] = frozenset()
     moved: frozenset[tuple[int, int]] = frozenset()
+    swapped: frozenset[tuple[int, ...]] = frozenset()
     noise: float = 1.0
     is_late: bool = False
+
+
+    def in_order(self, positions: Array) -> Array:
+        """Positions (A,) of the drives, those that are exchanged each at its own place."""
+        if not self.swapped:
+            return positions
+        ordered = positions.copy()
+        for one, other in sorted(self.swapped):
+            ordered[[one, other]] = ordered[[other, one]]
+        return ordered
 
 
 #: all sensors tell the truth

@@ -12,7 +12,7 @@ with the rows of all other legs, so that all sets explain the same numbers. With
     y_rest' S_rest^-1 y_rest = y' u - u_F' P_FF^-1 u_F,   det S_rest = det S det P_FF
 
 Several legs may fail together, as they share a bus. Instead of outliers they may be inliers from now on whose zeros
-have moved. Beside it, all legs may be inliers in a burst of noise.
+have moved, or two whose values are exchanged. Beside it, all legs may be inliers in a burst of noise.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from pkm_estimation.filters.kalman import solved
 
 #: 1/s, how often a leg fails, several that share a bus, a burst of noise begins; and how often they are well again
 FAULTS, BUS_FAULTS, BURSTS, RECOVERIES = 1e-4, 1e-4, 1e-6, 2.0
+#: 1/s, how often the values of two legs are exchanged
+SWAPS = 1e-6
 #: factors on the noise variances of all legs in a burst, and how likely they are, each to the one before
 LOUDER, _LOUDER_STILL = (10.0, 100.0, 1e3, 1e4), 0.1
 #: s, a measurement that comes sooner than this after the last one gives legs as much time to change
@@ -68,6 +70,7 @@ class Explanation(NamedTuple):
     nis : normalised innovation squared of the legs that are inliers, and are in the measurement
     used : (k,) these legs
     moved : legs that do not fit because their zeros have moved
+    swapped : two legs whose values are exchanged from now on, or not any more
     residual, covariance : (A,), (A, A) m or rad, against the prediction
     """
 
@@ -78,6 +81,7 @@ class Explanation(NamedTuple):
     nis: float
     used: NDArray[np.intp]
     moved: frozenset[int] = frozenset()
+    swapped: tuple[int, ...] = ()
     residual: Array = np.zeros(0)
     covariance: Array = np.zeros((0, 0))
 
@@ -168,14 +172,14 @@ class LegSets:
         densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
         change = _Change(was_out, self.rates[legs], np.log(densities), -np.log(self._strokes[legs]), time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
-        none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), whole, all_of)
+        none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
         found: list[Explanation] = []
         for factor in dict.fromkeys((noise, 1.0, *LOUDER)):
             is_burst = factor not in (noise, 1.0)
             if is_burst and (outliers or not may_be_loud or 0.5 * found[0].nis < _DEAR):
                 continue
-            spread = covariance + scale * (factor - noise) * np.diag(variance)
-            for out, logarithm, size, nis in _sets(residual, spread, change, not is_burst):
+            matrix = covariance + scale * (factor - noise) * np.diag(variance)
+            for out, logarithm, size, nis in _sets(residual, matrix, change, not is_burst):
                 inside = np.ones(len(legs), dtype=bool)
                 inside[list(out)] = False
                 left_out = frozenset(legs[list(out)].tolist())
@@ -188,6 +192,11 @@ class LegSets:
                 if out and may_move and factor == 1.0 and is_sharp[list(out)].all():
                     new = logarithm + change.of_move(np.array(out, dtype=np.intp))
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
+        if 0.5 * found[0].nis >= _DEAR:
+            found += [
+                _exchanged(none, pair, positions[legs], residual, covariance, change)
+                for pair in combinations(range(len(legs)), 2)
+            ]
         found.sort(key=lambda one: -one.logarithm)
         return found[:_MOST]
 
@@ -207,6 +216,7 @@ class _Change:
         # those that failed together are well again together
         self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
         self._new, self._anywhere, self._uniform = ~was_out, anywhere, uniform
+        self.swaps = log(min(_CHANCE, SWAPS * time))
         self._noise, self._back = noise, log(back)
 
     def of_outliers(self, places: Array) -> Array:
@@ -269,6 +279,20 @@ def _sets(
             return
     everything = np.arange(count)[None]
     yield tuple(range(count)), none + float(change.of_outliers(everything)[0]), 0.0, 0.0
+
+
+def _exchanged(
+    none: Explanation, pair: tuple[int, ...], positions: Array, residual: Array, covariance: Array, change: _Change
+) -> Explanation:
+    """All legs are inliers, two of them with exchanged values; arrays are of the legs in the measurement."""
+    one, other = pair
+    exchange, residual = float(positions[other] - positions[one]), residual.copy()
+    residual[one], residual[other] = residual[one] + exchange, residual[other] - exchange
+    nis = float(residual @ solved(covariance, residual))
+    size = -0.5 * (float(np.linalg.slogdet(covariance)[1]) + len(residual) * log(2.0 * pi))
+    legs = tuple(none.used[list(pair)].tolist())
+    logarithm = float(change.inside.sum()) + change.swaps - 0.5 * nis + size
+    return none._replace(noise=1.0, logarithm=logarithm, size=size, nis=nis, swapped=legs)
 
 
 def _by_the_others(residual: Array, covariance: Array) -> tuple[Array, Array]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,7 +40,7 @@ class LegReport:
 
     Attributes
     ----------
-    kind : ``off_prediction``, ``stuck``, ``saturated``, ``swapped``
+    kind : ``off_prediction``, ``stuck``, ``saturated``
     off, sigma : m or rad, from its prediction, and in standard deviations
     samples : number of measurements since it is one
     largest : m or rad, largest ``off`` so far
@@ -113,7 +112,6 @@ class LegReports:
         for leg, (off, variance) in sorted(offsets.items()):
             new = self._report(leg, float(positions[leg]), off, variance**0.5, tell)
             self.reports = self.reports | {leg: new}
-        self._find_swapped(positions, offsets, tell)
         self.see(positions)
 
     def _report(self, leg: int, value: float, off: float, std: float, tell: Complain) -> LegReport:
@@ -128,11 +126,10 @@ class LegReports:
         changed, samples = abs(value - old.value) > noise, old.samples + 1
         moved = abs(value - off - old.prediction)
         kind = 'off_prediction' if changed and old.kind in ('stuck', 'saturated') else old.kind
-        if old.kind != 'swapped':
-            if is_at_end:
-                kind = 'saturated'
-            elif not changed and moved > 2.0 * noise + _FITS * std:
-                kind = 'stuck'
+        if is_at_end:
+            kind = 'saturated'
+        elif not changed and moved > 2.0 * noise + _FITS * std:
+            kind = 'stuck'
         new = LegReport(
             kind, off, sigma, samples, max(old.largest, abs(off)), value if changed else old.value,
             value - off if changed else old.prediction,
@@ -140,20 +137,6 @@ class LegReports:
         if kind not in (old.kind, 'off_prediction'):
             tell(f'leg_{kind}', self._text(leg, new))
         return new
-
-    def _find_swapped(self, positions: Array, offsets: Offsets, tell: Complain) -> None:
-        """Find two legs that fit when their values are exchanged."""
-        for pair in combinations(sorted(offsets), 2):
-            exchange = float(positions[pair[1]] - positions[pair[0]])
-            if any(self.reports[leg].kind == 'swapped' for leg in pair):
-                continue
-            bounds = [_FITS * offsets[leg][1] ** 0.5 for leg in pair]
-            left = abs(offsets[pair[0]][0] + exchange), abs(offsets[pair[1]][0] - exchange)
-            # legs that are equally long fit either way: no proof
-            if all(off < bound < abs(exchange) for off, bound in zip(left, bounds, strict=True)):
-                names = f'{self._names[pair[0]]} and {self._names[pair[1]]}'
-                tell('legs_swapped', f'{names} fit their predictions when exchanged: swapped, left out')
-                self.reports = self.reports | {leg: replace(self.reports[leg], kind='swapped') for leg in pair}
 
     def _text(self, leg: int, report: LegReport) -> str:
         size = f'{1e3 * abs(report.off):.3g} mm off its prediction ({report.sigma:.3g} standard deviations)'
@@ -214,6 +197,10 @@ class Teller:
                 tracker.health.count(f'{name}_left_out')
         else:
             tracker.legs.see(sample.positions)
+        for pair in label.swapped - before.swapped:
+            names = ' and '.join(tracker.machine.drive_labels[leg] for leg in pair)
+            what = f'{names} fit their predictions when exchanged: they are, check the wiring'
+            tracker.health.event(instant.stamp, 'legs_swapped', what)
         everything = len(label.outliers) == tracker.machine.actuated_count
         if everything and not before.outliers:
             tracker.health.event(instant.stamp, 'legs_jumped', 'all legs are far from where they were going: not used')

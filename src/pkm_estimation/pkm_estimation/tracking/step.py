@@ -49,10 +49,10 @@ class Step:
     def __init__(self, tracker: Tracker) -> None:
         self._tracker = tracker
 
-    def step(self, measurement: LegMeasurement, path: InputPath) -> tuple[Innovation | None, int]:
-        """Predict and correct all hypotheses, and weigh them; the innovation of the likeliest, and of how many legs.
+    def step(self, measurement: LegMeasurement, path: InputPath) -> Innovation | None:
+        """Predict and correct all hypotheses, and weigh them; the innovation of the likeliest.
 
-        Raises CovarianceError where none explains the measurement.
+        Raises CovarianceError where none explains the measurement, and SurpriseError where the pose is not known.
         """
         tracker = self._tracker
         now, stamp, sample, bank = tracker.now, measurement.instant.stamp, measurement.sample, tracker.bank
@@ -61,18 +61,27 @@ class Step:
         bad = None if path.in_gap else self.bad_samples(now.instant, path.end.instant, sample)
         bank.collect()
         tracker.stamp = stamp
+        if not (bank.label.uses_imu or tracker.alone.is_moving) and len(sample.used) == tracker.machine.actuated_count:
+            tracker.births.begin_alone(measurement, path.end)
+            return None
         tracker.leg_sets.forget(stamp)
         label = bank.label
         before = bank.hypotheses if path.in_gap or bad is not None else tracker.births.with_imu(duration)
         predicted = self.predicted(before, path, bad, len(sample.used))
         if bad is not None and all(one.label.uses_imu for one in before):
             predicted += tracker.births.without_imu(before, duration, 0.0)
+        known = [one for one in predicted if not self._is_lost(one)]
+        if predicted and not known:
+            # far from linear: a correction would lead to any of the assembly modes, and call it certain
+            why = 'no IMU, and legs that were few, silent, or moved as no platform does: the pose is not known'
+            raise SurpriseError(why, 'pose_lost')
+        predicted = known
         if not predicted:
             raise CovarianceError('no hypothesis can be predicted')
         sample = self._read_anew(stamp, sample, path.end.value, predicted[0])
         if not len(sample.used):
             bank.keep(predicted)
-            return None, 0
+            return None
         explained = [(one, why) for one in predicted for why in self._explanations(one, sample, duration)]
         candidates = bank.weigh(explained)
         if tracker.fit.is_on and bad is None and self._is_surprised(candidates):
@@ -89,15 +98,25 @@ class Step:
         first = next(one for one in corrected if one.candidate.label == bank.label)
         if bank.label == GOOD and first.innovation is not None:
             tracker.fit.accept(first.innovation)
-        why = first.candidate.explanation
+        why, tracker.was_late = first.candidate.explanation, first.candidate.predicted.label.is_late
         tracker.leg_sets.learn(label.outliers, why.outliers | why.moved, why.offsets)
         tracker.teller.tell(measurement, path.end, label, bad, first)
-        return first.innovation, len(first.candidate.explanation.used)
+        return first.innovation
+
+    def _is_lost(self, predicted: Hypothesis) -> bool:
+        """Whether the pose of a hypothesis is not known: never so where the IMU is used."""
+        if predicted.label.uses_imu:
+            return False
+        self._tracker.bank.load(predicted)
+        return self._tracker.alone.is_lost
 
     def predicted(
-        self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, count: int
+        self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, count: int, is_of_legs: bool = True
     ) -> list[Hypothesis]:
-        """Hypotheses at the end of a path; where its samples are bad, only those without the IMU."""
+        """Hypotheses at the end of a path, at a measurement of ``count`` legs, or of something else.
+
+        Where the samples of the IMU are ``bad``, only those without it.
+        """
         tracker = self._tracker
         now, uses_imu = tracker.now, bad is None and not path.in_gap
         assert now is not None
@@ -112,7 +131,8 @@ class Step:
         def move(one: Hypothesis) -> None:
             if one.label.uses_imu and not uses_imu:
                 raise CovarianceError('there is no input')
-            tracker.bank.filter_of(one.label).observe_leg_stamp(due)
+            if is_of_legs:
+                tracker.bank.filter_of(one.label).observe_leg_stamp(due)
             if one.label.uses_imu:
                 self._predict_along(path)
             else:
@@ -132,13 +152,15 @@ class Step:
         filter_, label, used = self._loaded(one), one.label, sample.used
         noise = label.noise * tracker.bank.noise_scale if label.uses_imu else tracker.alone.legs.scale
         try:
-            residual, spread = filter_.predicted_innovation(sample.positions, noise)
+            positions = label.in_order(sample.positions)
+            residual, spread = filter_.predicted_innovation(positions, noise)
             if tracker.fit.is_on:
                 variance = tracker.bank.noise_scale * filter_.length_covariance.diagonal()
                 scale = max(1.0, tracker.fit.scale) if label.uses_imu else 1.0
                 found = tracker.leg_sets.explanations(
-                    label.outliers, label.noise, used, residual, spread, variance, sample.positions,
-                    tracker.last.positions, duration, scale, label.uses_imu, tracker.on_zeros_moved is not None,
+                    label.outliers, label.noise, used, residual, spread, variance, positions,
+                    label.in_order(tracker.last.positions), duration, scale, label.uses_imu,
+                    tracker.on_zeros_moved is not None and tracker.is_confirmed,
                 )  # fmt: skip
                 return found if not tracker.noise.is_on else [why for why in found if len(why.outliers) < 2]
             spread, off = spread[np.ix_(used, used)], residual[used]
@@ -189,14 +211,12 @@ class Step:
         self, filter_: PlatformFilter, label: Label, sample: LegSample, used: Integers, duration: float
     ) -> Innovation:
         tracker = self._tracker
+        positions = label.in_order(sample.positions)
         if label.uses_imu:
             some = None if len(used) == tracker.machine.actuated_count else used
-            return filter_.update(sample.positions, some, noise_scale=label.noise * tracker.bank.noise_scale)
-        if tracker.alone.is_lost and len(used) == tracker.machine.actuated_count:
-            # far from linear: a correction would lead to any of the assembly modes, and call it certain
-            raise SurpriseError('the pose is not known', 'pose_lost')
-        innovation = tracker.alone.update(sample.positions, used)
-        tracker.alone.legs.add(self._since_last(duration), sample.positions, used)
+            return filter_.update(positions, some, noise_scale=label.noise * tracker.bank.noise_scale)
+        innovation = tracker.alone.update(positions, used)
+        tracker.alone.legs.add(self._since_last(duration), positions, used)
         return innovation
 
     def _since_last(self, duration: float) -> float:
@@ -224,7 +244,8 @@ class Step:
         if not len(repeated) or not tracker.fit.is_on:
             return sample
         noise = tracker.bank.noise_scale if predicted.label.uses_imu else tracker.alone.legs.scale
-        innovation = self._loaded(predicted).predicted_innovation(sample.positions, noise)
+        positions = predicted.label.in_order(sample.positions)
+        innovation = self._loaded(predicted).predicted_innovation(positions, noise)
         assert tracker.now is not None
         change = imu - tracker.now.value
         turned = float(change @ np.linalg.solve(2.0 * tracker.filter.imu_covariance, change))

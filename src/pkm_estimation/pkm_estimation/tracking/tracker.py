@@ -55,6 +55,8 @@ from pkm_estimation.tracking.tracker_state import (
 
 #: biases beyond so many standard deviations of the prior, and beyond m/s^2 and rad/s, are those of no sensor
 _IMPLAUSIBLE, _LARGEST_BIASES = 5.0, (5.0, 0.5)
+#: measurements that confirm a start
+_CONFIRMED = 10
 #: running mean square of normalised innovations beyond which nothing is ordinary
 _LARGEST_SCALE = 9.0
 #: failures after which the last pose is as good as before
@@ -86,6 +88,7 @@ class Tracker:
     since : instant of that sample at the start
     zero_columns : place of the column of each drive's zero in the sensitivity
     on_zeros_moved : is told of zeros that have moved; ``None``: they do not
+    was_late : whether the last measurement of the legs was of another time than its stamp
     tested_at : ns, stamp of the measurement after which what innovations say of constants is tested
     """
 
@@ -141,6 +144,7 @@ class Tracker:
         self.now: ImuSample | None = None
         self.since: Instant | None = None
         self.lost_samples = self.stamp = 0
+        self.was_late = False
         self._memory = Memory(
             self.bank, self.fit, self.delay, self.pose_watch, self.noise, self.imu_report, self.imu_causes, self.legs,
             self.leg_sets, self.stale, self.gathered, self.last, self.recent,
@@ -152,11 +156,12 @@ class Tracker:
     def snapshot(self) -> tuple[Any, ...]:
         """State for :meth:`restore`."""
         filters = self.filter.snapshot(), self.alone.snapshot()
-        return self.now, self.since, self.lost_samples, self.last_poses, *filters, self._memory.snapshot()
+        place = self.now, self.since, self.lost_samples, self.last_poses
+        return *place, self.was_late, *filters, self._memory.snapshot()
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        self.now, self.since, self.lost_samples, self.last_poses, filter_, alone, parts = snapshot
+        self.now, self.since, self.lost_samples, self.last_poses, self.was_late, filter_, alone, parts = snapshot
         self.alone.restore(alone)
         self.filter.restore(filter_)
         self._memory.restore(parts)
@@ -203,7 +208,7 @@ class Tracker:
         found: list[tuple[Innovation, Hypothesis]] = []
         try:
             bank.collect()
-            predicted = self.step.predicted(bank.hypotheses, path, None, self.machine.actuated_count)
+            predicted = self.step.predicted(bank.hypotheses, path, None, self.machine.actuated_count, False)
             self.now = path.end  # also where the user's function raises
             for one in predicted:
                 imu = path.end.value if one.label.uses_imu else np.zeros(INPUT_SIZE)
@@ -230,6 +235,11 @@ class Tracker:
             self.health.event(stamp, f'{name}_off_prediction', detail)
             return False
         return True
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether enough measurements have fitted since the start."""
+        return self.fit.accepted > _CONFIRMED
 
     @property
     def can_follow(self) -> bool:
@@ -287,24 +297,22 @@ class Tracker:
         """Estimate at a measurement at the end of a path."""
         stamp = measurement.instant.stamp
         try:
-            innovation, count = self.step.step(measurement, path)
+            innovation = self.step.step(measurement, path)
             self.now = path.end
             if self.bank.is_vague and len(measurement.sample.used) == self.machine.actuated_count:
                 raise CovarianceError('more poses are possible than can be followed')
         except CovarianceError as error:
             self.fail(stamp, 'covariance_lost', str(error))
             return self.start(measurement, path.end)
+        except SurpriseError as error:
+            self.fail(stamp, error.kind, str(error))
+            return self.start(measurement, path.end)
         if not self._is_sound(stamp, innovation):
             return self.start(measurement, path.end)
-        alone, label = self.alone, self.bank.label
-        if not label.uses_imu and not alone.tells(count) and alone.is_lost:
-            told = f'{count} of {self.machine.actuated_count} legs and no IMU'
-            self.fail(stamp, 'pose_lost', f'{told} do not tell the pose any more; a start needs all legs')
-            return None
         output = self._output(measurement, innovation, started=False)
         if path.gap_ends and self.imu_report.kind == IMU_GAP:
             self.paths.end_gap(measurement.instant, path.end)
-        if self.delay.is_estimated and label.uses_imu:
+        if self.delay.is_estimated and self.bank.label.uses_imu:
             self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
         return output
 
@@ -371,7 +379,9 @@ class Tracker:
                 told = f'NIS {innovation.nis:.3g} for {self.lost_samples} measurements in a row'
                 self.fail(stamp, 'diverged', told)
                 return False
-        if len(self.bank.parts) == 1:
+        seen = 0 if innovation is None else int(np.isfinite(innovation.residual).sum())
+        # where the pose was known is where a start looks
+        if len(self.bank.parts) == 1 and (self.bank.label.uses_imu or self.alone.tells(seen)):
             self._look_at_pose(stamp)
         return True
 
