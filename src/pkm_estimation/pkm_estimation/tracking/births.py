@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pkm_description.errors import KinematicsError
@@ -22,10 +21,7 @@ from pkm_estimation.filters import CovarianceError
 from pkm_estimation.tracking.bank import BIRTHS, Candidate
 from pkm_estimation.tracking.hypotheses import Hypothesis, Label
 from pkm_estimation.tracking.leg_sets import Explanation
-
-if TYPE_CHECKING:
-    from pkm_estimation.tracking.tracker import Tracker
-
+from pkm_estimation.tracking.tracker_state import TrackerParts
 
 #: 1/s, how often the IMU fails, is well again, and the platform is elsewhere than all legs said before
 IMU_FAULTS, IMU_RECOVERIES, RESTARTS = 1e-4, 2.0, 1e-6
@@ -54,7 +50,7 @@ class Births:
     tracker : has filters, bank and all other parts
     """
 
-    def __init__(self, tracker: Tracker) -> None:
+    def __init__(self, tracker: TrackerParts) -> None:
         self._tracker = tracker
 
     def born(
@@ -93,7 +89,8 @@ class Births:
         is_hopeless = best is not None and logarithm < best.logarithm + _HOPELESS
         if len(sample.used) < tracker.machine.actuated_count or is_hopeless:
             return []
-        label, born = Label(tracker.bank.label.uses_imu), []
+        label = Label(tracker.bank.label.uses_imu)
+        born: list[tuple[Hypothesis, Explanation]] = []
         why = Explanation(label.outliers, label.noise, 0.0, 0.0, 0.0, sample.used[:0])  # the measurement is in it
         try:
             poses = tracker.start_poses.of(measurement.instant.stamp, sample.positions, tracker.last_poses)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -31,9 +30,7 @@ from pkm_estimation.kernels.following import (
 from pkm_estimation.kernels.process import CHART_RADIUS
 from pkm_estimation.models import LegLengthModel
 from pkm_estimation.models.leg_model import DriveModel
-
-if TYPE_CHECKING:
-    from pkm_estimation.tracking.tracker import Tracker
+from pkm_estimation.tracking.tracker_state import TrackerParts
 
 
 @dataclass(slots=True)
@@ -108,7 +105,7 @@ class Follower:
     Needs an unscented filter without estimated constants.
     """
 
-    def __init__(self, parts: Tracker, ukf: UnscentedKalmanFilter) -> None:
+    def __init__(self, parts: TrackerParts, ukf: UnscentedKalmanFilter) -> None:
         config, filter_, fit, side = parts.config, parts.filter, parts.fit, parts.side
         self._filter, self._ukf, self._fit, legs = filter_, ukf, fit, filter_.legs
         # legs are of one kind: the loop does not look at the other model
@@ -161,7 +158,7 @@ class Follower:
         self._struct = structure(self._data)
 
     @classmethod
-    def of(cls, parts: Tracker) -> Follower | None:
+    def of(cls, parts: TrackerParts) -> Follower | None:
         """Follower of these parts, ``None`` where every measurement needs decisions."""
         ukf = parts.filter.ukf
         return cls(parts, ukf) if isinstance(ukf, UnscentedKalmanFilter) and not parts.filter.layout.groups else None

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds, take_input
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import BIASES
-
-if TYPE_CHECKING:
-    from pkm_estimation.tracking.tracker import Tracker
-
-
-#: kind of failure, and name of the event
-IMU_GAP = 'imu_gap'
+from pkm_estimation.tracking.births import Births
+from pkm_estimation.tracking.step import Step
+from pkm_estimation.tracking.tracker_state import IMU_GAP, TrackerParts
 
 
 class Paths:
@@ -24,15 +19,16 @@ class Paths:
 
     Parameters
     ----------
-    tracker : has filters, bank and all other parts
+    tracker : filters, bank and all other parts
+    step, births : predict hypotheses, and bear those without the IMU
 
     Attributes
     ----------
     may_bridge : False where a gap of the IMU's samples is to start the filter anew
     """
 
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker, self.may_bridge = tracker, True
+    def __init__(self, tracker: TrackerParts, step: Step, births: Births) -> None:
+        self._tracker, self._step, self._births, self.may_bridge = tracker, step, births, True
 
     @property
     def bridges_gaps(self) -> bool:
@@ -51,7 +47,7 @@ class Paths:
         bridge = self._bridge(instant.stamp, due, queue)
         if bridge is not None:
             return bridge
-        path = take_input(queue, tracker.now, tracker.since, due, tracker.config.maximum_imu_gap, tracker.step.input_at)
+        path = take_input(queue, tracker.now, tracker.since, due, tracker.config.maximum_imu_gap, self._step.input_at)
         if isinstance(path, str):
             tracker.health.event(instant.stamp, path, 'measurement without IMU samples around it: rejected')
             return None
@@ -81,7 +77,7 @@ class Paths:
             return None
         if last is not None and tracker.bank.label.uses_imu and not self._begin_gap(stamp, last, queue):
             return None
-        found = take_input(queue, None, None, due, longest, tracker.step.input_at)
+        found = take_input(queue, None, None, due, longest, self._step.input_at)
         if isinstance(found, InputPath):
             return InputPath([], found.end, in_gap=True, gap_ends=True)
         return InputPath([], ImuSample(due, now.value), in_gap=True)
@@ -94,12 +90,12 @@ class Paths:
         bank.collect()
         try:
             if tracker.now.instant < last.instant:
-                path = take_input(queue, tracker.now, tracker.since, last.instant, longest, tracker.step.input_at)
+                path = take_input(queue, tracker.now, tracker.since, last.instant, longest, self._step.input_at)
                 assert isinstance(path, InputPath)
-                predicted = tracker.step.predicted(bank.hypotheses, path, None, tracker.machine.actuated_count, False)
+                predicted = self._step.predicted(bank.hypotheses, path, None, tracker.machine.actuated_count, False)
                 tracker.now = path.end
                 bank.begin(predicted)
-            bank.begin(tracker.births.without_imu(bank.hypotheses, 0.0, 0.0))
+            bank.begin(self._births.without_imu(bank.hypotheses, 0.0, 0.0))
         except CovarianceError as error:
             tracker.fail(stamp, 'covariance_lost', str(error))
             return False

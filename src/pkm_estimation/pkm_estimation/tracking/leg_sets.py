@@ -219,7 +219,7 @@ class _Change:
         self.swaps = log(min(_CHANCE, SWAPS * time))
         self._noise, self._back = noise, log(back)
 
-    def of_outliers(self, places: Array) -> Array:
+    def of_outliers(self, places: NDArray[np.intp]) -> Array:
         """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
         alone = (self.out[places] - self.inside[places]).sum(axis=1)
         count, few = len(self.out), places.shape[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -17,15 +17,13 @@ from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
 from pkm_estimation.tracking.bank import Candidate
-from pkm_estimation.tracking.births import WRONG
+from pkm_estimation.tracking.births import WRONG, Births
 from pkm_estimation.tracking.hypotheses import GOOD, Hypothesis, Label
 from pkm_estimation.tracking.leg_sets import Explanation
-from pkm_estimation.tracking.reports import Corrected
+from pkm_estimation.tracking.tracker_state import TrackerParts
 
-if TYPE_CHECKING:
-    from pkm_estimation.tracking.tracker import Tracker
-
-
+#: s after a failure until which its cause is looked for
+_LATEST_NAMING = 2.0
 #: s, by how much a measurement is of another time than its stamp, where it is
 _LATE_BY = 0.005
 #: probability of a NIS of legs that are where they should be
@@ -38,16 +36,126 @@ _TOLD_AT_ONCE = 55.0
 _HALF = 0.5**0.5
 
 
-class Step:
-    """Takes the hypotheses of a tracker to a measurement.
+class Corrected(NamedTuple):
+    """A candidate after the correction; no innovation where no leg was used."""
+
+    candidate: Candidate
+    hypothesis: Hypothesis
+    innovation: Innovation | None
+
+
+class Teller:
+    """Tells what a tracker's likeliest hypothesis says: events, and what is not trusted.
 
     Parameters
     ----------
     tracker : has filters, bank and all other parts
     """
 
-    def __init__(self, tracker: Tracker) -> None:
+    def __init__(self, tracker: TrackerParts) -> None:
         self._tracker = tracker
+
+    def tell(
+        self, measurement: LegMeasurement, imu: ImuSample, before: Label, bad: tuple[str, str] | None, found: Corrected
+    ) -> None:
+        """Tell what the likeliest hypothesis says of sensors and pose."""
+        tracker = self._tracker
+        instant, label, sample = measurement.instant, tracker.bank.label, measurement.sample
+        if label.outliers or label.moved or tracker.legs.reports:
+            tracker.legs.update(
+                label.outliers | {leg for leg, _ in label.moved}, found.candidate.explanation.offsets, sample.positions,
+                lambda name, detail: tracker.health.event(instant.stamp, name, detail),
+            )  # fmt: skip
+            moved = tracker.bank.take_moved_zeros()
+            for leg, (off, variance) in moved.items():
+                tracker.legs.settle(leg)
+                tracker.recent.move_zero(leg, off)
+                name, unit = tracker.machine.drive_labels[leg], tracker.machine.position_units[leg]
+                tracker.health.event(
+                    instant.stamp, 'leg_offset', f'{name}: its zero has moved by {1e3 * off:.3g} m{unit} '
+                    f'(+- {1e3 * variance**0.5:.2g}), which is taken into account: calibrate, or check the encoder',
+                )  # fmt: skip
+            if moved and tracker.on_zeros_moved is not None:
+                tracker.on_zeros_moved(moved)
+            for name in tracker.legs.descriptions():
+                tracker.health.count(f'{name}_left_out')
+        else:
+            tracker.legs.see(sample.positions)
+        for pair in label.swapped - before.swapped:
+            names = ' and '.join(tracker.machine.drive_labels[leg] for leg in pair)
+            what = f'{names} fit their predictions when exchanged: they are, check the wiring'
+            tracker.health.event(instant.stamp, 'legs_swapped', what)
+        everything = len(label.outliers) == tracker.machine.actuated_count
+        if everything and not before.outliers:
+            tracker.health.event(instant.stamp, 'legs_jumped', 'all legs are far from where they were going: not used')
+        if label.noise > before.noise == 1.0:
+            what = 'burst of noise of all legs: their noise variance is raised'
+            tracker.health.event(instant.stamp, 'legs_noisy', what)
+        if label.uses_imu and not before.uses_imu:
+            began = tracker.imu_report.began
+            out = f', left out for {seconds(began, instant):.3g} s' if began and began.epoch == instant.epoch else ''
+            tracker.imu_report.end()
+            tracker.noise.started()
+            tracker.health.event(instant.stamp, 'imu_returned', f'the IMU agrees with the legs again{out}')
+        elif before.uses_imu and not label.uses_imu:
+            nis = found.candidate.explanation.nis
+            why = f'legs go on smoothly where its prediction is not (NIS {nis:.3g} without it)'
+            self.tell_imu_is_bad(instant, *(bad or ('imu_off_prediction', why)))
+        elif not label.uses_imu:
+            self._name_imu_fault(instant.stamp, bad or self._likely_cause(imu))
+        self.tell_modes(instant.stamp)
+
+    def tell_modes(self, stamp: int) -> None:
+        """Tell whether the assembly mode is known."""
+        tracker = self._tracker
+        was, now = tracker.health.mode_doubt, tracker.bank.description
+        if now and not was:
+            tracker.health.event(stamp, 'assembly_mode_unknown', now)
+        if was and not now:
+            tracker.doubt_last_pose(stamp)
+            tracker.health.event(stamp, 'assembly_mode_decided', 'IMU and legs fit one of the possible poses only')
+        tracker.health.mode_doubt = now
+
+    def tell_imu_is_bad(self, instant: Instant, kind: str, detail: str) -> None:
+        """Tell that the IMU is not trusted from a measurement on, and why."""
+        tracker = self._tracker
+        if not tracker.imu_report.kind:
+            tracker.imu_report.begin(instant, kind, detail)
+            tracker.imu_causes.reset()
+            tracker.health.event(instant.stamp, kind, f'{detail}; the IMU is left out, estimates are by the legs alone')
+
+    def _likely_cause(self, imu: ImuSample) -> tuple[str, str] | None:
+        """Kind and sentence on why the IMU does not fit, once there is enough to say so."""
+        tracker = self._tracker
+        report, causes, alone = tracker.imu_report, tracker.imu_causes, tracker.alone
+        frame = tracker.output_model.imu_frame
+        if report.began is None or report.named or seconds(report.began, imu.instant) > _LATEST_NAMING:
+            return None
+        gravity = alone.filter.rotation.T @ alone.filter.geometry.gravity
+        covariance = frame.covariance_to_imu(alone.felt_covariance)
+        felt = frame.to_imu(alone.felt)
+        causes.add(frame.to_imu(imu.value), felt, covariance.diagonal(), frame.vector_to_imu(gravity))
+        return causes.likeliest()
+
+    def _name_imu_fault(self, stamp: int, cause: tuple[str, str] | None) -> None:
+        """Say what is wrong with an IMU that is left out already."""
+        tracker = self._tracker
+        if cause is not None and cause[0] not in (tracker.imu_report.kind, *tracker.imu_report.named):
+            tracker.imu_report.name(*cause)
+            tracker.health.event(stamp, cause[0], f'the IMU, left out already: {cause[1]}')
+
+
+class Step:
+    """Takes the hypotheses of a tracker to a measurement.
+
+    Parameters
+    ----------
+    tracker : filters, bank and all other parts
+    births, teller : bear hypotheses, and tell what the likeliest says
+    """
+
+    def __init__(self, tracker: TrackerParts, births: Births, teller: Teller) -> None:
+        self._tracker, self._births, self._teller = tracker, births, teller
 
     def step(self, measurement: LegMeasurement, path: InputPath) -> Innovation | None:
         """Predict and correct all hypotheses, and weigh them; the innovation of the likeliest.
@@ -62,14 +170,14 @@ class Step:
         bank.collect()
         tracker.stamp = stamp
         if not (bank.label.uses_imu or tracker.alone.is_moving) and len(sample.used) == tracker.machine.actuated_count:
-            tracker.births.begin_alone(measurement, path.end)
+            self._births.begin_alone(measurement, path.end)
             return None
         tracker.leg_sets.forget(stamp)
         label = bank.label
-        before = bank.hypotheses if path.in_gap or bad is not None else tracker.births.with_imu(duration)
+        before = bank.hypotheses if path.in_gap or bad is not None else self._births.with_imu(duration)
         predicted = self.predicted(before, path, bad, len(sample.used))
         if bad is not None and all(one.label.uses_imu for one in before):
-            predicted += tracker.births.without_imu(before, duration, 0.0)
+            predicted += self._births.without_imu(before, duration, 0.0)
         known = [one for one in predicted if not self._is_lost(one)]
         if predicted and not known:
             # far from linear: a correction would lead to any of the assembly modes, and call it certain
@@ -85,22 +193,22 @@ class Step:
         explained = [(one, why) for one in predicted for why in self._explanations(one, sample, duration)]
         candidates = bank.weigh(explained)
         if tracker.fit.is_on and bad is None and self._is_surprised(candidates):
-            born = tracker.births.born(before, predicted, duration, len(sample.used))
+            born = self._births.born(before, predicted, duration, len(sample.used))
             explained += [(one, why) for one in born for why in self._explanations(one, sample, duration)]
-            explained += tracker.births.started_anew(measurement, sample, path.end, duration, candidates)
+            explained += self._births.started_anew(measurement, sample, path.end, duration, candidates)
             candidates = bank.weigh(explained)
         corrected = self._corrected(candidates, sample, duration)
         if not corrected and tracker.judges_imu:  # an IMU with such biases is none
-            born = [one for wrong in WRONG for one in tracker.births.without_imu(before, duration, 0.0, wrong)]
+            born = [one for wrong in WRONG for one in self._births.without_imu(before, duration, 0.0, wrong)]
             explained = [(one, why) for one in born for why in self._explanations(one, sample, duration)]
             corrected = self._corrected(bank.weigh(explained), sample, duration)
         bank.keep([one.hypothesis for one in corrected])
         first = next(one for one in corrected if one.candidate.label == bank.label)
         if bank.label == GOOD and first.innovation is not None:
             tracker.fit.accept(first.innovation)
-        why, tracker.was_late = first.candidate.explanation, first.candidate.predicted.label.is_late
-        tracker.leg_sets.learn(label.outliers, why.outliers | why.moved, why.offsets)
-        tracker.teller.tell(measurement, path.end, label, bad, first)
+        found, tracker.was_late = first.candidate.explanation, first.candidate.predicted.label.is_late
+        tracker.leg_sets.learn(label.outliers, found.outliers | found.moved, found.offsets)
+        self._teller.tell(measurement, path.end, label, bad, first)
         return first.innovation
 
     def _is_lost(self, predicted: Hypothesis) -> bool:

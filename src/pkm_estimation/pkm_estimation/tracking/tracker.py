@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from math import inf
-from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -14,12 +11,9 @@ from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.exchange.baseline import BaselineStream
 from pkm_estimation.exchange.health import HealthMonitor
-from pkm_estimation.exchange.history import Memory
-from pkm_estimation.exchange.imu_watch import ImuCauses, ImuWatch
 from pkm_estimation.exchange.messages import LegMeasurement, UserMeasurement
-from pkm_estimation.exchange.output import AngularAcceleration, EstimatorOutput, OutputModel
+from pkm_estimation.exchange.output import EstimatorOutput
 from pkm_estimation.exchange.samples import (
     NANOSECOND,
     ImuSample,
@@ -27,144 +21,40 @@ from pkm_estimation.exchange.samples import (
     Instant,
     samples_until,
 )
-from pkm_estimation.exchange.stale import StaleEncoders
-from pkm_estimation.filtering.legs_alone import LegsAlone, RecentPositions, SurpriseError
-from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filtering.point_motion import ObservationError
-from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
-from pkm_estimation.tracking.bank import Bank
 from pkm_estimation.tracking.births import Births
 from pkm_estimation.tracking.follower import Followed, Follower
-from pkm_estimation.tracking.gaps import IMU_GAP, Paths
+from pkm_estimation.tracking.gaps import Paths
 from pkm_estimation.tracking.hypotheses import GOOD, Hypothesis, Label
-from pkm_estimation.tracking.leg_sets import LegSets, Offsets
-from pkm_estimation.tracking.reports import LegReports, Teller
-from pkm_estimation.tracking.start_poses import NEVER, NO_POSES, LastPoses, StartPoses
-from pkm_estimation.tracking.step import Step
+from pkm_estimation.tracking.start_poses import LastPoses
+from pkm_estimation.tracking.step import Step, Teller
 from pkm_estimation.tracking.tracker_state import (
-    DeclaredDelay,
-    ImuReport,
-    InnovationFit,
+    IMU_GAP,
     LatestPositions,
-    NoiseAdaptation,
+    TrackerParts,
 )
 
-#: biases beyond so many standard deviations of the prior, and beyond m/s^2 and rad/s, are those of no sensor
-_IMPLAUSIBLE, _LARGEST_BIASES = 5.0, (5.0, 0.5)
-#: measurements that confirm a start
-_CONFIRMED = 10
-#: running mean square of normalised innovations beyond which nothing is ordinary
-_LARGEST_SCALE = 9.0
-#: failures after which the last pose is as good as before
-_HARMLESS = (IMU_GAP, 'leg_gap', 'pose_lost')
 
-
-class Tracker:
-    """Takes the hypotheses from measurement to measurement.
-
-    Parameters
-    ----------
-    machine, config : the machine and the settings
-    imu_frame : mounting of the IMU
-    health : gets all counters and events; default: one of its own
+class Tracker(TrackerParts):
+    """Takes the hypotheses from measurement to measurement; parameters and attributes as those of the parts.
 
     Attributes
     ----------
-    filter, alone : with the IMU and without it; they hold the likeliest hypotheses
-    bank : all hypotheses
-    delay, side, pose_watch, baseline, angular_acceleration, fit, noise, imu_watch, imu_report, legs : further parts
-    may_leave_out_imu : whether an IMU that fails may be left out
-    step, births, paths, teller : what is done at a measurement
-    largest_biases : (6,) m/s^2, rad/s, beyond which they are those of no sensor
-    largest_constraint_nis : normalised innovation squared of constraints beyond which the prediction is wrong
-    largest_scale : running mean square of the normalised innovations beyond which no measurement is ordinary
-    last_poses : where the platform was
-    output_model : maps the filter's state to the outputs
-    now : IMU sample at the filter's state, ``None`` while it is stopped
-    since : instant of that sample at the start
-    zero_columns : place of the column of each drive's zero in the sensitivity
-    on_zeros_moved : is told of zeros that have moved; ``None``: they do not
-    was_late : whether the last measurement of the legs was of another time than its stamp
-    tested_at : ns, stamp of the measurement after which what innovations say of constants is tested
+    step, paths, teller : what is done at a measurement
     """
 
     def __init__(
         self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame, health: HealthMonitor | None = None
     ) -> None:
-        self.machine, self.config, self.tested_at = machine, config, NEVER
-        sensors, drives = machine.leg_sensors, machine.actuated_count
-        leg_noise = np.diag(sensors.position_noise**2 + np.square(sensors.position_resolution) / 12.0)
-        geometry = EstimatorGeometry.from_machine(machine)
-        self.filter = PlatformFilter(geometry, imu_frame.noise_covariance, leg_noise, config, machine)
-        self.health = health or HealthMonitor(drives, self.filter.layout.groups)
-        self.baseline = BaselineStream(machine, config, self.health)
-        self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
-        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_std, self.filter.layout.imu_delay)
-        self.side = AssemblySide(machine)
-        self.pose_watch = PoseWatch(machine, self.side, config.maximum_condition)
-        self.fit = InnovationFit(drives, 0.0 if config.filter == 'paper' else config.leg_gate)
-        self.noise = NoiseAdaptation(config.adapt_noise, self.filter.length_covariance.diagonal()[:drives].copy())
-        self.may_leave_out_imu = config.legs_alone and self.fit.is_on
-        self.alone = LegsAlone(geometry, leg_noise, config, machine)
-        self.alone.filter.legs.zeros = self.filter.legs.zeros  # what is found of them holds for both
-        self.reach = SingularReach(machine, self.filter, config.follow_modes)
-        arm = np.array(config.reference_point) - geometry.imu_position
-        self.bank = Bank(self.filter, self.alone, self.reach, arm)
-        offset_std = 0.0 if self.filter.layout.leg_offsets is None else config.leg_offset_std
-        self.start_poses = StartPoses(
-            machine, self.filter, self.reach, lambda positions: self.baseline.estimator.pose(positions)[0], offset_std
-        )
-        self.last_poses = NO_POSES
-        self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
-        self.imu_report, self.imu_causes = ImuReport(), ImuCauses()
-        self.leg_noise = np.maximum(np.sqrt(leg_noise.diagonal()), 1e-12)
-        self.legs, self.leg_sets = LegReports(machine), LegSets(machine)
-        self.stale = StaleEncoders(np.sqrt(leg_noise.diagonal()))
-        self.gathered, self.last, self.recent = LatestPositions(drives), LatestPositions(drives), RecentPositions()
-        priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
-        largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
-        self.largest_biases = largest if self.may_leave_out_imu else np.full(6, inf)
-        constraints = self.filter.legs.constraint_count
-        usual = self.fit.limit_of(constraints) if constraints and self.may_leave_out_imu else inf
-        self.largest_constraint_nis = min(config.iteration_nis, usual)
-        # where noise is adapted, innovations that are too large are its task
-        self.judges_imu = self.may_leave_out_imu and not self.noise.is_on
-        self.largest_scale = _LARGEST_SCALE if self.judges_imu else inf
-        point = np.array(config.reference_point)
-        self.output_model = OutputModel(
-            self.filter.layout, self.filter.geometry, imu_frame, point, self.angular_acceleration
-        )
-        self.baseline_wanted = config.baseline
-        self.zero_columns = {one.member: one.place for one in self.filter.columns if one.kind == 'zero'}
-        self.on_zeros_moved: Callable[[Offsets], None] | None = None
-        self.now: ImuSample | None = None
-        self.since: Instant | None = None
-        self.lost_samples = self.stamp = 0
-        self.was_late = False
-        self._memory = Memory(
-            self.bank, self.fit, self.delay, self.pose_watch, self.noise, self.imu_report, self.imu_causes, self.legs,
-            self.leg_sets, self.stale, self.gathered, self.last, self.recent,
-            *self.baseline.remembering, *self.angular_acceleration.remembering,
-        )  # fmt: skip
-        self.step, self.births, self.paths, self.teller = Step(self), Births(self), Paths(self), Teller(self)
+        super().__init__(machine, config, imu_frame, health)
+        self._births, self.teller = Births(self), Teller(self)
+        self.step = Step(self, self._births, self.teller)
+        self.paths = Paths(self, self.step, self._births)
         self._follower = Follower.of(self)
-
-    def snapshot(self) -> tuple[Any, ...]:
-        """State for :meth:`restore`."""
-        filters = self.filter.snapshot(), self.alone.snapshot()
-        place = self.now, self.since, self.lost_samples, self.last_poses
-        return *place, self.was_late, *filters, self._memory.snapshot()
-
-    def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Restore a snapshot exactly, bit by bit."""
-        self.now, self.since, self.lost_samples, self.last_poses, self.was_late, filter_, alone, parts = snapshot
-        self.alone.restore(alone)
-        self.filter.restore(filter_)
-        self._memory.restore(parts)
 
     def reset(self) -> None:
         """Stop the filter and reset all else; an estimated delay is kept."""
@@ -173,11 +63,6 @@ class Tracker:
         self.stale.reset()
         self.imu_report.end()
         self.last = LatestPositions(self.machine.actuated_count)
-
-    def due(self, instant: Instant) -> Instant:
-        """IMU stamp of the same instant as a measurement: later by the delay of the IMU's stamps."""
-        delay = self.delay.nanoseconds
-        return Instant(instant.epoch, instant.stamp + delay) if delay else instant
 
     def process_legs(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
         """Estimate at a leg measurement; ``None`` if it is rejected, with an event that gives the reason."""
@@ -235,11 +120,6 @@ class Tracker:
             self.health.event(stamp, f'{name}_off_prediction', detail)
             return False
         return True
-
-    @property
-    def is_confirmed(self) -> bool:
-        """Whether enough measurements have fitted since the start."""
-        return self.fit.accepted > _CONFIRMED
 
     @property
     def can_follow(self) -> bool:
@@ -341,7 +221,7 @@ class Tracker:
                 hypotheses.append(self.bank.held(GOOD))
             else:
                 for pose in self.start_poses.of(stamp, measurement.sample.positions, self.last_poses):
-                    self.births.start_at(pose, measurement, imu, uses_imu, age)
+                    self._births.start_at(pose, measurement, imu, uses_imu, age)
                     hypotheses.append(self.bank.held(Label(uses_imu)))
             self.bank.begin(hypotheses)
         except (KinematicsError, CovarianceError, SurpriseError) as error:
@@ -399,27 +279,6 @@ class Tracker:
             self.health.event(stamp, *looked_at.trouble)
             if name == 'assembly_mode_changed':
                 self.doubt_last_pose(stamp)
-
-    def doubt_last_pose(self, stamp: int) -> None:
-        """What came since may have made it, too: another assembly mode than that near it may be the right one."""
-        self.last_poses = self.last_poses._replace(doubted=stamp)
-
-    def _stop(self) -> None:
-        if len(self.bank.parts) > 1 and self.now is not None:  # a start looks near all poses that are possible
-            stamp = self.now.instant.stamp
-            self.last_poses = LastPoses(stamp, self.bank.poses(self.machine.imu.position), stamp)
-        self.bank.clear()
-        self.now = self.since = None
-        self.angular_acceleration.reset()
-        self.lost_samples = 0
-        self.health.left_out, self.health.mode_doubt = {}, ''
-
-    def fail(self, stamp: int, reason: str, detail: str) -> None:
-        """Stop the filter, and say why."""
-        self.health.event(stamp, reason, f'{detail}: restarting the filter')
-        if reason not in _HARMLESS:
-            self.doubt_last_pose(stamp)
-        self._stop()
 
     def _output(
         self, measurement: LegMeasurement, innovation: Innovation | None, started: bool

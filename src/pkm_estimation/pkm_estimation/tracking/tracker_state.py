@@ -1,29 +1,50 @@
-"""Parts of the estimator beside its filters that have a state."""
+"""Parts of the estimator that have a state, with snapshots of all of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp
+from math import inf
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.machine import Machine
 from scipy.special import chdtri, ndtr
 
-from pkm_estimation.exchange.samples import Instant
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.exchange.baseline import BaselineStream
+from pkm_estimation.exchange.health import HealthMonitor
+from pkm_estimation.exchange.history import Memory
+from pkm_estimation.exchange.imu_watch import ImuCauses, ImuWatch
+from pkm_estimation.exchange.output import AngularAcceleration, OutputModel
+from pkm_estimation.exchange.samples import (
+    ImuSample,
+    Instant,
+)
+from pkm_estimation.exchange.stale import StaleEncoders
+from pkm_estimation.filtering.legs_alone import LegsAlone, RecentPositions
+from pkm_estimation.filtering.noise_adaptation import NoiseAdaptation
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
 from pkm_estimation.filters import Innovation, KalmanFilter
 from pkm_estimation.kernels.leg_lengths import LAST_SIZE, NOISE_SCALE, SCALE, accept
-from pkm_estimation.tracking.start_poses import NEVER
+from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.models.extra_states import ImuFrame
+from pkm_estimation.tracking.bank import Bank
+from pkm_estimation.tracking.leg_sets import LegSets, Offsets
+from pkm_estimation.tracking.reports import LegReports
+from pkm_estimation.tracking.start_poses import NEVER, NO_POSES, LastPoses, StartPoses
 
-#: measurements between two changes, and those after a change that still remember the old noise
-_BLOCK, _SETTLING = 100, 20
-#: largest factor of one change, and bounds of the factors: beyond them the cause is not noise
-_LARGEST_CHANGE, _LEAST, _MOST = 5.0, 1e-4, 1e7
-#: factor on the IMU noise of a lost filter, and how often in a row that is tried
-_RESCUE, _MOST_RESCUES = 25.0, 4
-#: exponent of the innovations' excess in the common factor, and change of log(Q / R) per correlation
-_ANSWER, _RATIO_GAIN = 0.7, 2.0
-#: part of the innovations' expected variance below which they say nothing of the legs' noise
-_LEAST_SHARE = 0.2
+#: kind of failure, and name of the event
+IMU_GAP = 'imu_gap'
+#: biases beyond so many standard deviations of the prior, and beyond m/s^2 and rad/s, are those of no sensor
+_IMPLAUSIBLE, _LARGEST_BIASES = 5.0, (5.0, 0.5)
+#: measurements that confirm a start
+_CONFIRMED = 10
+#: running mean square of normalised innovations beyond which nothing is ordinary
+_LARGEST_SCALE = 9.0
+#: failures after which the last pose is as good as before
+_HARMLESS = (IMU_GAP, 'leg_gap', 'pose_lost')
 #: the remaining delay is added to the declared one above this [s] and above so many standard deviations
 _LONG, _SIGNIFICANT = 1e-3, 3.0
 #: a delay beyond so many prior standard deviations is taken for the result of a disturbed filter
@@ -194,93 +215,133 @@ class ImuReport:
         return f'{self.kind.removeprefix("imu_").replace("_", " ")}: {self.detail}' if self.kind else ''
 
 
-class NoiseAdaptation:
-    """Factors on Q and R that make the innovations as large as expected, and white.
-
-    Scaling Q and R by the same factor keeps the filter's gain and scales the innovation covariance by that factor.
-    A larger Q with the same R makes consecutive innovations less correlated. So the mean square of the normalised
-    innovations gives the common factor, and their correlation the ratio of Q and R.
-
-    Where the legs' noise is a small part of what the innovations are expected to be, they say nothing of it: R is kept,
-    and Q alone is adapted. Otherwise the innovations of a model that is wrong (a late IMU), which no Q makes white,
-    would take R to nothing.
+class TrackerParts:
+    """Filters, bank, and all else that has a state.
 
     Parameters
     ----------
-    mode : ``off``, ``q`` (R is kept) or ``q_and_r``
-    leg_variance : (A,) of the legs' noise where ``r_factor`` is 1
+    machine, config : the machine and the settings
+    imu_frame : mounting of the IMU
+    health : gets all counters and events; default: one of its own
 
     Attributes
     ----------
-    q_factor, r_factor : on the variances
-    is_on : whether the noise is adapted at all
+    filter, alone : with the IMU and without it; they hold the likeliest hypotheses
+    bank : all hypotheses
+    delay, side, pose_watch, baseline, angular_acceleration, fit, noise, imu_watch, imu_report, legs : further parts
+    may_leave_out_imu : whether an IMU that fails may be left out
+    largest_biases : (6,) m/s^2, rad/s, beyond which they are those of no sensor
+    largest_constraint_nis : normalised innovation squared of constraints beyond which the prediction is wrong
+    largest_scale : running mean square of the normalised innovations beyond which no measurement is ordinary
+    last_poses : where the platform was
+    output_model : maps the filter's state to the outputs
+    now : IMU sample at the filter's state, ``None`` while it is stopped
+    since : instant of that sample at the start
+    zero_columns : place of the column of each drive's zero in the sensitivity
+    on_zeros_moved : is told of zeros that have moved; ``None``: they do not
+    was_late : whether the last measurement of the legs was of another time than its stamp
+    tested_at : ns, stamp of the measurement after which what innovations say of constants is tested
     """
 
-    def __init__(self, mode: str, leg_variance: Array) -> None:
-        self.mode, self.is_on, self._leg_variance = mode, mode != 'off', leg_variance
-        self.q_factor, self.r_factor = 1.0, 1.0
-        self._rescues = 0
-        self._clear(0)
+    def __init__(
+        self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame, health: HealthMonitor | None = None
+    ) -> None:
+        self.machine, self.config, self.tested_at = machine, config, NEVER
+        sensors, drives = machine.leg_sensors, machine.actuated_count
+        leg_noise = np.diag(sensors.position_noise**2 + np.square(sensors.position_resolution) / 12.0)
+        geometry = EstimatorGeometry.from_machine(machine)
+        self.filter = PlatformFilter(geometry, imu_frame.noise_covariance, leg_noise, config, machine)
+        self.health = health or HealthMonitor(drives, self.filter.layout.groups)
+        self.baseline = BaselineStream(machine, config, self.health)
+        self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
+        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_std, self.filter.layout.imu_delay)
+        self.side = AssemblySide(machine)
+        self.pose_watch = PoseWatch(machine, self.side, config.maximum_condition)
+        self.fit = InnovationFit(drives, 0.0 if config.filter == 'paper' else config.leg_gate)
+        self.noise = NoiseAdaptation(config.adapt_noise, self.filter.length_covariance.diagonal()[:drives].copy())
+        self.may_leave_out_imu = config.legs_alone and self.fit.is_on
+        self.alone = LegsAlone(geometry, leg_noise, config, machine)
+        self.alone.filter.legs.zeros = self.filter.legs.zeros  # what is found of them holds for both
+        self.reach = SingularReach(machine, self.filter, config.follow_modes)
+        arm = np.array(config.reference_point) - geometry.imu_position
+        self.bank = Bank(self.filter, self.alone, self.reach, arm)
+        offset_std = 0.0 if self.filter.layout.leg_offsets is None else config.leg_offset_std
+        self.start_poses = StartPoses(
+            machine, self.filter, self.reach, lambda positions: self.baseline.estimator.pose(positions)[0], offset_std
+        )
+        self.last_poses = NO_POSES
+        self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
+        self.imu_report, self.imu_causes = ImuReport(), ImuCauses()
+        self.leg_noise = np.maximum(np.sqrt(leg_noise.diagonal()), 1e-12)
+        self.legs, self.leg_sets = LegReports(machine), LegSets(machine)
+        self.stale = StaleEncoders(np.sqrt(leg_noise.diagonal()))
+        self.gathered, self.last, self.recent = LatestPositions(drives), LatestPositions(drives), RecentPositions()
+        priors = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
+        largest = np.maximum(_IMPLAUSIBLE * priors, np.repeat(_LARGEST_BIASES, 3))
+        self.largest_biases = largest if self.may_leave_out_imu else np.full(6, inf)
+        constraints = self.filter.legs.constraint_count
+        usual = self.fit.limit_of(constraints) if constraints and self.may_leave_out_imu else inf
+        self.largest_constraint_nis = min(config.iteration_nis, usual)
+        # where noise is adapted, innovations that are too large are its task
+        self.judges_imu = self.may_leave_out_imu and not self.noise.is_on
+        self.largest_scale = _LARGEST_SCALE if self.judges_imu else inf
+        point = np.array(config.reference_point)
+        self.output_model = OutputModel(
+            self.filter.layout, self.filter.geometry, imu_frame, point, self.angular_acceleration
+        )
+        self.baseline_wanted = config.baseline
+        self.zero_columns = {one.member: one.place for one in self.filter.columns if one.kind == 'zero'}
+        self.on_zeros_moved: Callable[[Offsets], None] | None = None
+        self.now: ImuSample | None = None
+        self.since: Instant | None = None
+        self.lost_samples = self.stamp = 0
+        self.was_late = False
+        self._memory = Memory(
+            self.bank, self.fit, self.delay, self.pose_watch, self.noise, self.imu_report, self.imu_causes, self.legs,
+            self.leg_sets, self.stale, self.gathered, self.last, self.recent,
+            *self.baseline.remembering, *self.angular_acceleration.remembering,
+        )  # fmt: skip
 
-    def _clear(self, skip: int) -> None:
-        self._skip, self._count = skip, 0
-        self._squares, self._products, self._numbers, self._shares = 0.0, 0.0, 0, 0.0
-        self._last: Array | None = None
+    def due(self, instant: Instant) -> Instant:
+        """IMU stamp of the same instant as a measurement: later by the delay of the IMU's stamps."""
+        delay = self.delay.nanoseconds
+        return Instant(instant.epoch, instant.stamp + delay) if delay else instant
 
-    def started(self) -> None:
-        """Skip the first innovations after a start: they say nothing about the noise."""
-        self._clear(_BLOCK)
+    def snapshot(self) -> tuple[Any, ...]:
+        """State for :meth:`restore`."""
+        filters = self.filter.snapshot(), self.alone.snapshot()
+        place = self.now, self.since, self.lost_samples, self.last_poses
+        return *place, self.was_late, *filters, self._memory.snapshot()
 
-    def rescue(self, excess: float) -> bool:
-        """Raise the IMU noise of a filter that is lost; False if noise is not adapted, or if that does not help.
-
-        A model that is wrong in something (a delay, a mounting) loses a filter again after each start. With more noise
-        it follows the legs, and its claims are those of the legs. ``excess``: the NIS by that which counts as lost;
-        what is far beyond noise, as a jump, needs a new start.
-        """
-        if not excess < _RESCUE or not self.is_on or self._rescues >= _MOST_RESCUES or self.q_factor >= _MOST:
-            return False
-        self._rescues += 1
-        self.q_factor = min(_MOST, _RESCUE * self.q_factor)
-        self._clear(_SETTLING)
-        return True
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Restore a snapshot exactly, bit by bit."""
+        self.now, self.since, self.lost_samples, self.last_poses, self.was_late, filter_, alone, parts = snapshot
+        self.alone.restore(alone)
+        self.filter.restore(filter_)
+        self._memory.restore(parts)
 
     @property
-    def constant_for(self) -> int | None:
-        """Number of innovations after which the factors will be the same, ``None``: any."""
-        return self._skip + _BLOCK - 1 - self._count if self.is_on else None
+    def is_confirmed(self) -> bool:
+        """Whether enough measurements have fitted since the start."""
+        return self.fit.accepted > _CONFIRMED
 
-    def accept(self, innovation: Innovation) -> bool:
-        """Add an innovation; True if the factors have changed."""
-        if not self.is_on:
-            return False
-        if self._skip > 0:
-            self._skip -= 1
-            return False
-        error = np.nan_to_num(innovation.residual / np.sqrt(innovation.variance))
-        used = np.isfinite(innovation.residual)
-        # an outlier must not decide: it is clipped to ten standard deviations
-        error = np.clip(error, -10.0, 10.0)
-        self._squares += float(error @ error)
-        self._numbers += int(used.sum())
-        self._shares += self.r_factor * float((self._leg_variance / innovation.variance)[used].sum())
-        if self._last is not None:
-            self._products += float(error @ self._last)
-        self._last = error
-        self._count += 1
-        if self._count < _BLOCK:
-            return False
-        excess = self._squares / max(1, self._numbers)
-        correlation = self._products / max(self._squares, 1e-12)
-        common = min(_LARGEST_CHANGE, max(1.0 / _LARGEST_CHANGE, excess**_ANSWER))
-        if self.mode == 'q' or self._shares < _LEAST_SHARE * self._numbers:
-            self.q_factor *= common
-        else:
-            ratio = exp(_RATIO_GAIN * correlation)
-            self.q_factor *= common * ratio
-            self.r_factor *= common / ratio
-        self.q_factor = min(_MOST, max(_LEAST, self.q_factor))
-        self.r_factor = min(_MOST, max(_LEAST, self.r_factor))
-        self._clear(_SETTLING)
-        self._rescues = 0
-        return True
+    def doubt_last_pose(self, stamp: int) -> None:
+        """What came since may have made it, too: another assembly mode than that near it may be the right one."""
+        self.last_poses = self.last_poses._replace(doubted=stamp)
+
+    def _stop(self) -> None:
+        if len(self.bank.parts) > 1 and self.now is not None:  # a start looks near all poses that are possible
+            stamp = self.now.instant.stamp
+            self.last_poses = LastPoses(stamp, self.bank.poses(self.machine.imu.position), stamp)
+        self.bank.clear()
+        self.now = self.since = None
+        self.angular_acceleration.reset()
+        self.lost_samples = 0
+        self.health.left_out, self.health.mode_doubt = {}, ''
+
+    def fail(self, stamp: int, reason: str, detail: str) -> None:
+        """Stop the filter, and say why."""
+        self.health.event(stamp, reason, f'{detail}: restarting the filter')
+        if reason not in _HARMLESS:
+            self.doubt_last_pose(stamp)
+        self._stop()
