@@ -42,7 +42,6 @@ GROUPS = (
     Group('models', ESTIMATION, ('models',)),
     Group('filter kernels', ESTIMATION, ('kernels',), 1.2),
     Group('filtering', ESTIMATION, ('filtering',), 2.0),
-    Group('legs', ESTIMATION, ('legs',)),
     Group('stream', ESTIMATION, ('stream', 'tracking', 'exchange'), 3.0),
     Group('tuning', ESTIMATION, ('tuning',)),
     Group('calibration', ESTIMATION, ('calibration',)),
@@ -81,7 +80,7 @@ _TAKING_PART = {
     ESTIMATION: (
         'absurd_settings', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
         'constraints', 'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts',
-        'folds_and_rank', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise',
+        'folds_and_rank', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise',
         'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'message_noise', 'models',
         'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter',
         'stream_edges', 'stream_parts', 'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion',

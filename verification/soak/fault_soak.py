@@ -87,7 +87,7 @@ def soak(
                     normalised = max(normalised, float(off @ np.linalg.lstsq(spread, off)[0]) ** 0.5)
             tracker = pipeline.tracker
             if tracker.now is not None:  # an IMU that is only tried may lead its filter anywhere
-                in_use = tracker.alone.filter if tracker.imu_fault.is_on else tracker.filter
+                in_use = tracker.filter if tracker.bank.label.uses_imu else tracker.alone.filter
                 not_positive += not _is_positive(in_use.covariance)
         if progress is not None and step % (steps // 100 + 1) == 0:
             progress(step)

@@ -12,7 +12,7 @@ from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
-from pkm_estimation.filtering.legs_alone import LegNoise, LegsAlone, SurpriseError
+from pkm_estimation.filtering.legs_alone import LegNoise, LegsAlone, RecentPositions, SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch
 from pkm_estimation.filtering.start import likeliest_update
@@ -20,7 +20,7 @@ from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tracking.tracker_parts import DeclaredDelay
+from pkm_estimation.tracking.tracker_state import DeclaredDelay
 
 SRS = load_machine('srs')
 GEOMETRY = EstimatorGeometry.from_machine(SRS)
@@ -263,8 +263,8 @@ def test_what_is_doubted_is_known_roughly():
     made = alone()
     made.start_at(SRS.home)
     before = stds(made) ** 2
-    made.doubt()
-    expected = np.repeat([0.02, CONFIG.start_velocity_std, 0.05, 30.0, 5.0], 3) ** 2
+    made.doubt_motion(0.5)
+    expected = (0.5 * np.repeat([5e-4, 0.1, 5e-4, 10.0, 1.0], 3)) ** 2
     assert stds(made) ** 2 - before == pytest.approx(expected)
 
 
@@ -285,7 +285,7 @@ def test_motion_is_handed_over_without_biases_and_taken_over_with_them(names):
         assert std[15] == pytest.approx(config.imu_delay_std)
     imu = np.arange(1.0, 7.0)
     back = alone(config)
-    back.go_on_from(other, imu)
+    back.go_on_from(other, imu, RecentPositions())
     assert back.felt == pytest.approx(imu) and back.is_moving
     assert back.felt_covariance == pytest.approx(np.diag(expected**2) + other.imu_covariance)
     if names:

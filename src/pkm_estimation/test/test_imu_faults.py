@@ -10,13 +10,13 @@ from moving_platform import Motion, measured
 from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile
+from pkm_estimation.exchange.imu_watch import ImuCauses, ImuWatch
 from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simulate_sensors
 from pkm_estimation.sensors.conditions import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.verdict import WELL, summarise
-from pkm_estimation.exchange.imu_watch import ImuCauses, ImuWatch
 from scipy.spatial.transform import Rotation
 from test_stretches import assert_same, one_by_one
 

@@ -10,12 +10,12 @@ from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import mp1_profile
+from pkm_estimation.exchange.imu_jumps import ImuJumps
 from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.kernels.imu_jumps import COUNTS, ROWS, find_jumps
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.exchange.imu_jumps import ImuJumps
 from test_stretches import assert_same, one_by_one
 
 PALIDA = load_machine('palida')

@@ -12,7 +12,7 @@ from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.simulated import simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.verdict import WELL, summarise, values
+from pkm_estimation.stream.verdict import WELL, summarise
 
 SRS = load_machine('srs')
 NAMES = SRS.actuated_joint_names

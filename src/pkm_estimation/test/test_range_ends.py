@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import drives_profile
+from pkm_estimation.exchange.imu_watch import RangeEnds
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.exchange.imu_watch import RangeEnds
 
 TIME = np.arange(3000) / 100.0
 RATES = np.array([0.7, 0.9, 1.1, 1.3, 1.5, 1.7])

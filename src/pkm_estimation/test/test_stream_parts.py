@@ -10,6 +10,7 @@ import pytest
 from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_estimation.exchange.health import Event
+from pkm_estimation.exchange.imu_jumps import ImuJumps
 from pkm_estimation.exchange.messages import LegMessageReader
 from pkm_estimation.exchange.samples import Instant
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
@@ -21,7 +22,6 @@ from pkm_estimation.stream.verdict import (
     summarise_baseline,
     values,
 )
-from pkm_estimation.exchange.imu_jumps import ImuJumps
 from test_pipeline import feed, imu_message, leg_message
 
 SRS = load_machine('srs')

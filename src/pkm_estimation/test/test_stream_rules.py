@@ -1,4 +1,4 @@
-"""Rules of the stream, each alone: trial of the IMU, frozen samples, alarms, lost doubts, prices of causes, delays."""
+"""Parts of the stream, each alone: frozen samples, alarms, several poses, prices of causes, delays."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
 from pkm_description.motion.profiles import mp1_profile, profile
+from pkm_estimation.exchange.imu_watch import ImuWatch
 from pkm_estimation.exchange.samples import Instant
-from pkm_estimation.filtering.platform_filter import PlatformFilter
-from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.stretch import Stretch
-from pkm_estimation.exchange.imu_watch import ImuWatch
-from pkm_estimation.tracking.mode_doubt import ModeDoubt
-from pkm_estimation.tracking.tracker_parts import FaultTracker
+from pkm_estimation.tracking.hypotheses import GOOD
+from pkm_estimation.tracking.leg_sets import Explanation
 from test_stretches import assert_same, one_by_one
 
 SRS = load_machine('srs')
@@ -41,41 +37,6 @@ def innovation(nis, count=6):
 
 
 # -- the IMU -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(('last', 'agrees'), [(17.9, True), (18.0, True), (18.1, False)])
-def test_an_imu_on_trial_agrees_up_to_three_times_what_is_expected(last, agrees):
-    """Of all innovations of the trial together, by the number of legs in each; those before it do not count."""
-    fault = FaultTracker()
-    fault.begin(instant(1.0), 'imu_off_prediction', 'why')
-    fault.begin_trial(instant(1.5))
-    fault.has_passed(instant(1.6), innovation(1e6), 6)
-    fault.begin_trial(instant(2.0))
-    fault.has_passed(instant(2.1), innovation(9.0, 3), 3)
-    fault.has_passed(instant(2.2), innovation(last), 6)
-    assert fault.agrees == agrees
-
-
-def probation(fault, begin):
-    """How long [s] a trial lasts."""
-    fault.begin_trial(instant(begin))
-    return next(k / 4 for k in range(1, 100) if fault.has_passed(instant(begin + k / 4), innovation(1.0), 6))
-
-
-def test_an_imu_that_fails_again_soon_is_tried_for_longer():
-    """Half a second; twice as long within ten seconds after it came back, eight seconds at most; then as at first."""
-    fault, now, found = FaultTracker(), 0.0, []
-    for pause in (0.0, 9.99, 5.0, 1.0, 0.5, 9.9, 10.0, 2.0):
-        now += pause
-        fault.begin(instant(now), 'imu_zeros', 'what')
-        assert fault.is_on and fault.description == 'zeros: what' and fault.trial is None
-        found.append(probation(fault, now))
-        now += found[-1]
-        fault.end(instant(now))
-        assert not fault.is_on and not fault.description
-    assert found == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 0.5, 1.0]
-    fault.begin(instant(now + 1.0, epoch=1), 'imu_zeros', 'what')  # another clock: nobody knows how long ago
-    assert probation(fault, now) == 0.5
 
 
 @pytest.mark.parametrize('frozen', [True, False], ids=['frozen', 'out of range'])
@@ -140,72 +101,54 @@ def test_an_alarm_is_one_event_until_it_ends():
 # -- doubts about the assembly mode ------------------------------------------------------------------------------------
 
 
-def filter_at(pose):
-    """A filter of the SIMONA whose pose is known to a tenth of a millimetre."""
-    noise = np.diag(SRS.leg_sensors.position_noise**2)
-    made = PlatformFilter(EstimatorGeometry.from_machine(SRS), ImuFrame(SRS.imu).noise_covariance, noise, CONFIG, SRS)
-    made.start_at(pose, 1e-4, 1e-4)
-    return made
-
-
-def doubt_of(*moves):
-    """A doubt between poses that are moved (3,) m from home, and a filter to try them with."""
-    filter_, snapshots = filter_at(SRS.home), []
+def bank_of(*moves):
+    """A bank of hypotheses that are as likely, moved (3,) m from home, and the tracker that has it."""
+    tracker, hypotheses = EstimatorPipeline(SRS, CONFIG).tracker, []
     for move in moves:
-        filter_.start_at(Pose(SRS.home.position + np.array(move), SRS.home.rotation_base_platform), 1e-4, 1e-4)
-        snapshots.append(filter_.snapshot())
-    doubt = ModeDoubt(SingularReach(SRS, filter_), SRS.imu.position)
-    doubt.begin_with(snapshots, 'a test')
-    return doubt, filter_
+        pose = Pose(SRS.home.position + np.array(move), SRS.home.rotation_base_platform)
+        tracker.filter.start_at(pose, 1e-4, 1e-4)
+        hypotheses.append(tracker.bank.held(GOOD))
+    tracker.bank.begin(hypotheses)
+    return tracker.bank, tracker
 
 
-def test_a_doubt_is_lost_after_twenty_measurements_in_a_row_that_fit_no_part():
-    doubt, filter_ = doubt_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
-    for missed in range(1, 21):
-        assert not doubt.is_lost
-        assert doubt.correct(filter_, lambda: (innovation(100.1), 0.0), 100.0, lambda: True) is None
-        assert doubt.missed == missed and len(doubt.parts) == 2
-    assert doubt.is_lost
-    found = doubt.correct(filter_, lambda: (innovation(100.0), 0.0), 100.0, lambda: True)
-    assert found is not None and not doubt.is_lost and doubt.missed == 0
-    with pytest.raises(CovarianceError, match='no assembly mode fits'):
-        doubt.correct(filter_, lambda: (innovation(1.0), 0.0), 100.0, lambda: False)
+def weighed(bank, *squares):
+    """Candidates of the bank's hypotheses by the NIS of each."""
+    used = np.arange(6)
+    return bank.weigh([
+        (one._replace(family=k), Explanation(frozenset(), 1.0, -0.5 * nis + size, size, nis, used))
+        for k, (one, (nis, size)) in enumerate(zip(bank.hypotheses, squares, strict=True))
+    ])  # fmt: skip
 
 
-def test_a_doubt_ends_where_its_parts_are_one_pose_and_not_before():
-    apart, filter_ = doubt_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
-    apart.correct(filter_, lambda: (innovation(1.0), 0.0), 100.0, lambda: True)
-    assert apart.is_open and len(apart.poses(SRS.imu.position)) == 2
-    assert np.exp([part.logarithm for part in apart.parts]) == pytest.approx([0.5, 0.5])
-    assert '2 poses are possible, the two likeliest 100 mm and 0 degrees apart' in apart.description
-    near, filter_ = doubt_of([0.0, 0.0, 0.0], [1e-4, 0.0, 0.0])
-    near.correct(filter_, lambda: (innovation(1.0), 0.0), 100.0, lambda: True)
-    assert not near.is_open
-    assert filter_.pose.position - SRS.home.position == pytest.approx([0.5e-4, 0.0, 0.0], abs=1e-9)
+def test_poses_that_are_one_become_one_and_others_do_not():
+    bank, _ = bank_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
+    bank.keep(list(bank.hypotheses))
+    assert len(bank.poses(SRS.imu.position)) == 2
+    assert np.exp([part.logarithm for part in bank.parts]) == pytest.approx([0.5, 0.5])
+    assert '2 poses are possible, the two likeliest 100 mm and 0 degrees apart' in bank.description
+    bank, tracker = bank_of([0.0, 0.0, 0.0], [1e-4, 0.0, 0.0])
+    bank.keep(list(bank.hypotheses))
+    assert len(bank.hypotheses) == 1 and bank.is_plain and not bank.description
+    assert tracker.filter.pose.position - SRS.home.position == pytest.approx([0.5e-4, 0.0, 0.0], abs=1e-9)
 
 
-def doubt_of_two():
-    """A doubt after a measurement whose NIS is 1 by the second part, and 5 by the first."""
-    doubt, filter_ = doubt_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
-    sizes = iter([5.0, 1.0])
-    doubt.correct(filter_, lambda: (innovation(next(sizes)), 0.0), 100.0, lambda: True)
-    return doubt, filter_
+def test_poses_are_weighed_by_their_squares_and_not_by_how_much_the_imu_moves_the_legs():
+    bank, _ = bank_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
+    first, second = weighed(bank, (5.0, 40.0), (1.0, 30.0))
+    assert first.logarithm - second.logarithm == pytest.approx(2.0)
+    assert first.predicted is not second.predicted and first.explanation.nis == 1.0
 
 
-def test_a_part_that_fits_better_is_likelier_by_half_the_difference_of_its_squares():
-    doubt, filter_ = doubt_of_two()
-    likelier, other = (part.logarithm for part in doubt.parts)
-    assert likelier - other == pytest.approx(2.0)
-    moved = filter_.pose.position - SRS.home.position
-    assert moved == pytest.approx([0.1, 0.0, 0.0], abs=1e-9)
-
-
-def test_covariance_of_the_likeliest_part_covers_the_other_by_its_probability():
-    doubt, filter_ = doubt_of_two()
-    _, covariance, *_ = doubt.known(filter_.known(np.zeros(6)), filter_.ukf.claim)
-    away = filter_.chart.T @ np.array([0.1, 0.0, 0.0])
+def test_covariance_of_the_likeliest_covers_the_other_by_its_probability():
+    bank, tracker = bank_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
+    bank.keep([one.predicted._replace(logarithm=one.logarithm) for one in weighed(bank, (5.0, 0.0), (1.0, 0.0))])
+    _, covariance, *_ = bank.known(tracker.filter.known(np.zeros(6)), tracker.filter.ukf.claim)
+    away = tracker.filter.chart.T @ np.array([0.1, 0.0, 0.0])
     rest = covariance[:3, :3] - np.outer(away, away) / (1.0 + np.exp(2.0))
     assert np.abs(rest).max() < 1e-6
+    with pytest.raises(CovarianceError, match='no hypothesis explains'):
+        bank.keep([])
 
 
 @pytest.mark.parametrize('delay', [0.0031, -0.0043])

@@ -7,8 +7,12 @@ from math import exp, log
 import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
-from pkm_estimation.filtering.gaussian_sum import (
-    GaussianComponent,
+from pkm_estimation.filtering.noise_adaptation import NoiseAdaptation
+from pkm_estimation.filters import Innovation
+from pkm_estimation.kernels.unscented import CARRIED_NOISES
+from pkm_estimation.models.inertial_process import rotation_of
+from pkm_estimation.tracking.hypotheses import (
+    Hypothesis,
     _turned,
     apart,
     covariance_about,
@@ -18,10 +22,6 @@ from pkm_estimation.filtering.gaussian_sum import (
     reduced,
     turn_between,
 )
-from pkm_estimation.filters import Innovation
-from pkm_estimation.kernels.unscented import CARRIED_NOISES
-from pkm_estimation.models.inertial_process import rotation_of
-from pkm_estimation.tracking.tracker_parts import NoiseAdaptation
 
 RANDOM = np.random.default_rng(4)
 SIZE = 15
@@ -33,7 +33,7 @@ def part(state=None, scale=0.1, logarithm=0.0, chart=CHART, family=0):
     state = np.zeros(SIZE) if state is None else state
     carried = RANDOM.normal(size=(SIZE, 18))
     snapshot = state, root @ root.T, chart, 'legs', 'noise', 'constants', (carried, 18, 7), 'process'
-    return GaussianComponent(snapshot, logarithm, family)
+    return Hypothesis(snapshot, logarithm, family=family)
 
 
 def moments(parts):

@@ -18,7 +18,7 @@ from pkm_estimation.exchange.samples import (
     samples_until,
     take_input,
 )
-from pkm_estimation.tracking.imu_gap import last_before_gap
+from pkm_estimation.tracking.gaps import last_before_gap
 
 from pkm_estimation.config import EstimatorConfig
 

@@ -72,7 +72,7 @@ class Paths:
             if was_in_gap:  # whatever starts next starts with the IMU
                 tracker.imu_report.end()
             return None
-        last = _last_before_gap(queue, now.instant, due, longest)
+        last = last_before_gap(queue, now.instant, due, longest)
         if last is None and not was_in_gap:
             return None
         if last is not None and tracker.bank.label.uses_imu and not self._begin_gap(stamp, last, queue):
@@ -124,7 +124,7 @@ class Paths:
         tracker.angular_acceleration.reset()
         tracker.imu_report.end()
         tracker.health.event(instant.stamp, 'imu_returned', f'samples of the IMU come again after {duration:.3g} s')
-def _last_before_gap(
+def last_before_gap(
     samples: deque[ImuSample], now: Instant, due: Instant, maximum_gap: float
 ) -> ImuSample | None:
     """Sample after which none came for more than ``maximum_gap`` s, in a gap that touches the time from now to due.

@@ -88,6 +88,9 @@ class Teller:
         everything = len(label.outliers) == tracker.machine.actuated_count
         if everything and not before.outliers:
             tracker.health.event(instant.stamp, 'legs_jumped', 'all legs are far from where they were going: not used')
+        if found.innovation is None and len(sample.used) and not label.outliers:
+            what = 'all legs are far from where they were going: begun anew'
+            tracker.health.event(instant.stamp, 'legs_jumped', what)
         if label.noise > before.noise == 1.0:
             what = 'burst of noise of all legs: their noise variance is raised'
             tracker.health.event(instant.stamp, 'legs_noisy', what)
