@@ -15,7 +15,6 @@ from pkm_description.errors import UnwritableError
 from pkm_description.loading.overlay import write_overlay
 from pkm_description.report.page import write_page
 from pkm_description.report.words import (
-    JudgedFigure,
     Scale,
     figure_text,
     keeps_limit,
@@ -24,7 +23,6 @@ from pkm_description.report.words import (
     sentence_of,
     text_table,
     time_of_data,
-    verdict,
 )
 from pkm_description.writing import make_folder, replacing, replacing_together, write_text
 
@@ -162,7 +160,6 @@ def test_parts_escape_what_they_show():
 )
 def test_limits(value: float, limit: float, at_least: bool, good: bool) -> None:
     assert keeps_limit(value, limit, at_least) is good
-    assert JudgedFigure('a', '', '', verdict(good)).failed is not good
 
 
 def test_texts() -> None:

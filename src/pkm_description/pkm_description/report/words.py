@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: ``'not reachable'`` is for what cannot be judged here, for a reason that is given
-Status = Literal['met', 'failed', 'not reachable']
 _DEGREES = 180.0 / np.pi
 #: s after 1970 below which a stamp is that of a simulator's clock, not of a wall clock: the year 2001
 SIMULATED = 1e9
@@ -97,33 +94,6 @@ def scale_of(unit: str, values: ArrayLike, least: float = 1.0) -> Scale:
     if largest == 0.0:
         return scales[0]
     return next((scale for scale in scales if largest * scale.factor >= least), scales[-1])
-
-
-@dataclass(frozen=True)
-class JudgedFigure:
-    """What was asked, and what came out.
-
-    Attributes
-    ----------
-    what : the judged quantity in a few words
-    required, measured : figures as text, with units
-    status : the verdict
-    """
-
-    what: str
-    required: str
-    measured: str
-    status: Status
-
-    @property
-    def failed(self) -> bool:
-        """Whether the requirement applies and is broken."""
-        return self.status == 'failed'
-
-
-def verdict(good: bool) -> Status:
-    """Status of a requirement that could be judged."""
-    return 'met' if good else 'failed'
 
 
 def keeps_limit(value: float, limit: float, at_least: bool = False) -> bool:
