@@ -81,7 +81,7 @@ _TAKING_PART = {
         'absurd_settings', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
         'constraints', 'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts',
         'folds_and_rank', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise',
-        'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'message_noise', 'models',
+        'input_path', 'judgement', 'lasting', 'leg_faults', 'leg_sets', 'manifold', 'message_noise', 'models',
         'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter',
         'stream_edges', 'stream_parts', 'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion',
         'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
@@ -92,7 +92,7 @@ _TAKING_PART = {
         'recording', 'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
-        'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
+        'control', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
         'sensor_models', 'servo_edges', 'servo_parts',
     ),
     DESCRIPTION: (
