@@ -171,10 +171,13 @@ class Bank:
 
     # -- a measurement -------------------------------------------------------------------------------------------------
 
-    def predict(self, hypotheses: Sequence[Hypothesis], move: Callable[[Hypothesis], None]) -> list[Hypothesis]:
+    def predict(
+        self, hypotheses: Sequence[Hypothesis], move: Callable[[Hypothesis], None], first: int = 0
+    ) -> list[Hypothesis]:
         """Predict hypotheses; those whose pose may be on either side of a singular one are cut.
 
         ``move`` moves the filter that holds a hypothesis; one for which it raises CovarianceError is dropped.
+        Numbers of families begin with ``first``.
         """
         predicted: list[Hypothesis] = []
         for one in hypotheses:
@@ -184,7 +187,7 @@ class Bank:
             except CovarianceError:
                 continue
             predicted.append(self.held(one.label, one.logarithm, one.moved))
-        return self.cut([one._replace(family=family) for family, one in enumerate(predicted)])
+        return self.cut([one._replace(family=family) for family, one in enumerate(predicted, first)])
 
     def cut(self, predicted: list[Hypothesis]) -> list[Hypothesis]:
         """Cut predicted hypotheses whose pose may be on either side of a singular one."""

@@ -20,7 +20,7 @@ from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.tracking.bank import BIRTHS, Candidate
 from pkm_estimation.tracking.hypotheses import Hypothesis, Label
-from pkm_estimation.tracking.leg_sets import Explanation
+from pkm_estimation.tracking.leg_sets import Explanation, chance
 from pkm_estimation.tracking.tracker_state import TrackerParts
 
 #: 1/s, how often the IMU fails, is well again, and the platform is elsewhere than all legs said before
@@ -38,8 +38,6 @@ _HOPELESS = -14.0
 _UNLIKELY = -7.0
 #: the same at which a hypothesis that uses an IMU that is perhaps well again is contradicted by one measurement
 _CONTRADICTED = -7.0
-#: largest probability of a change
-_CHANCE = 0.5
 
 
 class Births:
@@ -60,7 +58,7 @@ class Births:
         tracker = self._tracker
         least = before[0].logarithm + _UNLIKELY
         before, predicted = ([one for one in ones if one.logarithm > least] for ones in (before, predicted))
-        late = log(min(_CHANCE, _LATE * duration))
+        late = log(chance(_LATE, duration))
         born = [
             one._replace(
                 logarithm=one.logarithm + late, label=one.label._replace(is_late=True), family=5 * BIRTHS + one.family
@@ -70,8 +68,7 @@ class Births:
         ]
         born += self._livelier(before, duration, count)
         if tracker.judges_imu:
-            chance = min(_CHANCE, IMU_FAULTS * duration) if tracker.is_confirmed else _WRONG_START
-            fails = log(0.5 * chance)
+            fails = log(0.5 * (chance(IMU_FAULTS, duration) if tracker.is_confirmed else _WRONG_START))
             for wrong in WRONG:
                 born += self.without_imu(before, duration, fails, wrong)
         return born
@@ -83,7 +80,7 @@ class Births:
         """Where all legs are elsewhere, or a start was wrong: the platform is where they say, whatever was before."""
         tracker = self._tracker
         best = candidates[0] if candidates else None
-        logarithm = log(min(_CHANCE, RESTARTS * duration)) + tracker.leg_sets.anywhere(sample.used)
+        logarithm = log(chance(RESTARTS, duration)) + tracker.leg_sets.anywhere(sample.used)
         if best is not None and best.explanation.outliers and not tracker.is_confirmed:
             logarithm = best.logarithm  # the legs that do not fit may as well have been wrong at the start
         is_hopeless = best is not None and logarithm < best.logarithm + _HOPELESS
@@ -128,18 +125,14 @@ class Births:
 
     def _livelier(self, hypotheses: Sequence[Hypothesis], duration: float, count: int) -> list[Hypothesis]:
         """Those without the IMU, where the motion has become as lively as any."""
-        tracker = self._tracker
-        found: list[Hypothesis] = []
-        for family, one in enumerate(one for one in hypotheses if not one.label.uses_imu):
-            tracker.bank.load(one)
-            tracker.alone.legs.liveliness = max(1.0, tracker.alone.legs.liveliness)
-            try:
-                tracker.alone.predict(duration, tracker.alone.tells(count - len(one.label.outliers)))
-            except CovarianceError:
-                continue
-            logarithm = one.logarithm + log(min(_CHANCE, _MANOEUVRES * duration))
-            found.append(tracker.bank.held(one.label, logarithm, one.moved)._replace(family=4 * BIRTHS + family))
-        return tracker.bank.cut(found)
+        alone, lively = self._tracker.alone, log(chance(_MANOEUVRES, duration))
+
+        def move(one: Hypothesis) -> None:
+            alone.legs.liveliness = max(1.0, alone.legs.liveliness)
+            alone.predict(duration, alone.tells(count - len(one.label.outliers)))
+
+        calm = [one._replace(logarithm=one.logarithm + lively) for one in hypotheses if not one.label.uses_imu]
+        return self._tracker.bank.predict(calm, move, 4 * BIRTHS)
 
     def with_imu(self, duration: float) -> tuple[Hypothesis, ...]:
         """All hypotheses, and where the likeliest leaves the IMU out, those in which it is well again."""
@@ -148,7 +141,7 @@ class Births:
         assert now is not None
         if bank.label.uses_imu or not tracker.alone.is_moving:
             return bank.hypotheses
-        logarithm = bank.hypotheses[0].logarithm + log(min(_CHANCE, IMU_RECOVERIES * duration))
+        logarithm = bank.hypotheses[0].logarithm + log(chance(IMU_RECOVERIES, duration))
         # one that was contradicted begins anew from what is known without it
         others = tuple(
             one._replace(logarithm=max(one.logarithm, logarithm)) if one.label.uses_imu else one

@@ -124,6 +124,8 @@ class Paths:
         tracker.angular_acceleration.reset()
         tracker.imu_report.end()
         tracker.health.event(instant.stamp, 'imu_returned', f'samples of the IMU come again after {duration:.3g} s')
+
+
 def last_before_gap(
     samples: deque[ImuSample], now: Instant, due: Instant, maximum_gap: float
 ) -> ImuSample | None:

@@ -54,6 +54,11 @@ _DEAR = 9.0
 _CHANCE = 0.5
 
 
+def chance(rate: float, seconds: float) -> float:
+    """Probability of a change of so many per second within a time."""
+    return min(_CHANCE, rate * seconds)
+
+
 #: by leg: how far it is off [m or rad], and the variance of that
 Offsets = Mapping[int, tuple[float, float]]
 
@@ -193,8 +198,9 @@ class LegSets:
                     new = logarithm + change.of_move(np.array(out, dtype=np.intp))
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
         if 0.5 * found[0].nis >= _DEAR:
+            exchanged = none._replace(noise=1.0, size=found[0].size)
             found += [
-                _exchanged(none, pair, positions[legs], residual, covariance, change)
+                _exchanged(exchanged, pair, positions[legs], residual, covariance, change)
                 for pair in combinations(range(len(legs)), 2)
             ]
         found.sort(key=lambda one: -one.logarithm)
@@ -207,17 +213,17 @@ class _Change:
     def __init__(
         self, was_out: NDArray[np.bool_], rates: Array, anywhere: Array, uniform: Array, time: float, noise: float
     ) -> None:
-        fails, back = np.minimum(_CHANCE, rates * time), min(_CHANCE, RECOVERIES * time)
+        fails, back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
         self._moves = log(0.5 * FAULTS) - np.log(rates)
-        self._bus, self._burst, self._time = log(min(_CHANCE, BUS_FAULTS * time)), BURSTS * time, time
+        self._bus, self._burst = log(chance(BUS_FAULTS, time)), chance(BURSTS, time)
         self.out = np.where(was_out, log1p(-back), np.log(fails)) + anywhere
         self.inside = np.where(was_out, log(back), np.log1p(-fails))
         self.is_calm = not was_out.any()
         # those that failed together are well again together
         self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
         self._new, self._anywhere, self._uniform = ~was_out, anywhere, uniform
-        self.swaps = log(min(_CHANCE, SWAPS * time))
-        self._noise, self._back = noise, log(back)
+        self.swaps = log(chance(SWAPS, time))
+        self._noise, self._back, self._stays_loud = noise, log(back), log1p(-back)
 
     def of_outliers(self, places: NDArray[np.intp]) -> Array:
         """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
@@ -238,10 +244,9 @@ class _Change:
 
     def of_noise(self, factor: float) -> float:
         """Logarithm of the probability of a factor on the noise."""
-        ends = min(_CHANCE, RECOVERIES * self._time)
         if factor == self._noise:
-            return log1p(-ends) if factor > 1.0 else 0.0
-        return log(ends) if factor == 1.0 else log(min(_CHANCE, self._burst) * _LOUDER_STILL ** LOUDER.index(factor))
+            return self._stays_loud if factor > 1.0 else 0.0
+        return self._back if factor == 1.0 else log(self._burst * _LOUDER_STILL ** LOUDER.index(factor))
 
 
 def _sets(
@@ -282,17 +287,16 @@ def _sets(
 
 
 def _exchanged(
-    none: Explanation, pair: tuple[int, ...], positions: Array, residual: Array, covariance: Array, change: _Change
+    why: Explanation, pair: tuple[int, ...], positions: Array, residual: Array, covariance: Array, change: _Change
 ) -> Explanation:
     """All legs are inliers, two of them with exchanged values; arrays are of the legs in the measurement."""
     one, other = pair
     exchange, residual = float(positions[other] - positions[one]), residual.copy()
     residual[one], residual[other] = residual[one] + exchange, residual[other] - exchange
     nis = float(residual @ solved(covariance, residual))
-    size = -0.5 * (float(np.linalg.slogdet(covariance)[1]) + len(residual) * log(2.0 * pi))
-    legs = tuple(none.used[list(pair)].tolist())
-    logarithm = float(change.inside.sum()) + change.swaps - 0.5 * nis + size
-    return none._replace(noise=1.0, logarithm=logarithm, size=size, nis=nis, swapped=legs)
+    legs = tuple(why.used[list(pair)].tolist())
+    logarithm = float(change.inside.sum()) + change.swaps - 0.5 * nis + why.size
+    return why._replace(logarithm=logarithm, nis=nis, swapped=legs)
 
 
 def _by_the_others(residual: Array, covariance: Array) -> tuple[Array, Array]:

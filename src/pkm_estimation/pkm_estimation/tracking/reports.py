@@ -1,4 +1,4 @@
-"""What is told of legs, IMU and assembly mode by what the likeliest hypothesis says."""
+"""What is told of legs that are outliers by the likeliest hypothesis."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _FITS = 5.0
 _WORDS = {'stuck': 'stuck, ', 'saturated': 'at the end of its stroke, '}
 
 Complain = Callable[[str, str], None]
-#: s after a failure until which its cause is looked for
-_LATEST_NAMING = 2.0
 
 
 @dataclass(frozen=True)

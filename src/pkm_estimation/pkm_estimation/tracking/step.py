@@ -193,18 +193,17 @@ class Step:
         if not len(sample.used):
             bank.keep(predicted)
             return None
-        explained = [(one, why) for one in predicted for why in self._explanations(one, sample, duration)]
+        explained = self._explained(predicted, sample, duration)
         candidates = bank.weigh(explained)
         if tracker.fit.is_on and bad is None and self._is_surprised(candidates):
             born = self._births.born(before, predicted, duration, len(sample.used))
-            explained += [(one, why) for one in born for why in self._explanations(one, sample, duration)]
+            explained += self._explained(born, sample, duration)
             explained += self._births.started_anew(measurement, sample, path.end, duration, candidates)
             candidates = bank.weigh(explained)
         corrected = self._corrected(candidates, sample, duration)
         if not corrected and tracker.judges_imu:  # an IMU with such biases is none
             born = [one for wrong in WRONG for one in self._births.without_imu(before, duration, 0.0, wrong)]
-            explained = [(one, why) for one in born for why in self._explanations(one, sample, duration)]
-            corrected = self._corrected(bank.weigh(explained), sample, duration)
+            corrected = self._corrected(bank.weigh(self._explained(born, sample, duration)), sample, duration)
         bank.keep([one.hypothesis for one in corrected])
         first = next(one for one in corrected if one.candidate.label == bank.label)
         if bank.label == GOOD and first.innovation is not None:
@@ -256,6 +255,12 @@ class Step:
         filter_ = self._tracker.bank.load(predicted)
         filter_.doubt_leg_stamp(_LATE_BY * predicted.label.is_late)
         return filter_
+
+    def _explained(
+        self, ones: Sequence[Hypothesis], sample: LegSample, duration: float
+    ) -> list[tuple[Hypothesis, Explanation]]:
+        """Predicted hypotheses, each with all that would explain a measurement by it."""
+        return [(one, why) for one in ones for why in self._explanations(one, sample, duration)]
 
     def _explanations(self, one: Hypothesis, sample: LegSample, duration: float) -> list[Explanation]:
         """What would explain a measurement by a predicted hypothesis."""

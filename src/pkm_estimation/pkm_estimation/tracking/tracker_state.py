@@ -158,10 +158,6 @@ class InnovationFit:
         """Normalised innovation squared of ``count`` numbers with the probability of the bound."""
         return float(chdtri(count, self._tail)) if self.is_on else float('inf')
 
-    def limit(self, count: int) -> float:
-        """The same where the model fits as badly as it did so far: that is no fault of single legs."""
-        return self.limit_of(count) * max(1.0, self.scale)
-
     def accept(self, innovation: Innovation) -> None:
         """Take the innovation of a measurement that was used."""
         if self.is_on:
