@@ -11,19 +11,13 @@ from typing import Any
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import Finding, State
+from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
 
 from pkm_bringup.robot_check.expected import inside, is_solvable, predict, strokes
-from pkm_bringup.robot_check.mounting import axes_text, mounting_findings
-from pkm_bringup.robot_check.report import IN_DRIVER_FILE, DriverPatch, Wiring, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.report import Case, Wiring, driver_file, put
 from pkm_bringup.robot_check.signals import grid_of, smoothed
 from pkm_bringup.robot_check.stamps import clock_checks, delay_checks
-from pkm_bringup.robot_check.table import (
-    Evidence,
-    Row,
-    judge,
-    plain_row,
-    search,
-)  # fmt: skip
+from pkm_bringup.robot_check.table import Evidence, Row, judge, plain_row, search
 
 #: standard deviations of noise, and rad/s or m/s^2, above which rates and changes of the specific force tell something
 _ABOVE_NOISE, _LEAST_RATE, _LEAST_FORCE = 5.0, 0.003, 0.05
@@ -42,15 +36,18 @@ _NOTHING = 0.3
 _SURE, _ANY = 0.05, 0.5
 #: part of a stroke below which values say nothing about their unit
 _SMALL = 0.02
+#: rad by which axes may differ from those of the file without being other axes
+_APART = np.radians(12.0)
 _MOTION = (
     'a motion in which the platform turns about all its axes, one drive after the other (motion_player profile:=drives)'
 )
+OK, WRONG, SUSPICIOUS, CANNOT_TELL = State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL
 
 
 def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
     """Findings about drives, axes of the IMU and its delay; sets ``best``, ``motion`` and ``prediction``."""
     machine = wiring.machine
-    if wiring.joints is None or wiring.columns is None:
+    if wiring.joints.log is None or wiring.columns is None:
         return
     published = wiring.published('positions')
     finite = published[np.isfinite(published).all(axis=1)]
@@ -59,63 +56,94 @@ def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
         return
     yield from clock_checks(wiring)
     evidence, unknown = _evidence(wiring)
-    base = plain_row(machine)
-    within = inside(machine, some)
-    if evidence is not None:
-        base = judge(machine, evidence, base)
-        rows = [base]
-        told = evidence.tells_order and wiring.poses_trusted
-        explained = (base.score <= _FINE and base.imu_cost == 0.0) or not told
-        if not (within.all() and explained and wiring.named):
-            rows = search(machine, evidence, some)
-        if not rows or (rows[0].score > _NOTHING and not within.all()):
-            yield from _outside(wiring, some)
-            return
-        wiring.best, *others = _alike(rows)
-        gap = wiring.best.cost + (_GAP if evidence.named else _NAMELESS_GAP)
-        rivals = [row for row in others if row.cost < gap] if evidence.tells_order else []
-        wiring.motion = wiring.best.drives(evidence.drives)
-        if not is_solvable(machine):
-            wiring.prediction = predict(machine, wiring.motion)
-        yield from _judged(wiring, evidence, base, some, rivals, unknown)
+    if evidence is None:
+        return
+    base = judge(machine, evidence, plain_row(machine))
+    rows, within = [base], inside(machine, some)
+    told = evidence.tells_order and wiring.poses_trusted
+    explained = (base.score <= _FINE and base.imu_cost == 0.0) or not told
+    if not (within.all() and explained and wiring.named):
+        rows = search(machine, evidence, some)
+    if not rows or (rows[0].score > _NOTHING and not within.all()):
+        wiring.poses_trusted = False
+        yield from wiring.told(*_outside(wiring, some))
+        return
+    best, *others = _alike(rows)
+    gap = best.cost + (_GAP if evidence.named else _NAMELESS_GAP)
+    rivals = [row for row in others if row.cost < gap] if evidence.tells_order else []
+    wiring.best, wiring.motion = best, best.drives(evidence.drives)
+    wiring.prediction = None if is_solvable(machine) else predict(machine, wiring.motion)
+    misfit = best.rate_misfit if evidence.turns else best.force_misfit if evidence.shakes else 0.0
+    if told and misfit > _ANY:
+        yield from wiring.told(Case(
+            True, WRONG, 'leg_imu_disagree', f'legs and IMU do not agree: forward kinematics leaves {misfit:.0%} of'
+            ' what the IMU shows unexplained, for all orders, units and signs of drives and axes of the IMU',
+            'see the findings above first; else the geometry of the machine file is that of another machine',
+            {'misfit': misfit},
+        ))  # fmt: skip
+        return
+    files = {}
+    for row in (best, *rivals):
+        files[driver_file(machine, put(deepcopy(wiring.patch), row_entries(wiring, row)))] = row
+    wiring.alternatives = tuple(files) if len(files) > 1 and misfit <= _SURE else ()
+    words = '; or '.join(_words(wiring, row) for row in [*files.values()][1:4])
+    either = f'. Or else: {words} (this motion does not tell which)' if words else ''
+    entries = row_entries(wiring, best)
+    wiring.unexplained = misfit if entries and misfit > _SURE else 0.0
+    cases = [case for case in _drive_cases(wiring, evidence, best, base, some, entries, either) if case.holds]
+    if told and all(case.state is OK or case.code == 'position_unit' for case in cases):
+        cases.append(_agreed(wiring, evidence, best, misfit))
+    cases.append(unknown)
+    if evidence.imu is not None and wiring.poses_trusted:
+        cases += _imu_cases(wiring, evidence, best, either)
+    for case in cases:
+        if case.state is WRONG and misfit > _SURE:
+            sentence = f'{case.sentence}. {misfit:.0%} stay unexplained: there may be another cause'
+            case = replace(case, state=SUSPICIOUS, sentence=sentence)
+        if case.mends and wiring.alternatives:
+            case = replace(case, remedy=f'{case.remedy}see the driver files below', mends={})
+        yield from wiring.told(case)
+    yield from wiring.first(*_pose_cases(wiring, best))
+    if wiring.poses_trusted:
+        yield from wiring.told(*delay_checks(wiring, evidence, best))
 
 
-def _evidence(wiring: Wiring) -> tuple[Evidence | None, list[Finding]]:
+def _evidence(wiring: Wiring) -> tuple[Evidence | None, Case]:
     """What is heard on one grid, and why the motion does not tell the order, if so."""
-    machine = wiring.machine
-    published = wiring.published('positions')
+    machine, force, rate = wiring.machine, wiring.specific_force, wiring.angular_rate
     named = 1.0 if wiring.named or wiring.numbered else 0.0
-    force, rate = wiring.specific_force, wiring.angular_rate
-    unknown = 'without an IMU nothing tells which joint belongs to which leg', 'the IMU'
-    grid = grid_of(wiring.leg_time)
+    sentence = 'without an IMU nothing tells which joint belongs to which leg'
+    unknown = Case(True, CANNOT_TELL, 'leg_order', sentence, 'the IMU')
+    grid = grid_of(wiring.joints.time)
     with_imu = machine.has_imu and (force is not None or rate is not None) and not is_solvable(machine)
-    if with_imu and len(both := grid_of(wiring.leg_time, wiring.imu_time)) >= 12:
+    if with_imu and len(both := grid_of(wiring.joints.time, wiring.imu_time)) >= 12:
         grid = both
     elif with_imu:
         with_imu = False
-        unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
+        sentence = 'drives and IMU have less than a quarter of a second in common'
+        unknown = replace(unknown, sentence=sentence, remedy='a longer --duration')
     if len(grid) < 12:
-        return None, [cannot_tell('leg_order', 'the joint states last less than a quarter of a second', 'more of them')]
-    drives = smoothed(wiring.leg_time, published, grid)
+        return None, unknown
+    drives = smoothed(wiring.joints.time, wiring.published('positions'), grid)
     if not with_imu:
-        return Evidence(drives, named=named), [cannot_tell('leg_order', *unknown)]
+        return Evidence(drives, named=named), unknown
     none = np.zeros((len(wiring.imu_time), 3))
     imu = smoothed(wiring.imu_time, np.hstack([none if part is None else part for part in (force, rate)]), grid)
-    spread, least = imu.value[imu.good].std(axis=0), (_LEAST_FORCE, _LEAST_RATE)
-    tells = [
+    spread = imu.value[imu.good].std(axis=0)
+    shakes, turns = (
         bool(np.linalg.norm(spread[part]) > max(floor, _ABOVE_NOISE * float(np.linalg.norm(imu.noise[part]))))
-        for part, floor in zip((slice(0, 3), slice(3, 6)), least, strict=True)
-    ]
+        for part, floor in ((slice(0, 3), _LEAST_FORCE), (slice(3, 6), _LEAST_RATE))
+    )
     moves = (drives.value[drives.good].std(axis=0) > _ABOVE_NOISE * drives.noise).any()
     allowed = _FORCE + float(np.linalg.norm(machine.imu.accelerometer_bias))
     feels = wiring.gravity_felt and force is not None
-    evidence = Evidence(
-        drives, imu, rate is not None and tells[1], bool(moves and tells[0] and feels), feels, allowed, named
-    )
+    turns, shakes = rate is not None and turns, bool(moves and shakes and feels)
+    evidence = Evidence(drives, imu, turns, shakes, feels, allowed, named)
+    sentence, remedy = 'the platform does not move enough: any order and some signs would fit', _MOTION
     if not wiring.poses_trusted:
-        return evidence, [cannot_tell('leg_order', 'positions are wrong, so no pose can be compared', 'see positions')]
-    sentence = 'the platform does not move enough: any order and some signs would fit'
-    return evidence, [] if evidence.tells_order else [cannot_tell('leg_order', sentence, _MOTION)]
+        sentence, remedy = 'positions are wrong, so no pose can be compared', 'see positions'
+    untold = not (evidence.tells_order and wiring.poses_trusted)
+    return evidence, Case(untold, CANNOT_TELL, 'leg_order', sentence, remedy)
 
 
 def _alike_limit(score: float) -> float:
@@ -125,71 +153,27 @@ def _alike_limit(score: float) -> float:
 
 def _alike(rows: Sequence[Row]) -> list[Row]:
     """Rows that explain the samples as well as the best, those that take least mistakes first."""
-    if not rows:
-        return []
     limit = _alike_limit(min(row.score for row in rows))
-    own = [row for row in rows if row.score <= limit]
-    return sorted(own, key=lambda row: (round(row.cost, 6), row.score))
-
-
-def _judged(
-    wiring: Wiring, evidence: Evidence, base: Row, some: Array, rivals: list[Row], unknown: list[Finding]
-) -> Iterator[Finding]:
-    """Findings about the best row; ``rivals`` explain the same and are as likely."""
-    best = wiring.best
-    assert best is not None
-    misfit = best.rate_misfit if evidence.turns else best.force_misfit if evidence.shakes else 0.0
-    trusted = wiring.poses_trusted
-    if evidence.tells_order and trusted and misfit > _ANY:
-        yield wrong(
-            'leg_imu_disagree',
-            f'legs and IMU do not agree: forward kinematics leaves {misfit:.0%} of what the IMU shows unexplained, for'
-            ' all orders, units and signs of drives and axes of the IMU',
-            'see the findings above first; else the geometry of the machine file is that of another machine',
-            misfit=misfit,
-        )
-        return
-    files = {wiring_file(wiring, row): row for row in [best, *rivals]}
-    wiring.alternatives = tuple(files) if len(files) > 1 and misfit <= _SURE else ()
-    words = '; or '.join(_words(wiring, row) for row in [*files.values()][1:4])
-    either = f'. Or else: {words} (this motion does not tell which)' if words else ''
-    entries = row_entries(wiring, best)
-    wiring.unexplained = misfit if entries and misfit > _SURE else 0.0
-    findings = [*_drive_findings(wiring, best, base, some, entries, either)]
-    if evidence.tells_order and trusted and not any(one.is_fault and one.code != 'position_unit' for one in findings):
-        findings.append(_agreed(wiring, evidence, best, misfit))
-    findings += unknown
-    if evidence.imu is not None and trusted:
-        findings += mounting_findings(wiring, evidence, best, either)
-    for one in findings:
-        if one.state is State.WRONG and misfit > _SURE:
-            sentence = f'{one.sentence}. {misfit:.0%} stay unexplained: there may be another cause'
-            one = replace(one, state=State.SUSPICIOUS, sentence=sentence)
-        yield one
-    yield from _pose(wiring, best)
-    if trusted:
-        yield from delay_checks(wiring, evidence, best)
+    return sorted((row for row in rows if row.score <= limit), key=lambda row: (round(row.cost, 6), row.score))
 
 
 def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
     """Keys and values of a driver file that says what a row says of the drives and of the IMU's units."""
-    patch, entries = wiring.patch, dict[str, Any]()
+    entries, machine = dict[str, Any](), wiring.machine
     if row.moved or not wiring.named:
         names = wiring.names_of(row.order)
-        entries['joints'] = [{name: leg} for name, leg in zip(names, wiring.machine.drive_labels, strict=True)]
-        assert wiring.joints is not None
-        known = {*names, *wiring.machine.joint_names}
-        if others := [name for name in wiring.joints.names if name not in known]:
+        entries['joints'] = [{name: leg} for name, leg in zip(names, machine.drive_labels, strict=True)]
+        if others := [name for name in wiring.joints.names if name not in {*names, *machine.joint_names}]:
             entries['ignore'] = others
     if (row.scale == row.unit.factor).all():
         entries |= {f'position.{key}': value for key, value in row.unit.keys.items()}
     else:
-        entries['position.scale'] = patch.by_leg(row.scale)
+        entries['position.scale'] = wiring.by_leg(row.scale)
     if (row.sign < 0.0).any():
-        entries['position.sign'] = patch.by_leg(row.sign)
-        offset = row.offset - row.unit.offset(wiring.machine)
+        entries['position.sign'] = wiring.by_leg(row.sign)
+        offset = row.offset - row.unit.offset(machine)
         if offset.any():
-            entries['position.offset'] = patch.by_leg(offset)
+            entries['position.offset'] = wiring.by_leg(offset)
     if row.rate_unit != 'rad/s':
         entries['imu.angular_rate'] = row.rate_unit
     if row.gravity_down:
@@ -197,17 +181,9 @@ def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
     return entries
 
 
-def wiring_file(wiring: Wiring, row: Row) -> str:
-    """Driver file with what is known so far and what a row says."""
-    patch = DriverPatch(wiring.machine, deepcopy(wiring.patch.content))
-    if entries := row_entries(wiring, row):
-        patch.add(entries)
-    return patch.text()
-
-
-def _drive_findings(
-    wiring: Wiring, best: Row, base: Row, some: Array, entries: dict[str, Any], either: str
-) -> Iterator[Finding]:
+def _drive_cases(
+    wiring: Wiring, evidence: Evidence, best: Row, base: Row, some: Array, entries: dict[str, Any], either: str
+) -> Iterator[Case]:
     """Names, order, unit and signs of the drives."""
     machine, flipped = wiring.machine, best.sign < 0.0
     lower, upper = strokes(machine)
@@ -216,53 +192,35 @@ def _drive_findings(
         'unexplained_as_it_is': base.rate_misfit, 'unexplained_mended': best.rate_misfit,
     }  # fmt: skip
 
-    def lines(*keys: str) -> str:
-        own = {key: value for key, value in entries.items() if key.split('.')[0] in keys or key in keys}
-        if wiring.alternatives:
-            return 'see the driver files below'
-        return wiring.driver_lines(own) if keys[0].startswith('position') else IN_DRIVER_FILE + wiring.patch.add(own)
+    def mends(*keys: str) -> dict[str, Any]:
+        return {key: value for key, value in entries.items() if key in keys}
 
     names = wiring.names_of(best.order)
     pairs = ', '.join(f'{name} is {leg}' for name, leg in zip(names, machine.drive_labels, strict=True))
-    if not wiring.named:
-        assert wiring.joints is not None
-        missing = [name for name in wiring.machine.actuated_joint_names if name not in wiring.joints.names]
-        told = np.isfinite(best.rate_misfit) or np.isfinite(best.force_misfit)
-        how = 'it explains what the IMU shows' if told else 'a guess by the names: move the platform to have it told'
-        yield wrong(
-            'joint_names',
-            f'no entry for {", ".join(missing)}; the joint states have {", ".join(wiring.joints.names)}. The likely'
-            f' map: {pairs} ({how}){either}',
-            lines('joints', 'ignore'),
-        )
-    elif best.moved:
-        yield wrong(
-            'leg_order',
-            f'the legs are in another order than the names say: {_words(wiring, best)}{either}',
-            'exchange the plugs, or map the names in a driver file (--driver, driver:=)\n' + lines('joints'),
-            **figures,
-        )
-    if best.unit.keys or (best.scale != 1.0).any():
-        words = best.unit.words if 'position.scale' not in entries else 'in units that differ from drive to drive'
-        yield wrong(
-            'position_length' if 'quantity' in best.unit.keys else 'position_unit',
-            f'positions do not fit the strokes or the motion as they are, but {words}',
-            lines('position.quantity', 'position.unit', 'position.scale'),
-            **figures,
-        )
-    elif (np.abs(some) < _SMALL * (upper - lower)).all():  # any smaller unit would fit, too
-        yield cannot_tell(
-            'position_unit', 'all positions are nearly zero: any unit would fit', 'a pose away from zero'
-        )
-    else:
-        yield ok('position_unit', f'positions lie within the strokes ({figures["published"]})')
-    if flipped.any():
-        yield wrong(
-            'position_sign',
-            f'positions of {wiring.named_drives(flipped)} count the other way round{either}',
-            lines('position.sign', 'position.offset'),
-            **figures,
-        )
+    missing = ', '.join(name for name in machine.actuated_joint_names if name not in wiring.joints.names)
+    told = np.isfinite(best.rate_misfit) or np.isfinite(best.force_misfit)
+    how = 'it explains what the IMU shows' if told else 'a guess by the names: move the platform to have it told'
+    other = bool(best.unit.keys) or bool((best.scale != 1.0).any())
+    words = best.unit.words if 'position.scale' not in entries else 'in units that differ from drive to drive'
+    small = (np.abs(some) < _SMALL * (upper - lower)).all()  # any smaller unit would fit, too
+    yield from (
+        Case(not wiring.named, WRONG, 'joint_names',
+             f'no entry for {missing}; the joint states have {", ".join(wiring.joints.names)}. The likely map: {pairs}'
+             f' ({how}){either}', '', {}, mends('joints', 'ignore')),
+        Case(wiring.named and best.moved, WRONG, 'leg_order',
+             f'the legs are in another order than the names say: {_words(wiring, best)}{either}',
+             'exchange the plugs, or map the names ', figures, mends('joints')),
+        Case(other, WRONG, 'position_length' if 'quantity' in best.unit.keys else 'position_unit',
+             f'positions do not fit the strokes or the motion as they are, but {words}', '', figures,
+             mends('position.quantity', 'position.unit', 'position.scale')),
+        Case(small and not other, CANNOT_TELL, 'position_unit',
+             'all positions are nearly zero: any unit would fit', 'a pose away from zero'),
+        Case(not small and not other, OK, 'position_unit',
+             f'positions lie within the strokes ({figures["published"]})'),
+        Case(flipped.any(), WRONG, 'position_sign',
+             f'positions of {wiring.named_drives(flipped)} count the other way round{either}', '', figures,
+             mends('position.sign', 'position.offset')),
+    )  # fmt: skip
 
 
 def _words(wiring: Wiring, row: Row) -> str:
@@ -280,66 +238,128 @@ def _words(wiring: Wiring, row: Row) -> str:
     return ', '.join(parts) or 'the order of the names'
 
 
-def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Finding:
+def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Case:
     """Order and signs are as they should be; with the swaps that the motion does not tell."""
-    limit = _alike_limit(best.score)
     labels = wiring.machine.drive_labels
     pairs = []
     for first, second in combinations(range(len(labels)), 2):
         order = list(best.order)
         order[first], order[second] = order[second], order[first]
-        if judge(wiring.machine, evidence, replace(best, order=tuple(order))).score < limit:
+        if judge(wiring.machine, evidence, replace(best, order=tuple(order))).score < _alike_limit(best.score):
             pairs.append(f'{labels[first]} from {labels[second]}')
     note = f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
-    return ok(
-        'leg_order',
-        f'order and signs of the legs agree with the IMU ({1.0 - misfit:.1%} of what it shows explained by forward'
-        f' kinematics{note})',
-    )
+    part = f'{1.0 - misfit:.1%} of what it shows explained by forward kinematics'
+    return Case(True, OK, 'leg_order', f'order and signs of the legs agree with the IMU ({part}{note})')
 
 
-def _pose(wiring: Wiring, best: Row) -> Iterator[Finding]:
+def _pose_cases(wiring: Wiring, best: Row) -> Iterator[Case]:
     """Whether the positions have a pose."""
-    machine = wiring.machine
-    if why := is_solvable(machine):
-        yield cannot_tell('pose', f'the drives of {machine.name} do not tell its pose: {why}')
-    elif best.found == 1.0:
-        yield ok('pose', 'every sample has a pose')
-    else:
-        yield (wrong if best.found < 0.9 else suspicious)(
-            'pose',
-            f'{1.0 - best.found:.0%} of the samples have no pose that can be trusted: zeros of the drives, or the'
-            ' geometry of the machine file, or a singular pose',
-            'check base_point, platform_point, leg_tip and the zero of the driven joint in the machine file;'
-            f' inspect_machine {machine.path.name} shows strokes, reach and condition numbers',
-            part=1.0 - best.found,
-        )
+    machine, why, lost = wiring.machine, is_solvable(wiring.machine), 1.0 - best.found
+    yield Case(why, CANNOT_TELL, 'pose', f'the drives of {machine.name} do not tell its pose: {why}')
+    yield Case(lost == 0.0, OK, 'pose', 'every sample has a pose')
+    yield Case(
+        True, WRONG if best.found < 0.9 else SUSPICIOUS, 'pose', f'{lost:.0%} of the samples have no pose that can be'
+        ' trusted: zeros of the drives, or the geometry of the machine file, or a singular pose',
+        'check base_point, platform_point, leg_tip and the zero of the driven joint in the machine file;'
+        f' inspect_machine {machine.path.name} shows strokes, reach and condition numbers', {'part': lost},
+    )  # fmt: skip
 
 
-def _outside(wiring: Wiring, some: Array) -> Iterator[Finding]:
+def _outside(wiring: Wiring, some: Array) -> Iterator[Case]:
     """Positions that lie outside their strokes in every unit."""
-    wiring.poses_trusted = False
     machine, outside = wiring.machine, ~inside(wiring.machine, some)
     lower, upper = strokes(machine)
     beyond = np.maximum(0.0, np.maximum(lower - some, some - upper)).max(axis=0)
-    if outside.all():
-        yield wrong(
-            'position_stroke',
-            f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual unit: another'
-            ' machine, or another zero of the drives',
-            f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give position.scale'
-            ' and position.offset per leg in a driver file',
-        )
-        return
     # the least offsets that bring the drives into their strokes
     least = np.where(outside, np.where(some.mean(axis=0) > upper, -beyond, beyond), 0.0)
     offsets = ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(machine.drive_labels, least, strict=True))
-    yield wrong(
-        'position_offset',
-        f'{wiring.named_drives(outside)} lies outside the stroke by up to {beyond.max():.4g}, in every unit: its zero'
-        ' is off, or the limits of the machine file are not those of the machine',
-        'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
-        f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
-        beyond=float(beyond.max()),
-    )
-    yield cannot_tell('leg_order', 'positions are wrong, so no pose can be compared with the IMU', 'see positions')
+    yield from (
+        Case(outside.all(), WRONG, 'position_stroke',
+             f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual unit: another'
+             ' machine, or another zero of the drives',
+             f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give position.scale'
+             ' and position.offset per leg in a driver file'),
+        Case(not outside.all(), WRONG, 'position_offset',
+             f'{wiring.named_drives(outside)} lies outside the stroke by up to {beyond.max():.4g}, in every unit: its'
+             ' zero is off, or the limits of the machine file are not those of the machine',
+             'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
+             f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
+             {'beyond': float(beyond.max())}),
+        Case(not outside.all(), CANNOT_TELL, 'leg_order',
+             'positions are wrong, so no pose can be compared with the IMU', 'see positions'),
+    )  # fmt: skip
+
+
+def axes_text(matrix: Array) -> str:
+    """Words for measured axes by those of the machine file, e.g. ``x = -y, y = x, z = z``, or the angle."""
+    largest = np.abs(matrix).argmax(axis=1)
+    signs = ['-' if row[axis] < 0.0 else '' for row, axis in zip(matrix, largest, strict=True)]
+    named = ', '.join(f'{name} = {sign}{"xyz"[axis]}' for name, sign, axis in zip('xyz', signs, largest, strict=True))
+    if np.abs(matrix).max(axis=1).min() > np.cos(_APART):
+        return named
+    mirrored = np.linalg.det(matrix) < 0.0
+    return f'{"mirrored and " if mirrored else ""}turned by {_angle(-matrix if mirrored else matrix):.0f} deg'
+
+
+def _angle(rotation: Array) -> float:
+    return float(np.degrees(np.linalg.norm(rotation_log(rotation))))
+
+
+def _imu_cases(wiring: Wiring, evidence: Evidence, best: Row, either: str) -> Iterator[Case]:
+    """Unit, axes and signs of the IMU."""
+    gyroscope, accelerometer, down = best.gyroscope, best.accelerometer, best.gravity_down
+    figures = {'unexplained_rate': best.rate_misfit, 'force_error_m_s2': best.force_error}
+    told = '' if evidence.tells_order else ', or it is mounted upside down; a motion that turns it tells which'
+    yield from (
+        Case(best.rate_unit != 'rad/s', WRONG, 'gyroscope_unit',
+             f'angular rates are in {best.rate_unit}; ROS wants rad/s', mends={'imu.angular_rate': best.rate_unit}),
+        Case(evidence.turns and not 0.8 < best.rate_gain < 1.25, SUSPICIOUS, 'motion_scale',
+             f'the IMU turns {best.rate_gain:.3g} times as fast as the legs say', 'the unit of the positions (see also'
+             ' velocities), the lead of the screws, or lengths in the machine file', {'gain': best.rate_gain}),
+        Case(down, WRONG, 'imu_gravity_sign',
+             'the accelerometer has the opposite sign: it publishes gravity in place of specific force (ROS wants +g'
+             f' upwards at rest, REP 145){told}', '', figures, {'imu.gravity': 'down'}),
+    )  # fmt: skip
+    same, mirrored = down or np.allclose(accelerometer, gyroscope), float(np.linalg.det(gyroscope)) < 0.0
+    turned = 0.0 if mirrored else _angle(gyroscope)
+    which, odd = ('accelerometer', accelerometer) if np.allclose(gyroscope, np.eye(3)) else ('gyroscope', gyroscope)
+    vertical = '' if evidence.tells_order else ', or a turn about the vertical beside it; a motion tells'
+    gravity = float(np.linalg.norm(wiring.machine.gravity))
+    error = max(best.force_error, np.radians(turned) * gravity) if np.isfinite(best.force_error) else 0.0
+    tilt = np.degrees(np.arcsin(min(1.0, error / max(gravity, 1e-12))))
+    found = (
+        Case(not same, WRONG, f'{which}_axes', f'gyroscope and accelerometer have axes of their own; of the {which}'
+             f' {axes_text(odd)} (measured = of the machine file)',
+             'let the IMU\'s driver publish both sensors in one right-handed frame', figures),
+        Case(mirrored, WRONG, 'imu_left_handed',
+             f'the IMU\'s axes are those of a left-handed frame: {axes_text(gyroscope)} (measured = of the file); no'
+             f' mounting explains them{either}',
+             'negate one axis in the IMU\'s driver so that x, y, z are right-handed (and the rates about the others'
+             ' accordingly), or number the legs the other way round', figures),
+        Case(turned > np.degrees(_APART), WRONG, 'imu_axes',
+             f'the IMU is mounted otherwise than the machine file says: {axes_text(gyroscope)} (measured = of the file)'
+             f'{vertical}{either}', f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
+             + rpy_lines(wiring, gyroscope), {'turned_deg': turned, **figures}),
+        Case(error > evidence.force_allowed or turned > 0.0, SUSPICIOUS, 'imu_tilt',
+             f'the specific force is {error:.2g} m/s^2 off what forward kinematics and the machine file say (like a'
+             f' tilt of {tilt:.1f} deg): zero of a leg, mounting of the IMU, or its bias',
+             'reference (home) the drives; give the mounting in sensors.imu.rpy and the bias in'
+             ' sensors.imu.accelerometer.bias (tune BAG --static measures it)', {'force_error_m_s2': error}),
+    )  # fmt: skip
+    if fault := [case for case in found if case.holds]:
+        yield fault[0]
+        return
+    felt = f' (specific force within {best.force_error:.2g} m/s^2)' if evidence.feels else ''
+    level = evidence.feels and not evidence.tells_order and not down
+    yield from (
+        Case(evidence.tells_order and not down, OK, 'imu_axes', f'axes of the IMU agree with the legs{felt}'),
+        Case(level, OK, 'imu_gravity', f'gravity points where the legs say (within {best.force_error:.2g} m/s^2)'),
+        Case(level, CANNOT_TELL, 'imu_axes', 'at rest nothing tells how the IMU is turned about the vertical',
+             'any motion that turns the platform'),
+    )  # fmt: skip
+
+
+def rpy_lines(wiring: Wiring, axes: Array) -> str:
+    """Lines of the machine file for an IMU whose measured axes are ``axes`` @ those of the file."""
+    angles = rpy_from_matrix(wiring.machine.imu.rotation_platform_imu @ axes.T)
+    return f'sensors: {{imu: {{rpy: [{", ".join(f"{angle + 0.0:.4f}" for angle in angles)}]}}}}'

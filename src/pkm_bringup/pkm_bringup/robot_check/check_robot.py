@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError
+from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError, State
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
-from pkm_estimation.bags import Imu, JointStates
+from pkm_estimation.bags import JointStates
 
 from pkm_bringup.robot_check.arrangement import arrangement_checks
 from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
 from pkm_bringup.robot_check.recorded import Observation
-from pkm_bringup.robot_check.report import DriverPatch, Report, Wiring, cannot_tell, suspicious, with_driver
-from pkm_bringup.robot_check.signals import time_axes
+from pkm_bringup.robot_check.report import Case, Report, Wiring, driver_file, with_driver
+from pkm_bringup.robot_check.signals import Stream, aligned
 from pkm_bringup.robot_check.stamps import rate_checks, stamp_checks
 from pkm_bringup.robot_check.streams import imu_checks, name_checks, topic_checks, value_checks
 
@@ -52,18 +52,16 @@ def check_robot(machine: Machine, seen: Observation) -> Report:
         is ``cannot tell``, with the motion that would tell.
     """
     wiring = _checked(machine, seen)
-    text, findings = '' if wiring.alternatives else wiring.patch.text(), list(wiring.findings)
-    if text and (left := _left(wiring, text)):
-        text = ''
-        findings.append(
-            suspicious(
-                'driver_file',
-                f'a driver file for these findings was tried on what was heard, and is not proposed: with it {left}',
-                'see the other findings; a recording with more motion tells more',
-            )
-        )
+    text = '' if wiring.alternatives else driver_file(machine, wiring.patch)
+    left = _left(wiring, text) if text else ''
+    unproved = Case(
+        left, State.SUSPICIOUS, 'driver_file',
+        f'a driver file for these findings was tried on what was heard, and is not proposed: with it {left}',
+        'see the other findings; a recording with more motion tells more',
+    )  # fmt: skip
+    findings = *wiring.findings, *wiring.told(unproved)
     listened = seen.joints is not None or seen.imu is not None
-    return Report(machine.name, seen.source, tuple(findings), listened, text, wiring.alternatives)
+    return Report(machine.name, seen.source, findings, listened, '' if left else text, wiring.alternatives)
 
 
 def _left(wiring: Wiring, text: str) -> str:
@@ -83,23 +81,18 @@ def _left(wiring: Wiring, text: str) -> str:
 
 
 def _checked(machine: Machine, seen: Observation) -> Wiring:
-    wiring = Wiring(machine, seen, DriverPatch(machine))
-    wiring.joints, wiring.imu = _in_convention(machine, seen.joints), _imu_in_convention(machine, seen.imu)
-    wiring.times = time_axes(
-        wiring.joints,
-        wiring.imu,
-        machine.leg_sensors.rate if machine.has_leg_sensors else 100.0,
-        machine.imu.rate if machine.has_imu else 100.0,
-    )
+    rates = machine.leg_sensors.rate if machine.has_leg_sensors else 0.0, machine.imu.rate if machine.has_imu else 0.0
+    joints = Stream('joint', seen.joint_topic, rates[0], _in_convention(machine, seen.joints))
+    imu = Stream('imu', seen.imu_topic, rates[1], seen.imu)
+    wiring = Wiring(machine, seen, *aligned(joints.timed(), imu.timed()))
     for check in CHECKS:
         try:
             for finding in check(wiring):
                 wiring.findings.append(finding)
         except (PkmError, np.linalg.LinAlgError) as error:
             name = check.__name__.removesuffix('_checks')
-            wiring.findings.append(
-                cannot_tell(name, f'the check of {name} had to stop: {error}', 'the findings above first')
-            )
+            sentence = f'the check of {name} had to stop: {error}'
+            wiring.findings += wiring.told(Case(True, State.CANNOT_TELL, name, sentence, 'the findings above first'))
     return wiring
 
 
@@ -121,12 +114,3 @@ def _in_convention(machine: Machine, log: JointStates | None) -> JointStates | N
         velocities=order.by_joint(log.velocities, 'velocity', log.positions),
         efforts=efforts if efforts.shape == shape else np.full(shape, np.nan),
     )
-
-
-def _imu_in_convention(machine: Machine, log: Imu | None) -> Imu | None:
-    """IMU messages in SI units by the machine's driver."""
-    if log is None or machine.driver.imu.is_standard:
-        return log
-    own = machine.driver.imu
-    force, rate = own.specific_force(log.specific_force), own.angular_rate(log.angular_rate)
-    return replace(log, specific_force=force, angular_rate=rate)

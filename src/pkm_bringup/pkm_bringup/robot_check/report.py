@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -18,27 +17,34 @@ from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
-from pkm_estimation.bags import Imu, JointStates
 
 from pkm_bringup.robot_check.expected import Prediction
 from pkm_bringup.robot_check.recorded import Flags, Observation
-from pkm_bringup.robot_check.signals import ClockShift, Signal, TimeAxes
+from pkm_bringup.robot_check.signals import Lag, Signal, Stream
 from pkm_bringup.robot_check.table import Row
 
 #: s of message time that are listened to
 DURATION = 10.0
-#: before the lines of a driver file
-IN_DRIVER_FILE = 'in a driver file (--driver, driver:=)\n'
 
 
-def _finding(state: State, code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
-    return Finding(code, state, (), sentence, remedy, evidence)
+@dataclass(frozen=True)
+class Case:
+    """A row of a table of findings.
 
+    Attributes
+    ----------
+    holds : whether it is so
+    state, code, sentence, remedy, figures : of the finding; the remedy of what cannot be told is the motion that would
+    mends : keys ``section.key`` of a driver file that mend it, with their values
+    """
 
-#: findings by code, sentence, remedy and figures; the remedy of what cannot be told is the motion that would tell
-ok, wrong, suspicious, cannot_tell = (
-    partial(_finding, state) for state in (State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL)
-)
+    holds: object
+    state: State
+    code: str
+    sentence: str
+    remedy: str = ''
+    figures: Mapping[str, float | str] = field(default_factory=dict)
+    mends: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -155,13 +161,13 @@ class Wiring:
     Attributes
     ----------
     machine, seen : what it should be, what was heard
-    patch : driver file that grows with the findings
     joints, imu : streams as the suite reads them (through the machine's driver, if it has one)
-    times : time axes of both
+    aligned_by : what the times of both have in common: ``stamps``, ``reception`` or ``start``
+    patch : section ``driver`` of the proposed file, grows with the findings
     columns : (A) entry of the joint states that belongs to each drive by the names; None while unknown
     named : whether the names tell the drives; False: the entries are a guess by numbers, or in order
     numbered : whether the guess stands on numbers in the names
-    specific_force, angular_rate : (K, 3) at ``times.imu``, in m/s^2 and the driver's unit; None where they say nothing
+    specific_force, angular_rate : (K, 3) at the IMU's times, m/s^2 and the driver's unit; None where they say nothing
     gravity_felt : False where gravity is not in the specific force
     poses_trusted : False where positions are known to be wrong, and not how
     delay : s by which the IMU's times are late and are shifted
@@ -174,10 +180,10 @@ class Wiring:
 
     machine: Machine
     seen: Observation
-    patch: DriverPatch
-    joints: JointStates | None = None
-    imu: Imu | None = None
-    times: TimeAxes = field(default_factory=lambda: TimeAxes(None, None))
+    joints: Stream
+    imu: Stream
+    aligned_by: str
+    patch: dict[str, Any] = field(default_factory=dict)
     columns: list[int] | None = None
     named: bool = True
     numbered: bool = False
@@ -186,7 +192,7 @@ class Wiring:
     gravity_felt: bool = True
     poses_trusted: bool = True
     delay: float = 0.0
-    shift: ClockShift | None = None
+    shift: Lag | None = None
     best: Row | None = None
     motion: Signal | None = None
     prediction: Prediction | None = None
@@ -194,58 +200,76 @@ class Wiring:
     alternatives: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 
-    @property
-    def leg_time(self) -> Array:
-        """Times (K,) s of usable joint states."""
-        assert self.times.joints is not None
-        return self.times.joints.seconds
+    def told(self, *cases: Case) -> Iterator[Finding]:
+        """Findings of all cases that hold; what a driver file mends goes into the proposed one."""
+        for case in cases:
+            if case.holds:
+                lines = self._driver_lines(dict(case.mends)) if case.mends else ''
+                yield Finding(case.code, case.state, (), case.sentence, case.remedy + lines, case.figures)
+
+    def first(self, *cases: Case) -> Iterator[Finding]:
+        """The finding of the first case that holds."""
+        return self.told(*[case for case in cases if case.holds][:1])
 
     @property
     def imu_time(self) -> Array:
         """Times (K,) s of usable IMU messages, less the delay found."""
-        assert self.times.imu is not None
-        return self.times.imu.seconds - self.delay
+        return self.imu.time - self.delay
 
     def published(self, quantity: str) -> Array:
-        """Usable samples (K, A) of ``positions``, ``velocities`` or ``efforts``, by entry in the order of the names."""
-        assert self.joints is not None
-        assert self.times.joints is not None
-        values: Array = getattr(self.joints, quantity)[self.times.joints.rows]
-        return values[:, self.columns]
-
-    def by_drive(self, quantity: str) -> Array:
-        """The same in the order of the drives, as the best row has it."""
-        assert self.best is not None
-        return self.published(quantity)[:, list(self.best.order)]
+        """Usable samples (K, A) of ``positions``, ``velocities`` or ``efforts``, by entry; by drive of the best row."""
+        values: Array = getattr(self.joints.log, quantity)[self.joints.rows][:, self.columns]
+        return values if self.best is None else values[:, list(self.best.order)]
 
     def names_of(self, order: Sequence[int]) -> list[str]:
         """Names in the joint states, in the order of the drives."""
-        assert self.joints is not None
         assert self.columns is not None
         return [self.joints.names[self.columns[entry]] for entry in order]
-
-    def driver_lines(self, entries: dict[str, Any]) -> str:
-        """Remedy by keys ``quantity.key`` of a driver file; on top of what the machine's own file does with it."""
-        efforts, own = next(iter(entries)).startswith('effort.'), self.machine.driver
-        if (own.effort if efforts else own.position) is not None:
-            listed = ', '.join(f'{key}: {value}' for key, value in entries.items())
-            return f'change in {own.path}, on top of what stands there: {listed}'
-        if efforts and self.turns_efforts:
-            entries = {'effort.sign': 1, **entries}
-        return IN_DRIVER_FILE + self.patch.add(entries)
-
-    @property
-    def turns_efforts(self) -> bool:
-        """Whether the proposed file would turn efforts with the positions, which it gives a sign and them none."""
-        content = self.patch.content
-        turned = 'sign' in content.get('position', {}) and 'sign' not in content.get('effort', {})
-        return turned and self.machine.driver.effort is None
 
     def named_drives(self, chosen: Flags) -> str:
         """Names of the chosen drives (A,), for a sentence."""
         if chosen.all():
             return 'all drives'
         return ', '.join(name for name, yes in zip(self.machine.actuated_joint_names, chosen, strict=True) if yes)
+
+    def by_leg(self, values: Array) -> Any:
+        """One number if all drives have the same, else leg: number; for a driver file."""
+        short = [float(f'{value:.6g}') for value in np.asarray(values, dtype=float)]
+        numbers = [int(value) if abs(value) == 1.0 else value for value in short]
+        if len(set(numbers)) == 1:
+            return numbers[0]
+        return dict(zip(self.machine.drive_labels, numbers, strict=True))
+
+    @property
+    def turns_efforts(self) -> bool:
+        """Whether the proposed file would turn efforts with the positions, which it gives a sign and them none."""
+        turned = 'sign' in self.patch.get('position', {}) and 'sign' not in self.patch.get('effort', {})
+        return turned and self.machine.driver.effort is None
+
+    def _driver_lines(self, entries: dict[str, Any]) -> str:
+        """Remedy by keys of a driver file; on top of what the machine's own file does with them."""
+        section, own = next(iter(entries)).partition('.')[0], self.machine.driver
+        if {'effort': own.effort, 'position': own.position, 'velocity': own.position}.get(section) is not None:
+            listed = ', '.join(f'{key}: {value}' for key, value in entries.items())
+            return f'change in {own.path}, on top of what stands there: {listed}'
+        if section == 'effort' and self.turns_efforts:
+            entries = {'effort.sign': 1, **entries}
+        put(self.patch, entries)
+        return 'in a driver file (--driver, driver:=)\n' + driver_file(self.machine, put({}, entries))
+
+
+def put(content: dict[str, Any], entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Section ``driver`` with values by key (dotted for a key inside a section)."""
+    for key, value in entries.items():
+        section, _, name = key.rpartition('.')
+        (content.setdefault(section, {}) if section else content)[name] = value
+    return content
+
+
+def driver_file(machine: Machine, content: Mapping[str, Any]) -> str:
+    """Text of a driver file; empty without content."""
+    section = {'driver': {'machine': machine.name, **content}}
+    return yaml.safe_dump(section, sort_keys=False, default_flow_style=None, width=110).rstrip() if content else ''
 
 
 def with_driver(machine: Machine, text: str) -> Machine:
@@ -260,46 +284,3 @@ def with_driver(machine: Machine, text: str) -> Machine:
         return machine
     section = Section(Path('driver file'), '', yaml.safe_load(text)).section('driver')
     return replace(machine, driver=read_driver(machine, section))
-
-
-@dataclass
-class DriverPatch:
-    """Section ``driver`` that grows with the findings.
-
-    Attributes
-    ----------
-    machine : whose driver it is
-    content : the section so far
-    """
-
-    machine: Machine
-    content: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, entries: Mapping[str, Any]) -> str:
-        """Add values by key (dotted for a key inside a section) and return the lines of these entries alone."""
-        alone: dict[str, Any] = {}
-        for key, value in entries.items():
-            section, _, name = key.rpartition('.')
-            for content in (self.content, alone):
-                (content.setdefault(section, {}) if section else content)[name] = value
-        return self._lines(alone)
-
-    def by_leg(self, values: Array) -> Any:
-        """One number if all drives have the same, else leg: number."""
-        numbers = [_round(value) for value in np.asarray(values, dtype=float)]
-        if len(set(numbers)) == 1:
-            return numbers[0]
-        return dict(zip(self.machine.drive_labels, numbers, strict=True))
-
-    def text(self) -> str:
-        """The whole file; empty if nothing was added."""
-        return self._lines(self.content) if self.content else ''
-
-    def _lines(self, content: Mapping[str, Any]) -> str:
-        section = {'driver': {'machine': self.machine.name, **content}}
-        return yaml.safe_dump(section, sort_keys=False, default_flow_style=None, width=110).rstrip()
-
-
-def _round(value: float) -> float | int:
-    short = float(f'{value:.6g}')
-    return int(short) if short in (1.0, -1.0) else short

@@ -1,8 +1,8 @@
-"""Streams on one time axis, whatever their stamps, and smoothed on a grid."""
+"""Streams on one time axis, whatever their stamps; smoothed on a grid; the lag of one signal behind another."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.bags import Imu, JointStates
 from scipy.signal import savgol_coeffs, savgol_filter
 
-from pkm_bringup.robot_check.recorded import Stamps
+from pkm_bringup.robot_check.recorded import Flags, Stamps
 
 #: s between two instants of the grid, and instants of a smoothing polynomial (third degree)
 INTERVAL, POINTS = 0.02, 7
@@ -18,105 +18,88 @@ INTERVAL, POINTS = 0.02, 7
 _HOLE = 0.12
 #: part of the steps that must go forward for stamps to serve as time
 _ORDERLY = 0.8
-#: s, largest shift of the clocks that is looked for, and the least time that must be left
-_FARTHEST, _LEAST = 5.0, 3.0
+#: s that two signals must have in common for one to be late
+_LEAST = 3.0
 #: part of the shorter stream that must lie within the longer one for both to be on one clock
 _SHARED = 0.5
 
 
 @dataclass(frozen=True)
-class TimeAxis:
-    """Times of a stream's usable messages.
+class Stream:
+    """Messages of one topic, with the times of those that can be used.
 
     Attributes
     ----------
+    which : ``joint`` or ``imu``
+    topic : full name
+    nominal : Hz, rate of the machine file; 0 without
+    log : the messages; None if there are none
     times : (K,) ns, increasing
     rows : (K,) messages that they belong to
     source : ``stamps``, ``reception`` or ``counted`` (by the rate of the machine file)
     """
 
-    times: Stamps
-    rows: NDArray[np.intp]
-    source: str
+    which: str
+    topic: str
+    nominal: float
+    log: JointStates | Imu | None
+    times: Stamps = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    source: str = 'counted'
 
     @property
-    def seconds(self) -> Array:
+    def time(self) -> Array:
         """Times (K,) s."""
         return 1e-9 * self.times.astype(float)
 
-    def shifted(self, by: int) -> TimeAxis:
-        """The axis with ``by`` ns added."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the joints."""
+        return self.log.names if isinstance(self.log, JointStates) else ()
+
+    def shifted(self, by: int) -> Stream:
+        """The stream with ``by`` ns added to its times."""
         return replace(self, times=self.times + by)
 
+    def timed(self) -> Stream:
+        """The stream with times: by stamps where these can be used, else by reception, else by counting."""
+        if self.log is None:
+            return self
+        for times, source in ((self.log.stamps, 'stamps'), (self.log.recorded_at, 'reception')):
+            good = np.flatnonzero(times > 0)
+            steps = np.diff(times[good])
+            if len(good) < max(2, _ORDERLY * len(times)) or np.count_nonzero(steps > 0) < _ORDERLY * len(steps):
+                continue
+            # a single stamp far in the future must not make all that follow old ones
+            usual = np.ptp(np.quantile(times[good], [0.05, 0.95]))
+            good = good[np.abs(times[good] - np.median(times[good])) <= 4 * usual + 10**9]
+            newest = np.maximum.accumulate(times[good])
+            good = good[np.concatenate([[True], times[good][1:] > newest[:-1]])]
+            return replace(self, times=times[good], rows=good, source=source)
+        rows = np.arange(len(self.log))
+        return replace(self, times=np.rint(rows * 1e9 / (self.nominal or 100.0)).astype(np.int64), rows=rows)
 
-@dataclass(frozen=True)
-class TimeAxes:
-    """Time axes of joints and IMU, with a common zero.
 
-    Attributes
-    ----------
-    joints, imu : None without messages
-    aligned_by : ``stamps``, ``reception`` or ``start``: what both axes have in common
-    """
-
-    joints: TimeAxis | None
-    imu: TimeAxis | None
-    aligned_by: str = 'stamps'
-
-
-def time_axes(
-    joints: JointStates | None, imu: Imu | None, joint_rate: float = 100.0, imu_rate: float = 100.0
-) -> TimeAxes:
-    """Time axes of both streams; by stamps where these can be used, else by reception, else by counting.
-
-    Parameters
-    ----------
-    joint_rate, imu_rate : Hz, for streams without any usable time
-    """
-    legs, body = (
-        None if log is None else _axis(log.stamps, log.recorded_at, rate)
-        for log, rate in ((joints, joint_rate), (imu, imu_rate))
-    )
-    aligned = 'stamps'
-    if joints is not None and imu is not None:
-        assert legs is not None
-        assert body is not None
-        by_stamps = legs.source == body.source == 'stamps' and _share_time(legs.times, body.times)
+def aligned(joints: Stream, imu: Stream) -> tuple[Stream, Stream, str]:
+    """Both streams with a common zero of time, and by what they have it: ``stamps``, ``reception`` or ``start``."""
+    by = 'stamps'
+    if joints.log is not None and imu.log is not None:
+        by_stamps = joints.source == imu.source == 'stamps' and _share_time(joints.times, imu.times)
         if not by_stamps:
-            shift, aligned = _shift(legs, body, joints, imu)
-            body = body.shifted(shift)
-    origin = min((int(axis.times[0]) for axis in (legs, body) if axis is not None), default=0)
-    return TimeAxes(legs and legs.shifted(-origin), body and body.shifted(-origin), aligned)
-
-
-def _axis(stamps: Stamps, received: Stamps, rate: float) -> TimeAxis:
-    for times, source in ((stamps, 'stamps'), (received, 'reception')):
-        good = np.flatnonzero(times > 0)
-        steps = np.diff(times[good])
-        if len(good) < max(2, _ORDERLY * len(times)) or np.count_nonzero(steps > 0) < _ORDERLY * len(steps):
-            continue
-        # a single stamp far in the future must not make all that follow old ones
-        wild = np.abs(times[good] - np.median(times[good])) > 4 * np.ptp(np.quantile(times[good], [0.05, 0.95])) + 10**9
-        good = good[~wild]
-        newest = np.maximum.accumulate(times[good])
-        fresh = np.concatenate([[True], times[good][1:] > newest[:-1]])
-        return TimeAxis(times[good][fresh], good[fresh], source)
-    rows = np.arange(len(stamps))
-    return TimeAxis(np.rint(rows * 1e9 / rate).astype(np.int64), rows, 'counted')
+            arrived = joints.log.recorded_at[joints.rows], imu.log.recorded_at[imu.rows]
+            told = all((times > 0).all() and len(times) > 1 and np.ptp(times) > 0 for times in arrived)
+            shift, by = int(joints.times[0] - imu.times[0]), 'start'
+            if told and _share_time(np.sort(arrived[0]), np.sort(arrived[1])):
+                ages = (np.median(came - own.times) for came, own in zip(arrived, (joints, imu), strict=True))
+                shift, by = -int(np.subtract(*ages)), 'reception'
+            imu = imu.shifted(shift)
+    origin = min((int(stream.times[0]) for stream in (joints, imu) if stream.log is not None), default=0)
+    return joints.shifted(-origin), imu.shifted(-origin), by
 
 
 def _share_time(first: Stamps, second: Stamps) -> bool:
     common = min(first[-1], second[-1]) - max(first[0], second[0])
     return bool(common > _SHARED * min(first[-1] - first[0], second[-1] - second[0]))
-
-
-def _shift(legs: TimeAxis, body: TimeAxis, joints: JointStates, imu: Imu) -> tuple[int, str]:
-    """What to add to the IMU's times [ns] to bring both on one axis, and by what that is told."""
-    arrived = joints.recorded_at[legs.rows], imu.recorded_at[body.rows]
-    told = all((times > 0).all() and len(times) > 1 and np.ptp(times) > 0 for times in arrived)
-    if told and _share_time(np.sort(arrived[0]), np.sort(arrived[1])):
-        return int(np.median(arrived[1] - body.times) - np.median(arrived[0] - legs.times)), 'reception'
-    return int(legs.times[0] - body.times[0]), 'start'
 
 
 @dataclass(frozen=True)
@@ -135,7 +118,7 @@ class Signal:
     value: Array
     rate: Array
     acceleration: Array
-    good: NDArray[np.bool_]
+    good: Flags
     noise: Array
     rate_noise: Array
 
@@ -190,44 +173,51 @@ def smoothed(time: Array, values: Array, grid: Array) -> Signal:
 
 
 @dataclass(frozen=True)
-class ClockShift:
-    """Delay of the IMU's time behind the drives'.
+class Lag:
+    """Delay of a signal behind another.
 
     Attributes
     ----------
-    delay : s; positive: the IMU's stamps are late
-    explained : part of the angular rate's power that the drives' rates explain at that delay
+    delay : s
+    explained, at_once : part of its power that the other explains at that delay, and without
     unique : False where another delay explains as much (periodic motion)
     """
 
     delay: float
     explained: float
+    at_once: float
     unique: bool
 
 
-def clock_shift(drives: tuple[Array, Array], gyroscope: tuple[Array, Array], derivative: int = 1) -> ClockShift | None:
-    """Find the delay at which any linear map of the drives' rates explains most of the angular rate.
+def lag(moved: Array, moves: Flags, felt: Array, feels: Flags, most: float) -> Lag | None:
+    """Find the delay at which any linear map of what moved explains most of what is felt.
 
     The map is free: wrong orders, signs, units and axes do not matter.
 
     Parameters
     ----------
-    drives : times (K,) s, positions (K, A)
-    gyroscope : times (M,) s, angular rates (M, 3); or specific forces
-    derivative : of the drives: 1, or 2 with specific forces
+    moved, felt : (N, C) and (N, D) at the same instants
+    moves, feels : (N,) where they are known
+    most : s, farthest delay that is looked for
 
     Returns
     -------
-    None if the streams have less than three seconds in common
+    None if the signals have less than three seconds in common
     """
-    begin, end = (pick(drives[0][at], gyroscope[0][at]) for pick, at in ((min, 0), (max, -1)))
-    grid = begin + INTERVAL * np.arange(int((end - begin) / INTERVAL))
-    if len(grid) * INTERVAL < _LEAST or min(len(drives[0]), len(gyroscope[0])) < 20:
-        return None
-    legs, body = (smoothed(times, values, grid) for times, values in (drives, gyroscope))
-    most = int(min(_FARTHEST, 0.4 * (end - begin)) / INTERVAL)
-    shifts = np.arange(-most, most + 1)
-    explained = np.array([_explained(legs, body, derivative, shift) for shift in shifts.tolist()])
+
+    def part(shift: int) -> float:
+        rows = np.flatnonzero(feels)
+        rows = rows[(rows - shift >= 0) & (rows - shift < len(moves))]
+        rows = rows[moves[rows - shift]]
+        if len(rows) < _LEAST / INTERVAL:
+            return float('nan')
+        cause, result = (values - values.mean(axis=0) for values in (moved[rows - shift], felt[rows]))
+        left = result - cause @ np.linalg.lstsq(cause, result, rcond=1e-6)[0]
+        power = float(np.sum(result**2))
+        return 1.0 - float(np.sum(left**2)) / power if power > 0.0 else 0.0
+
+    shifts = np.arange(-int(most / INTERVAL), int(most / INTERVAL) + 1)
+    explained = np.array([part(shift) for shift in shifts.tolist()])
     if not np.isfinite(explained).any():
         return None
     # the nearest of all that are as good as the best
@@ -236,28 +226,9 @@ def clock_shift(drives: tuple[Array, Array], gyroscope: tuple[Array, Array], der
         best += 1 if explained[best + 1] > explained[best - 1] else -1
     far = np.abs(shifts - shifts[best]) > 0.5 / INTERVAL
     unique = not bool(np.any(explained[far] > explained[best] - 0.05))
-    delay = INTERVAL * (shifts[best] + _peak(explained, best))
-    return ClockShift(delay, float(explained[best]), unique)
-
-
-def _explained(legs: Signal, body: Signal, derivative: int, shift: int) -> float:
-    """Part of the IMU's power that a linear map of the drives ``shift`` instants earlier explains."""
-    rows = np.flatnonzero(body.good)
-    rows = rows[(rows - shift >= 0) & (rows - shift < len(legs.good))]
-    rows = rows[legs.good[rows - shift]]
-    if len(rows) < _LEAST / INTERVAL:
-        return float('nan')
-    moved, felt = (legs.rate, legs.acceleration)[derivative - 1][rows - shift], body.value[rows]
-    moved, felt = moved - moved.mean(axis=0), felt - felt.mean(axis=0)
-    left = felt - moved @ np.linalg.lstsq(moved, felt, rcond=1e-6)[0]
-    power = float(np.sum(felt**2))
-    return 1.0 - float(np.sum(left**2)) / power if power > 0.0 else 0.0
-
-
-def _peak(values: Array, best: int) -> float:
-    """Fraction of an instant by which the peak lies beside its highest value (parabola)."""
-    if not 0 < best < len(values) - 1:
-        return 0.0
-    before, peak, after = values[best - 1 : best + 2]
-    bend = before - 2.0 * peak + after
-    return float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0
+    beside = 0.0  # fraction of an instant by which the peak of a parabola lies beside
+    if 0 < best < len(shifts) - 1:
+        before, peak, after = explained[best - 1 : best + 2]
+        bend = before - 2.0 * peak + after
+        beside = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0
+    return Lag(INTERVAL * (shifts[best] + beside), float(explained[best]), float(explained[shifts == 0][0]), unique)
