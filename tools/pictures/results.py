@@ -163,9 +163,9 @@ def _live_errors(axes: list[Axes], data: RecordedData) -> str:
     for motion, color, label in streams:
         assert motion is not None
         errors = estimation_errors(truth, motion)
-        time = errors.stamps * 1e-9
+        time = errors['time']
         for axis, (name, scale, limits, title) in zip(axes, _PANELS, strict=True):
-            values = scale * getattr(errors, name)
+            values = scale * errors[name]
             axis.plot(time, _running_rms(values), color=color, lw=1.3, label=label)
             axis.set(yscale='log', ylim=limits)
             axis.yaxis.set_major_formatter('{x:g}')
@@ -187,9 +187,9 @@ def _biases(axis: Axes, data: RecordedData, true: Array) -> None:
     raw, corrected = data.imu_data_raw, data.imu_data
     assert raw is not None
     assert corrected is not None
-    stamps, bias, _ = estimated_biases(raw, corrected)
+    time, bias, _ = estimated_biases(raw, corrected)
     for column, (name, color) in enumerate(zip('xyz', AXES, strict=True)):
-        axis.plot(stamps * 1e-9, 1e3 * (bias[:, column] - true[column]), color=color, lw=1.2, label=name)
+        axis.plot(time, 1e3 * (bias[:, column] - true[column]), color=color, lw=1.2, label=name)
     axis.set(ylim=(-0.5, 0.5))
     axis.set_title('Accelerometer bias, estimated less true [mm/s²]')
     axis.legend(ncols=3, loc='upper right')

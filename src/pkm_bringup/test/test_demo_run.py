@@ -153,7 +153,7 @@ def figures(**changes: object) -> IdentificationFigures:
         ComparisonRow('leg1_universal_1.viscous', 0.0, 1.0, 0.0, 'identified'),
     )
     values: dict[str, object] = {
-        'base': rows(0.5, -2.0, 1.0), 'unidentified': (), 'physical': physical, 'held_out_force_error': 0.02,
+        'base': rows(0.5, -2.0, 1.0), 'physical': physical, 'held_out_force_error': 0.02,
     }  # fmt: skip
     return IdentificationFigures(**(values | changes))  # type: ignore[arg-type]
 
@@ -241,7 +241,7 @@ def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -
     path = tmp_path / 'parameters.yaml'
     path.write_text(yaml.safe_dump(content))
     found = identification_figures(tmp_path, machine)
-    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == ('b', 'c')
+    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m']
     # 3000 kg and six rods of 70 kg, as in the machine file
     assert found.base[0].truth == pytest.approx(3420.0)
     assert found.base[0].standardised_error == pytest.approx(2.0)

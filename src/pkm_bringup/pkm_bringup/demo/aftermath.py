@@ -28,7 +28,6 @@ from pkm_bringup.demo.criteria import (
     judge_identification,
     judge_payload,
     payload_of,
-    within,
     worst_axis_rms,
 )
 from pkm_bringup.demo.report import DemoOutcome
@@ -150,7 +149,6 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
         overlay = directory / 'overlay.yaml'
         return IdentificationFigures(
             base=tuple(row for row in rows if row.status == 'identified'),
-            unidentified=(*(row.name for row in rows if row.status != 'identified'), *content['not_excited']),
             physical=tuple(
                 _row(entry, true_values[entry['name']])
                 for entry in content['physical_parameters'] if entry['name'] in true_values
@@ -187,15 +185,15 @@ def judge_estimation(
     window = (SETTLED if not short else end / 2, end)
     other = '' if machine.name == JUDGED_MACHINE else f'the limits are for the sensors of {JUDGED_MACHINE}'
     estimate, baseline = (
-        estimation_errors(truth, data.require(stream, topic)).between(*window)
+        estimation_errors(truth, data.require(stream, topic), *window)
         for stream, topic in (
             (data.platform_odometry, 'platform/odometry'), (data.baseline_odometry, 'baseline/odometry'),
         )
     )  # fmt: skip
     criteria = [
         Criterion(
-            name, worst_axis_rms(getattr(estimate, field)), limit, unit, scale,
-            baseline=worst_axis_rms(getattr(baseline, field)), excuse=short or other,
+            name, worst_axis_rms(estimate[field]), limit, unit, scale,
+            baseline=worst_axis_rms(baseline[field]), excuse=short or other,
         )
         for name, field, limit, unit, scale in (
             ('position error, rms', 'position', 1e-5, 'um', 1e6),
@@ -203,13 +201,13 @@ def judge_estimation(
             ('attitude error, rms (quaternion)', 'attitude', 5e-6, 'e-6', 1e6),
         )
     ]  # fmt: skip
-    gain = float(np.divide(worst_axis_rms(baseline.velocity), worst_axis_rms(estimate.velocity)))
+    gain = float(np.divide(worst_axis_rms(baseline['velocity']), worst_axis_rms(estimate['velocity'])))
     what = 'velocity, baseline error / estimator error'
     criteria.append(Criterion(what, gain, 2.0, at_least=True, excuse=short or other))
     raw, corrected = data.require(data.imu_data_raw, 'imu/data_raw'), data.require(data.imu_data, 'imu/data')
-    stamps, accelerometer, gyroscope = estimated_biases(raw, corrected)
+    time, accelerometer, gyroscope = estimated_biases(raw, corrected)
     excuse = f'needs {BIASES_SETTLED:.0f} s' if end < BIASES_SETTLED else ''
-    keep = within(stamps, BIASES_SETTLED if not excuse else end / 2, end)
+    keep = (time >= (BIASES_SETTLED if not excuse else end / 2)) & (time <= end)
     criteria += [
         Criterion(f'{name} bias error, rms', worst_axis_rms(found[keep] - true), 1e-4, unit, excuse=excuse or other)
         for name, found, true, unit in (

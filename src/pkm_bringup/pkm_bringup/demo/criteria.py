@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.report.words import figure_text, keeps_limit, limit_text
-from pkm_estimation.bags import Imu, Odometry
-from pkm_estimation.offline.metrics import attitude_error
+from pkm_estimation.bags import Imu
+from pkm_estimation.motion_estimate import MotionEstimate
+from pkm_estimation.offline.metrics import attitude_error, matching
 from pkm_identification.compare import ComparisonRow
 
 #: part of the platform's mass, and place in radii of the platform
@@ -23,7 +23,6 @@ LOAD, PLACE = 0.1, (0.1, -0.06, 0.12)
 FILE = 'online_parameters.yaml'
 #: s of motion after the drop below which the limits are not judged
 SHORTEST_JUDGED = 9.0
-Stamps = NDArray[np.int64]
 _DIGITS = 3
 
 
@@ -75,56 +74,30 @@ class Criterion:
         return '' if value is None else figure_text(value * self.scale, self.unit, _DIGITS)
 
 
-@dataclass(frozen=True)
-class EstimationErrors:
-    """Errors at N common stamps.
+def estimation_errors(
+    truth: MotionEstimate, estimate: MotionEstimate, start: float = 0.0, end: float = 9e9
+) -> dict[str, Array]:
+    """Errors at the N stamps that both have, from ``start`` to ``end`` s.
 
-    Attributes
-    ----------
-    stamps : (N,) ns
-    position : (N, 3) m, base axes
-    velocity : (N, 3) m/s, platform axes
-    angular_velocity : (N, 3) rad/s, platform axes
-    attitude : (N, 3) vector part of the error quaternion (half the rotation angle, for small errors)
+    Returns
+    -------
+    ``time`` (N,) s; each (N, 3): ``position`` m, base axes; ``velocity`` m/s, platform axes; ``attitude``, the vector
+    part of the error quaternion (half the rotation angle, for small errors)
     """
-
-    stamps: Stamps
-    position: Array
-    velocity: Array
-    angular_velocity: Array
-    attitude: Array
-
-    def __len__(self) -> int:
-        return len(self.stamps)
-
-    def between(self, start: float, end: float) -> EstimationErrors:
-        """Keep stamps from ``start`` to ``end`` s, both included."""
-        keep = within(self.stamps, start, end)
-        return EstimationErrors(**{name: getattr(self, name)[keep] for name in self.__dataclass_fields__})
+    own, true = matching(estimate.stamps, truth.stamps, round(start * 1e9), round(end * 1e9))
+    return {
+        'time': 1e-9 * estimate.stamps[own].astype(float),
+        'position': estimate.position[own] - truth.position[true],
+        'velocity': estimate.linear_velocity[own] - truth.linear_velocity[true],
+        'attitude': attitude_error(truth.orientation[true], estimate.orientation[own]),
+    }
 
 
-def within(stamps: Stamps, start: float, end: float) -> NDArray[np.bool_]:
-    """Mask of stamps [ns] from ``start`` to ``end`` s, both included."""
-    return (stamps >= round(start * 1e9)) & (stamps <= round(end * 1e9))
-
-
-def estimation_errors(truth: Odometry, estimate: Odometry) -> EstimationErrors:
-    """Compare two odometry streams at the stamps that both have."""
-    stamps, at_truth, at_estimate = np.intersect1d(truth.stamps, estimate.stamps, return_indices=True)
-    return EstimationErrors(
-        stamps,
-        estimate.position[at_estimate] - truth.position[at_truth],
-        estimate.linear_velocity[at_estimate] - truth.linear_velocity[at_truth],
-        estimate.angular_velocity[at_estimate] - truth.angular_velocity[at_truth],
-        attitude_error(truth.orientation[at_truth], estimate.orientation[at_estimate]),
-    )
-
-
-def estimated_biases(raw: Imu, corrected: Imu) -> tuple[Stamps, Array, Array]:
-    """Biases that the estimator took off: stamps (N,) ns, (N, 3) m/s^2 and (N, 3) rad/s."""
+def estimated_biases(raw: Imu, corrected: Imu) -> tuple[Array, Array, Array]:
+    """Biases that the estimator took off: times (N,) s, (N, 3) m/s^2 and (N, 3) rad/s."""
     stamps, at_raw, at_corrected = np.intersect1d(raw.stamps, corrected.stamps, return_indices=True)
     return (
-        stamps,
+        1e-9 * stamps.astype(float),
         raw.specific_force[at_raw] - corrected.specific_force[at_corrected],
         raw.angular_rate[at_raw] - corrected.angular_rate[at_corrected],
     )
@@ -142,14 +115,12 @@ class IdentificationFigures:
     Attributes
     ----------
     base : identifiable base parameters
-    unidentified : names of base parameters that the data do not determine
     physical : bodies and friction of the machine file
     held_out_force_error : rms of the force error on the validation motion over the rms of the force
     report, overlay : files written
     """
 
     base: tuple[ComparisonRow, ...]
-    unidentified: tuple[str, ...]
     physical: tuple[ComparisonRow, ...]
     held_out_force_error: float
     report: str = ''

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from pkm_description.machine import Machine
-from pkm_estimation.bags import Imu, Odometry, decoding
+from pkm_estimation.bags import Imu, decoding
 
 from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
 
@@ -26,6 +26,7 @@ LIVE_TOPICS = {
     'imu/data_raw': 'sensor_msgs/msg/Imu',
     'imu/data': 'sensor_msgs/msg/Imu',
 }
+_NONE = np.empty((0, 3))
 HEADER = (
     '    time  motion        position [um]    velocity [mm/s]   attitude [1e-6]    NIS  '
     'bias error [1e-4 of the unit]\n'
@@ -76,11 +77,13 @@ class LiveErrors:
             for topic, data in self._pending.items()
         }
         truth, cells = streams['ground_truth/odometry'], []
-        figures = [
-            self._figures(truth, streams[topic]) for topic in ('platform/odometry', 'baseline/odometry')
+        found = [
+            {} if truth is None or stream is None else estimation_errors(truth, stream)
+            for stream in (streams['platform/odometry'], streams['baseline/odometry'])
         ]
         for name, scale in (('position', 1e6), ('velocity', 1e3), ('attitude', 1e6)):
-            cells.append(f'{_number(figures[0].get(name), scale)} ({_number(figures[1].get(name), scale)})')
+            own, other = (_number(worst_axis_rms(errors.get(name, _NONE)), scale) for errors in found)
+            cells.append(f'{own} ({other})')
         accelerometer, gyroscope = self._bias_errors(streams['imu/data_raw'], streams['imu/data'])
         lag = time - self.latest_estimate
         parts = [
@@ -90,13 +93,6 @@ class LiveErrors:
             f'  estimator {lag:.1f} s behind' if lag > 1.0 else '',
         ]
         return ''.join(parts)
-
-    @staticmethod
-    def _figures(truth: Odometry | None, estimate: Odometry | None) -> dict[str, float]:
-        if truth is None or estimate is None:
-            return {}
-        errors = estimation_errors(truth, estimate)
-        return {name: worst_axis_rms(getattr(errors, name)) for name in ('position', 'velocity', 'attitude')}
 
     def _bias_errors(self, raw: Imu | None, corrected: Imu | None) -> tuple[float, float]:
         if raw is None or corrected is None:
@@ -114,5 +110,5 @@ def _stamp(data: bytes) -> float:
     return float(seconds + nanoseconds * 1e-9)
 
 
-def _number(value: float | None, scale: float) -> str:
-    return '-' if value is None or not np.isfinite(value) else f'{value * scale:.3g}'
+def _number(value: float, scale: float) -> str:
+    return f'{value * scale:.3g}' if np.isfinite(value) else '-'
