@@ -98,8 +98,6 @@ def test_what_cannot_be_followed_is_refused() -> None:
     far = PlatformMotion.at_rest(MSI.home.position + 1.0, MSI.home.rotation_base_platform)
     with pytest.raises(ReferenceRefusedError):
         track_hydraulically(MSI, far)
-    with pytest.raises(ConfigurationError, match='control_rate = 300 Hz: must be a whole fraction'):
-        track_hydraulically(MSI, far, control_rate=300.0)
 
 
 def test_oil_that_leaks_leaves_one_chamber_and_enters_the_other() -> None:

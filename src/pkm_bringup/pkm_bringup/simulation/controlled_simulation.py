@@ -186,7 +186,6 @@ def track(
     *,
     belief: Machine | None = None,
     seed: int = 0,
-    encoder_resolution: float = ENCODER_RESOLUTION,
 ) -> TrackingRecord:
     """Let the servo follow a motion on MuJoCo physics with friction, sensor noise and quantised positions.
 
@@ -197,7 +196,6 @@ def track(
     settings : of the servo
     belief : what the servo believes the machine to be; default: the simulated machine itself
     seed : of the sensor noise
-    encoder_resolution : m or rad, step of the measured positions
 
     Raises
     ------
@@ -207,7 +205,7 @@ def track(
         The servo stopped the machine on the way.
 
     """
-    encoder = Encoder(machine.leg_sensors, seed, encoder_resolution)
+    encoder = Encoder(machine.leg_sensors, seed, ENCODER_RESOLUTION)
     controlled = ControlledSimulation(
         machine, seed, settings=settings, belief=belief, encoder=encoder, friction_laws=True
     )

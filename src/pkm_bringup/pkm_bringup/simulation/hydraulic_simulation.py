@@ -221,6 +221,8 @@ class HydraulicAxes:
 
 #: s of the mechanism; oil columns swing at more than 100 Hz
 TIME_STEP = 2e-4
+#: of these between two periods of the controllers
+_EVERY = 5
 
 #: steps of valve and pressures in one of the mechanism
 _SUBSTEPS = 4
@@ -294,12 +296,9 @@ def track_hydraulically(
     motion: PlatformMotion,
     data: HydraulicSettings | None = None,
     control: HydraulicControlSettings | None = None,
-    *,
-    believed: HydraulicSettings | None = None,
     seed: int = 0,
-    control_rate: float = 1000.0,
 ) -> HydraulicRecord:
-    """Let the axis controllers follow a motion on simulated cylinders, valves, mechanism and sensors.
+    """Let the axis controllers follow a motion on simulated cylinders, valves, mechanism and sensors, at 1 kHz.
 
     Parameters
     ----------
@@ -307,34 +306,28 @@ def track_hydraulically(
     motion : begins and ends at rest, begins at home
     data : of the simulated cylinders and valves; default: assumed
     control : gains; default: assumed
-    believed : what the controller believes of ``data``; default: the truth
     seed : of the sensor noise
-    control_rate : Hz, a whole fraction of 5 kHz
 
     Raises
     ------
     ConfigurationError
-        A drive turns, or the rate does not fit.
+        A drive turns.
     ReferenceRefusedError
         The motion cannot be followed.
     SimulationError
         The physics diverged.
     """
-    data = data or HydraulicSettings()
     if any(joint.kind != 'prismatic' for joint in machine.actuated_joints):
         raise ConfigurationError(f'{machine.name}: cylinders drive prismatic joints only')
-    every = round(1.0 / (control_rate * TIME_STEP))
-    if every < 1 or abs(every * control_rate * TIME_STEP - 1.0) > 1e-9:
-        whole = 1.0 / TIME_STEP
-        raise ConfigurationError(f'control_rate = {control_rate:g} Hz: must be a whole fraction of {whole:g} Hz')
     check_reference(machine, motion)
     reference = LegReference(machine, motion, 0, 'rigid_body_friction')
     lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]).T
-    axes = HydraulicAxes(Cylinder(believed or data, upper - lower), control)
+    cylinder = Cylinder(data or HydraulicSettings(), upper - lower)
+    axes = HydraulicAxes(cylinder, control)
     simulation = MujocoSimulation(machine, seed, time_step=TIME_STEP)
     encoder = Encoder(machine.leg_sensors, seed)
-    drives = HydraulicDrives(Cylinder(data, upper - lower), simulation.data.ctrl.copy())
-    times = np.arange(0, reference.end_ns, every * simulation.step_ns, dtype=np.int64)
+    drives = HydraulicDrives(cylinder, simulation.data.ctrl.copy())
+    times = np.arange(0, reference.end_ns, _EVERY * simulation.step_ns, dtype=np.int64)
     wanted, ahead = reference.evaluate(times), reference.evaluate(times + axes.lead_ns)
     actual, openings = np.empty((2, len(times), machine.actuated_count))
     pressures = np.empty((len(times), 2, machine.actuated_count))
@@ -344,7 +337,7 @@ def track_hydraulically(
         measured, _ = encoder.measure(simulation.joint_positions, simulation.joint_velocities)
         error = wanted.positions[sample] - measured
         openings[sample] = axes.openings(error, ahead.rates[sample], force, ahead.forces[sample])
-        for _ in range(every):
+        for _ in range(_EVERY):
             position, speed = simulation.joint_positions - lower, simulation.joint_velocities
             force = drives.advance(openings[sample], position, speed, TIME_STEP)
             if not np.isfinite(force).all():

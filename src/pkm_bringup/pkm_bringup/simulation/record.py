@@ -58,9 +58,7 @@ def simulate(
     *,
     noise: bool = True,
     settings: ServoSettings | None = None,
-    belief: Machine | None = None,
     pause: float = 1.0,
-    time_step: float = TIME_STEP,
 ) -> SimulationRecord:
     """Let the servo follow motions from rest at home and record what the sensors say.
 
@@ -71,9 +69,7 @@ def simulate(
     seed : of the sensor noise
     noise : False gives noise-free, bias-free sensors
     settings : of the servo: feed-forward, gains, limits, trip
-    belief : what the servo believes the machine to be; default: the simulated machine itself
     pause : s of rest before each motion and after the last
-    time_step : s, of the physics
 
     Returns
     -------
@@ -88,15 +84,13 @@ def simulate(
         The physics cannot go on, or the servo stopped the machine (see :class:`~pkm_bringup.control.LegServo`).
 
     """
-    controlled = ControlledSimulation(
-        machine, seed, noise=noise, settings=settings, belief=belief, time_step=time_step
-    )
+    controlled = ControlledSimulation(machine, seed, noise=noise, settings=settings)
     starts, end_ns = [], 0
     for motion in [motions] if isinstance(motions, PlatformMotion) else motions:
         start_ns = end_ns + round((pause - motion.time[0]) * 1e9)
         end_ns = controlled.add_reference(motion, start_ns).end_ns
         starts.append(start_ns + round(motion.time[0] * 1e9))
-    steps = round((end_ns * 1e-9 + pause) / time_step)
+    steps = round((end_ns * 1e-9 + pause) / TIME_STEP)
 
     samples: list[Sample] = []
     for _ in range(steps + 1):  # physics is sequential: one state after the other
