@@ -11,10 +11,10 @@ from ament_index_python.packages import get_package_share_directory
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
+from pkm_bringup.demo.criteria import bias_errors, estimation_errors, worst_axis_rms
 from pkm_bringup.simulation import simulate
 from pkm_description.arrays import Array
-from pkm_description.machine import Machine
+from pkm_description.machine import ImuSensor, Machine
 from pkm_description.report import page
 from pkm_description.writing import make_folder, replacing
 from pkm_estimation.bags import RecordedData, read_bag
@@ -146,7 +146,7 @@ def demo_run(path: Path, directory: Path) -> list[str]:
         figure = Figure(figsize=(10.5, 6.4), layout='constrained')
         axes = figure.subplots(3, 1, sharex=True, height_ratios=(1.0, 1.0, 1.0))
         caption = _live_errors(axes[:2], data)
-        _biases(axes[2], data, machine.imu.accelerometer_bias)
+        _biases(axes[2], data, machine.imu)
         for axis in axes:
             _shade(axis, data)
         axes[-1].set_xlabel('time [s]; shaded: the machine moves')
@@ -183,13 +183,13 @@ def _running_rms(values: Array) -> Array:
     return np.asarray(np.sqrt(squares))
 
 
-def _biases(axis: Axes, data: RecordedData, true: Array) -> None:
+def _biases(axis: Axes, data: RecordedData, sensor: ImuSensor) -> None:
     raw, corrected = data.imu_data_raw, data.imu_data
     assert raw is not None
     assert corrected is not None
-    time, bias, _ = estimated_biases(raw, corrected)
+    errors = bias_errors(sensor, raw, corrected)
     for column, (name, color) in enumerate(zip('xyz', AXES, strict=True)):
-        axis.plot(time, 1e3 * (bias[:, column] - true[column]), color=color, lw=1.2, label=name)
+        axis.plot(errors['time'], 1e3 * errors['accelerometer'][:, column], color=color, lw=1.2, label=name)
     axis.set(ylim=(-0.5, 0.5))
     axis.set_title('Accelerometer bias, estimated less true [mm/s²]')
     axis.legend(ncols=3, loc='upper right')

@@ -174,7 +174,7 @@ class Physics:
         growth = np.ones_like(table)
         growth[:3] = happening.friction
         grows = bool((growth != 1.0).any())
-        payload = PlatformPayload(self.machine, self.model, step)
+        payload = PlatformPayload(self.machine, self.model)
         for index in range(len(reference)):
             time = (index - settling) * step
             if payload.body is None and time >= happening.since:

@@ -19,17 +19,12 @@ class Outcome:
 
     Attributes
     ----------
-    faults : names of what was seeded; empty for a good system
     missed : seeded faults that no finding names
     alarms : codes of findings about what was not seeded
     unmended : codes of what is left with the driver file that check_robot proposed
     report : all that it said
     """
 
-    machine: str
-    motion: str
-    seed: int
-    faults: tuple[str, ...]
     missed: tuple[str, ...]
     alarms: tuple[str, ...]
     unmended: tuple[str, ...]
@@ -50,13 +45,4 @@ def run(scenario: Scenario, faults: Sequence[Fault] = ()) -> Outcome:
     if faults and not missed and all(fault.driver_mends for fault in faults):
         mended = check_robot(with_driver(machine, report.driver_file), streams.observation())
         unmended = tuple(finding.code for finding in mended.faults)
-    return Outcome(
-        machine.name,
-        scenario.motion,
-        scenario.seed,
-        tuple(fault.name for fault in faults),
-        missed,
-        tuple(sorted(found - known)),
-        unmended,
-        report,
-    )
+    return Outcome(missed, tuple(sorted(found - known)), unmended, report)

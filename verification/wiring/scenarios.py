@@ -15,7 +15,8 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import drive_jacobian, drive_positions, forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import drives_profile, profile, sample_times
+from pkm_description.motion.profiles import drives_profile, profile
+from pkm_description.motion.recorded_poses import QuinticInterpolator
 from pkm_estimation.bags import Imu, JointStates
 from pkm_estimation.sensors.conditions import imu_truth
 
@@ -162,21 +163,15 @@ class Scenario:
 Evaluate = Callable[[Array], PlatformMotion]
 
 
+@lru_cache(maxsize=64)
 def motion_of(machine: Machine, name: str, seed: int, duration: float) -> Evaluate:
     """Motion of a scenario at any times (N,) s."""
-    return _motion_of(machine, name, seed, duration)
-
-
-@lru_cache(maxsize=64)
-def _motion_of(machine: Machine, name: str, seed: int, duration: float) -> Evaluate:
     if name == 'rest':
         return _resting(machine, seed)
-    if name == 'drives':
-        return drives_profile(machine, duration, seed, 2.0, 2.0).evaluate
-    if name == 'small':
-        full = drives_profile(machine, duration, seed, 2.0, 2.0)
-        return replace(full, scale=0.12 * full.scale).evaluate
-    return _sampled(profile('fourier', machine, duration, 200.0, seed))
+    if name == 'fourier':
+        return QuinticInterpolator(profile('fourier', machine, duration, 200.0, seed)).evaluate
+    full = drives_profile(machine, duration, seed, 2.0, 2.0)
+    return (full if name == 'drives' else replace(full, scale=0.12 * full.scale)).evaluate
 
 
 def _resting(machine: Machine, seed: int) -> Evaluate:
@@ -200,17 +195,6 @@ def _resting(machine: Machine, seed: int) -> Evaluate:
     return evaluate
 
 
-def _sampled(motion: PlatformMotion) -> Evaluate:
-    """Samples of a motion at its own times, nearest to those that are asked for."""
-    own = motion.time
-
-    def evaluate(times: Array) -> PlatformMotion:
-        rows = np.clip(np.rint((times - own[0]) * (len(own) - 1) / (own[-1] - own[0])).astype(int), 0, len(own) - 1)
-        return motion[rows]
-
-    return evaluate
-
-
 def _drive_signals(
     machine: Machine, motion: PlatformMotion, rests: bool, random: np.random.Generator
 ) -> tuple[Array, Array, Array]:
@@ -224,6 +208,3 @@ def _drive_signals(
     twist = np.hstack([motion.linear_velocity, motion.angular_velocity])
     velocities = (drive_jacobian(machine, *pose) @ twist[..., None])[..., 0]
     return positions, velocities, inverse_dynamics(machine, motion, sign_smoothing=1e-5)
-
-
-__all__ = ['MOTIONS', 'Scenario', 'Streams', 'motion_of', 'sample_times']

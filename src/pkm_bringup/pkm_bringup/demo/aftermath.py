@@ -23,7 +23,7 @@ from pkm_bringup.demo.criteria import (
     Criterion,
     DemoError,
     IdentificationFigures,
-    estimated_biases,
+    bias_errors,
     estimation_errors,
     judge_identification,
     judge_payload,
@@ -205,14 +205,11 @@ def judge_estimation(
     what = 'velocity, baseline error / estimator error'
     criteria.append(Criterion(what, gain, 2.0, at_least=True, excuse=short or other))
     raw, corrected = data.require(data.imu_data_raw, 'imu/data_raw'), data.require(data.imu_data, 'imu/data')
-    time, accelerometer, gyroscope = estimated_biases(raw, corrected)
+    errors = bias_errors(machine.imu, raw, corrected)
     excuse = f'needs {BIASES_SETTLED:.0f} s' if end < BIASES_SETTLED else ''
-    keep = (time >= (BIASES_SETTLED if not excuse else end / 2)) & (time <= end)
+    keep = (errors['time'] >= (BIASES_SETTLED if not excuse else end / 2)) & (errors['time'] <= end)
     criteria += [
-        Criterion(f'{name} bias error, rms', worst_axis_rms(found[keep] - true), 1e-4, unit, excuse=excuse or other)
-        for name, found, true, unit in (
-            ('accelerometer', accelerometer, machine.imu.accelerometer_bias, 'm/s2'),
-            ('gyroscope', gyroscope, machine.imu.gyroscope_bias, 'rad/s'),
-        )
+        Criterion(f'{name} bias error, rms', worst_axis_rms(errors[name][keep]), 1e-4, unit, excuse=excuse or other)
+        for name, unit in (('accelerometer', 'm/s2'), ('gyroscope', 'rad/s'))
     ]
     return criteria, window

@@ -10,7 +10,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import PkmError
-from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine import ImuSensor, Machine, RigidBody
 from pkm_description.report.words import figure_text, keeps_limit, limit_text
 from pkm_estimation.bags import Imu
 from pkm_estimation.motion_estimate import MotionEstimate
@@ -93,14 +93,15 @@ def estimation_errors(
     }
 
 
-def estimated_biases(raw: Imu, corrected: Imu) -> tuple[Array, Array, Array]:
-    """Biases that the estimator took off: times (N,) s, (N, 3) m/s^2 and (N, 3) rad/s."""
+def bias_errors(sensor: ImuSensor, raw: Imu, corrected: Imu) -> dict[str, Array]:
+    """Errors of the biases that the estimator took off: ``time`` (N,) s, ``accelerometer``, ``gyroscope`` (N, 3)."""
     stamps, at_raw, at_corrected = np.intersect1d(raw.stamps, corrected.stamps, return_indices=True)
-    return (
-        1e-9 * stamps.astype(float),
-        raw.specific_force[at_raw] - corrected.specific_force[at_corrected],
-        raw.angular_rate[at_raw] - corrected.angular_rate[at_corrected],
-    )
+    force = raw.specific_force[at_raw] - corrected.specific_force[at_corrected]
+    rate = raw.angular_rate[at_raw] - corrected.angular_rate[at_corrected]
+    return {
+        'time': 1e-9 * stamps.astype(float), 'accelerometer': force - sensor.accelerometer_bias,
+        'gyroscope': rate - sensor.gyroscope_bias,
+    }  # fmt: skip
 
 
 def worst_axis_rms(errors: Array) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from pkm_description.machine import Machine
-from pkm_estimation.bags import Imu, decoding
+from pkm_estimation.bags import decoding
 
-from pkm_bringup.demo.criteria import estimated_biases, estimation_errors, worst_axis_rms
+from pkm_bringup.demo.criteria import bias_errors, estimation_errors, worst_axis_rms
 
 #: bytes of a stream are kept until the next line and only then decoded, in one go
 _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
@@ -76,15 +76,19 @@ class LiveErrors:
             topic: [item for item in data if topic in _REFERENCES and _stamp(item) > self.latest_estimate]
             for topic, data in self._pending.items()
         }
-        truth, cells = streams['ground_truth/odometry'], []
+        truth, raw, corrected = (streams[topic] for topic in ('ground_truth/odometry', 'imu/data_raw', 'imu/data'))
         found = [
             {} if truth is None or stream is None else estimation_errors(truth, stream)
             for stream in (streams['platform/odometry'], streams['baseline/odometry'])
         ]
+        cells = []
         for name, scale in (('position', 1e6), ('velocity', 1e3), ('attitude', 1e6)):
             own, other = (_number(worst_axis_rms(errors.get(name, _NONE)), scale) for errors in found)
             cells.append(f'{own} ({other})')
-        accelerometer, gyroscope = self._bias_errors(streams['imu/data_raw'], streams['imu/data'])
+        biases = {} if raw is None or corrected is None else bias_errors(self._imu, raw, corrected)
+        accelerometer, gyroscope = (
+            worst_axis_rms(biases.get(name, _NONE)) for name in ('accelerometer', 'gyroscope')
+        )
         lag = time - self.latest_estimate
         parts = [
             f'{time:8.1f}  {motion:<12}',
@@ -93,15 +97,6 @@ class LiveErrors:
             f'  estimator {lag:.1f} s behind' if lag > 1.0 else '',
         ]
         return ''.join(parts)
-
-    def _bias_errors(self, raw: Imu | None, corrected: Imu | None) -> tuple[float, float]:
-        if raw is None or corrected is None:
-            return float('nan'), float('nan')
-        _, accelerometer, gyroscope = estimated_biases(raw, corrected)
-        return (
-            worst_axis_rms(accelerometer - self._imu.accelerometer_bias),
-            worst_axis_rms(gyroscope - self._imu.gyroscope_bias),
-        )
 
 
 def _stamp(data: bytes) -> float:

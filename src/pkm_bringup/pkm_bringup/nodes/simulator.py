@@ -31,7 +31,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
-from pkm_bringup.ros.fault_parameter import live_parameters
+from pkm_bringup.ros.fault_parameter import LiveParameters
 from pkm_bringup.ros.reference_message import motion_from_message
 from pkm_bringup.ros.rejections import Rejections
 from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
@@ -178,7 +178,7 @@ class SimulatorNode(Node):
         self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)
         self._frames = declare_frames(self, machine)
         self._faults = SensorFaults(machine.drive_labels, seed=settings.seed)
-        self._live = live_parameters(self, machine.drive_labels, self._faults, self._controlled.simulation)
+        self._live = LiveParameters(self, machine.drive_labels, self._faults, self._controlled.simulation)
         self._messages = SampleMessages(machine, self._frames, settings.noise)
         takes_commands = settings.controller == 'effort'
         self._pacer = Pacer(self._factor, LARGEST_LAG_OF_COMMANDS if takes_commands else LARGEST_LAG)
@@ -317,8 +317,7 @@ class SimulatorNode(Node):
             'rejected messages': self._rejections.count,
         }
         statuses = {'physics': (level, text, values), 'servo': self._servo.diagnosis()}
-        on_purpose = {name: parameter.status() for name, parameter in self._live.items()}
-        self._diagnostics.publish(statuses | on_purpose, simulation.time_ns)
+        self._diagnostics.publish({**statuses, **self._live.statuses()}, simulation.time_ns)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import Finding, State
+from pkm_description.errors import Finding
 from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
 
 from pkm_bringup.robot_check.expected import inside, is_solvable, predict, strokes
-from pkm_bringup.robot_check.report import Case, Wiring, driver_file, put
+from pkm_bringup.robot_check.report import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Case, Wiring, driver_file, put
 from pkm_bringup.robot_check.signals import grid_of, smoothed
 from pkm_bringup.robot_check.stamps import clock_checks, delay_checks
 from pkm_bringup.robot_check.table import Evidence, Row, judge, plain_row, search
@@ -41,7 +41,6 @@ _APART = np.radians(12.0)
 _MOTION = (
     'a motion in which the platform turns about all its axes, one drive after the other (motion_player profile:=drives)'
 )
-OK, WRONG, SUSPICIOUS, CANNOT_TELL = State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL
 
 
 def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -105,7 +104,7 @@ def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
         yield from wiring.told(case)
     yield from wiring.first(*_pose_cases(wiring, best))
     if wiring.poses_trusted:
-        yield from wiring.told(*delay_checks(wiring, evidence, best))
+        yield from wiring.told(*delay_checks(wiring))
 
 
 def _evidence(wiring: Wiring) -> tuple[Evidence | None, Case]:

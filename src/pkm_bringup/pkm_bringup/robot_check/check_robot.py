@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError, State
+from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 from pkm_estimation.bags import JointStates
@@ -14,7 +14,7 @@ from pkm_estimation.bags import JointStates
 from pkm_bringup.robot_check.arrangement import arrangement_checks
 from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
 from pkm_bringup.robot_check.recorded import Observation
-from pkm_bringup.robot_check.report import Case, Report, Wiring, driver_file, with_driver
+from pkm_bringup.robot_check.report import CANNOT_TELL, SUSPICIOUS, Case, Report, Wiring, driver_file, with_driver
 from pkm_bringup.robot_check.signals import Stream, aligned
 from pkm_bringup.robot_check.stamps import rate_checks, stamp_checks
 from pkm_bringup.robot_check.streams import imu_checks, name_checks, topic_checks, value_checks
@@ -29,8 +29,8 @@ CHECKS: tuple[Check, ...] = (
 #: findings that a driver file mends
 _MENDED = (
     'joint_names', 'leg_order', 'leg_imu_disagree', 'position_unit', 'position_length', 'position_sign', 'pose',
-    'gyroscope_unit', 'accelerometer_unit', 'imu_gravity_sign', 'velocity_unit', 'velocity_sign', 'effort_sign',
-    'effort_unit', 'effort_gain', 'imu_axes', 'imu_tilt',
+    'gyroscope_unit', 'accelerometer_unit', 'imu_gravity_sign', 'imu_axes', 'imu_tilt', 'velocity_unit',
+    'velocity_sign', 'velocity_scale', 'velocity_gain', 'effort_sign', 'effort_unit', 'effort_gain',
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def check_robot(machine: Machine, seen: Observation) -> Report:
     text = '' if wiring.alternatives else driver_file(machine, wiring.patch)
     left = _left(wiring, text) if text else ''
     unproved = Case(
-        left, State.SUSPICIOUS, 'driver_file',
+        left, SUSPICIOUS, 'driver_file',
         f'a driver file for these findings was tried on what was heard, and is not proposed: with it {left}',
         'see the other findings; a recording with more motion tells more',
     )  # fmt: skip
@@ -92,7 +92,7 @@ def _checked(machine: Machine, seen: Observation) -> Wiring:
         except (PkmError, np.linalg.LinAlgError) as error:
             name = check.__name__.removesuffix('_checks')
             sentence = f'the check of {name} had to stop: {error}'
-            wiring.findings += wiring.told(Case(True, State.CANNOT_TELL, name, sentence, 'the findings above first'))
+            wiring.findings += wiring.told(Case(True, CANNOT_TELL, name, sentence, 'the findings above first'))
     return wiring
 
 

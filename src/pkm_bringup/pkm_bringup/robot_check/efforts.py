@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.driver.driver import VELOCITY
+from pkm_description.driver.driver import EFFORT, VELOCITY
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.errors import Finding, KinematicsError, State
+from pkm_description.errors import Finding, KinematicsError
 
 from pkm_bringup.robot_check.recorded import Flags
-from pkm_bringup.robot_check.report import Case, Wiring, put
+from pkm_bringup.robot_check.report import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Case, Wiring, put
 from pkm_bringup.robot_check.signals import lag, smoothed
 
-#: part by which velocity and slope of the position may differ
-_SLACK = 0.25
 #: noise deviations above which a drive moves enough, and an expected effort can be told
 _MOVES, _ABOVE_NOISE = 8.0, 4.0
-#: part of the power that the slope must explain of a velocity for a factor to be told, and the model of an effort
-_SLOPE_EXPLAINS, _MODEL_EXPLAINS = 0.6, 0.7
-#: gains within these are those of a machine file whose masses are nearly right
+#: part of the power that must be explained for a gain to be told
+_EXPLAINS = 0.65
+#: gains within these are as they should be, of efforts where the masses of the machine file are nearly right
 _LOW, _HIGH = 0.7, 1.43
-#: beyond these no payload explains them
+#: beyond these no payload explains an effort
 _WRONG_LOW, _WRONG_HIGH = 0.4, 2.5
 #: part by which axes may differ from each other, and a known unit from its size
 _ALIKE, _UNIT_SLACK = 0.3, 0.15
 #: s, delays of the efforts that are looked for, and the least that counts if it explains so much more of the power
 _DELAYS, _LATE, _CLEARLY = 0.3, 0.03, 0.04
 _MOTION = 'a motion with all drives (motion_player profile:=drives, or fourier)'
-
-
-OK, WRONG, SUSPICIOUS, CANNOT_TELL = State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -58,6 +53,11 @@ class Gains:
         """Measured by expected (A,), by least squares."""
         values, expected = self.measured[self.good], self.expected[self.good]
         return np.asarray(np.sum(values * expected, axis=0) / np.maximum(np.sum(expected**2, axis=0), 1e-300))
+
+    @property
+    def sound(self) -> Flags:
+        """Drives (A,) whose gain can be told, and explains most."""
+        return np.asarray(self.told & (self.explained > _EXPLAINS))
 
     @property
     def explained(self) -> Array:
@@ -90,40 +90,24 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     measured = smoothed(wiring.joints.time, published, motion.time)
     good = motion.good & measured.good
     fit = Gains(measured.value, motion.rate, good, np.zeros(len(moving)), moving)
-    told = moving & (fit.explained > _SLOPE_EXPLAINS)
     # more than noise, so that a velocity that is only noisy does not count
     clear = _size(measured.value[good]) > _MOVES * measured.noise
-    apart: Flags = np.asarray(moving & ~told & clear) if told.any() else moving
+    apart: Flags = np.asarray(moving & ~fit.sound & clear) if fit.sound.any() else moving
     least = float(fit.explained[apart].min(initial=1.0))
-    usual = best.sign / best.scale  # the unit of the positions, and their direction
-    ratio, gain = fit.gain / usual, np.where(told, fit.gain, usual)
-    off = told & (np.abs(ratio - 1.0) > _SLACK)
-    signs_only = bool((np.abs(np.abs(ratio[told]) - 1.0) < _SLACK).all())
-    mends: dict[str, object] = {}
-    if (np.sign(gain) != np.sign(usual)).any():
-        mends['velocity.sign'] = wiring.by_leg(np.sign(gain))
-    words = 'the opposite sign'
-    if off.any() and not signs_only:
-        size = float(np.median(np.abs(gain[told])))
-        units = VELOCITY[wiring.machine.actuated_joints[0].kind]
-        unit = min(units, key=lambda name: abs(size * units[name] - 1.0))
-        if abs(size * units[unit] - 1.0) < _SLACK and (np.abs(np.abs(gain[told]) / size - 1.0) < _SLACK).all():
-            mends['velocity.unit'], words = unit, f'the unit {unit}'
-        else:
-            mends['velocity.scale'], words = wiring.by_leg(1.0 / np.abs(gain)), 'another scale'
     yield from wiring.told(
         Case(apart.any(), SUSPICIOUS, 'velocity_noise',
              f'velocities of {wiring.named_drives(apart)} do not follow the slopes of the positions ({least:.0%}'
-             f' explained){", those of other drives do" if told.any() else ""}',
+             f' explained){", those of other drives do" if fit.sound.any() else ""}',
              'see what the driver publishes as velocity (a set-point? noise?), and whether position and velocity of'
              ' this drive are read anew in every cycle (a value that stays where it was for a while?)',
              {'explained': least}),
-        Case(off.any(), WRONG, 'velocity_sign' if signs_only else 'velocity_unit',
-             f'velocities of {wiring.named_drives(off)} are {_list(ratio[off])} times the slopes of the positions:'
-             f' {words}', '', {'factor': float(np.median(ratio[off])) if off.any() else 1.0}, mends),
-        Case(told.any() and not off.any(), OK, 'velocity', 'velocities are the slopes of the positions (factor'
-             f' {np.abs(ratio[told]).mean() if told.any() else 1.0:.3f})'),
     )  # fmt: skip
+    if fit.sound.any():
+        # velocities have the unit of the positions, and their direction
+        units = VELOCITY[wiring.machine.actuated_joints[0].kind]
+        yield from wiring.told(*_gain_cases(
+            wiring, fit, ('velocity', 'velocities'), 'the slopes of the positions', units, best.sign / best.scale,
+        ))  # fmt: skip
 
 
 def effort_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -156,7 +140,17 @@ def effort_checks(wiring: Wiring) -> Iterator[Finding]:
     if not fit.told.any():
         yield from wiring.first(*_power_cases(wiring, fit, moves))
         return
-    yield from wiring.told(*_gain_cases(wiring, fit, moves))
+    how, most = 'inverse dynamics' if moves else 'the weight that they hold', float(fit.explained[fit.told].max())
+    yield from wiring.told(Case(
+        not fit.sound.any(), SUSPICIOUS, 'effort_model', f'efforts do not follow {how} (at most {most:.0%} explained)',
+        'what does the driver publish as effort: a set-point, a filtered current, the effort of other joints? Else the'
+        ' masses of the machine file are those of another machine', {'explained': most},
+    ))  # fmt: skip
+    if fit.sound.any():
+        units = EFFORT['torque' if wiring.machine.actuated_joints[0].kind == 'revolute' else 'force']
+        usual = np.ones(efforts.shape[1])
+        names = 'effort', 'efforts'
+        yield from wiring.told(*_gain_cases(wiring, fit, names, f'what {how} asks for', units, usual))
     if moves:
         yield from wiring.told(*_delay_cases(fit))
 
@@ -210,7 +204,7 @@ def _delay_cases(fit: Gains) -> Iterator[Case]:
     efforts = fit.measured[:, fit.told]
     found = lag(fit.expected[:, fit.told], fit.good, efforts / _size(efforts[fit.good]), fit.good, _DELAYS)
     if found is not None:
-        late = abs(found.delay) > _LATE and found.explained > _MODEL_EXPLAINS
+        late = abs(found.delay) > _LATE and found.explained > _EXPLAINS
         yield Case(late and found.explained - found.at_once > _CLEARLY, SUSPICIOUS, 'effort_delay',
                    f'efforts come {1e3 * abs(found.delay):.0f} ms {"late" if found.delay > 0 else "early"} against the'
                    ' positions of the same messages',
@@ -218,57 +212,58 @@ def _delay_cases(fit: Gains) -> Iterator[Case]:
                    ' current into account', {'delay_ms': 1e3 * found.delay, 'explained': found.explained})  # fmt: skip
 
 
-def _gain_cases(wiring: Wiring, fit: Gains, moves: bool) -> Iterator[Case]:
-    """Efforts as multiples of what the machine file expects: sign, unit, current, a common factor, one axis unlike."""
-    gain, slack, machine = fit.gain, fit.slack, wiring.machine
-    how = 'inverse dynamics' if moves else 'the weight that they hold'
-    sound = fit.told & (fit.explained > _MODEL_EXPLAINS)
-    if not sound.any():
-        most = float(fit.explained[fit.told].max())
-        yield Case(
-            True, SUSPICIOUS, 'effort_model', f'efforts do not follow {how} (at most {most:.0%} explained)',
-            'what does the driver publish as effort: a set-point, a filtered current, the effort of other joints? Else'
-            ' the masses of the machine file are those of another machine', {'explained': most},
-        )  # fmt: skip
-        return
-    figures = {f'gain_{leg}': float(value) for leg, value in zip(machine.drive_labels, gain, strict=True)}
-    negative, size = sound & (gain < 0.0), np.abs(gain)
-    every = bool(negative[sound].all())
-    usual, least = float(np.median(size[sound])), 0.5 * float(slack[sound].min())
-    odd = sound & (np.abs(size / usual - 1.0) >= _ALIKE + slack)
-    common, uneven = _LOW - least < usual < _HIGH + least, bool(odd.any())
-    turning = machine.actuated_joints[0].kind == 'revolute'
-    newton, units = ('N m', {'kN m': 1e-3, 'N mm': 1e3}) if turning else ('N', {'kN': 1e-3})
-    known = [name for name, value in units.items() if abs(np.log(usual / value)) < np.log(1.0 + _UNIT_SLACK)]
-    unit, other = known[0] if known and not uneven else '', uneven or not _WRONG_LOW < usual < _WRONG_HIGH
-    ampere, factor = ('A', 1.0) if usual < 1.0 else ('mA', 1e3)
-    current = {
-        'effort.quantity': 'current', 'effort.unit': ampere,
-        'effort.gain': wiring.by_leg(factor / np.where(sound, size, usual)),
-    }  # fmt: skip
-    sentence = f'efforts are {usual:.3g} times what {how} asks for'
+def _gain_cases(
+    wiring: Wiring, fit: Gains, names: tuple[str, str], what: str, units: Mapping[str, float], usual: Array
+) -> Iterator[Case]:
+    """As it should be, or the sign, the unit, a current, a common factor, one axis unlike the others.
+
+    Parameters
+    ----------
+    names : of the quantity, and of several of it
+    what : the gains refer to
+    units : by name, SI units each
+    usual : (A,) gain of a drive where nothing is wrong
+    """
+    (quantity, many), machine, slack, sound = names, wiring.machine, fit.slack, fit.sound
+    effort, ratio = quantity == 'effort', fit.gain / usual
+    figures = {f'gain_{leg}': float(value) for leg, value in zip(machine.drive_labels, fit.gain, strict=True)}
+    negative, size = sound & (ratio < 0.0), np.abs(ratio)
+    turned = negative | bool(negative[sound].all())
+    middle, least = float(np.median(size[sound])), 0.5 * float(slack[sound].min())
+    odd = sound & (np.abs(size / middle - 1.0) >= _ALIKE + slack)
+    common, uneven = _LOW - least < middle < _HIGH + least, bool(odd.any())
+    published = float(np.median(np.abs(fit.gain[sound])))
+    known = [name for name, value in units.items() if abs(np.log(published * value)) < np.log(1.0 + _UNIT_SLACK)]
+    unit = known[0] if known and not uneven and not common else ''
+    current = effort and not common and not unit and (uneven or not _WRONG_LOW < middle < _WRONG_HIGH)
+    factor = not common and not unit and not current
+    ampere, size_of = ('A', 1.0) if middle < 1.0 else ('mA', 1e3)
+    gains = wiring.by_leg(size_of / np.where(sound, size, middle))
+    scales = np.where(odd, middle / np.maximum(size, 1e-300), 1.0) / np.abs(usual) / (middle if factor else 1.0)
+    sentence, base = f'{many} are {middle:.3g} times {what}', next(iter(units))
     yield from (
-        Case(negative.any(), WRONG, 'effort_sign',
-             f'efforts of {wiring.named_drives(negative | every)} have the opposite sign'
-             + (f' of {how}' if moves else ': they do not hold the weight, but push it down'), '', figures,
-             {'effort.sign': wiring.by_leg(np.where(negative | every, -1.0, 1.0))}),
-        Case(not common and unit, WRONG, 'effort_unit', f'{sentence}: they are in {unit}', '', figures,
-             {'effort.unit': unit}),
-        Case(not common and not unit and other, WRONG, 'effort_unit', f'{sentence}: {_list(size[sound])}, drive by'
-             f' drive: no force in {newton}, but e.g. a current', 'take the gains from the data sheet; by this'
-             f' comparison they are about ({newton} per {ampere})\n', figures, current),
-        Case(not common and not unit and not other, SUSPICIOUS, 'effort_scale', sentence,
+        Case(negative.any(), WRONG, f'{quantity}_sign',
+             f'{many} of {wiring.named_drives(turned)} have the opposite sign of {what}', '', figures,
+             {f'{quantity}.sign': wiring.by_leg(np.where(turned, -1.0, 1.0) * np.sign(usual))}),
+        Case(unit, WRONG, f'{quantity}_unit', f'{sentence}: they are in {unit}', '', figures,
+             {f'{quantity}.unit': unit}),
+        Case(current, WRONG, 'effort_unit', f'{sentence}: {_list(size[sound])}, drive by drive: no force in {base}, but'
+             ' e.g. a current', f'take the gains from the data sheet; by this comparison they are about ({base} per'
+             f' {ampere})\n', figures,
+             {'effort.quantity': 'current', 'effort.unit': ampere, 'effort.gain': gains}),
+        Case(factor, SUSPICIOUS if effort else WRONG, f'{quantity}_scale', sentence,
              'a payload that the machine file does not have, other masses, or another gain of the force measurement:'
-             ' weigh the platform, or identify (pkm_identification); as a gain it would be\n', figures,
-             {'effort.scale': wiring.by_leg(np.full(len(size), 1.0 / usual))}),
-        Case(common and uneven, SUSPICIOUS, 'effort_gain',
-             f'efforts of {wiring.named_drives(odd)} are {_list(size[odd] / usual)} times those of the other drives,'
-             f' compared with {how}', 'the gain of this axis (or its friction, or a payload off the centre):\n',
-             figures, {'effort.scale': wiring.by_leg(np.where(odd, usual / np.maximum(size, 1e-300), 1.0))}),
-        Case(common and not uneven and not negative.any(), OK, 'effort',
-             f'efforts agree with {how} (gains {_list(gain[sound])})'),
+             ' weigh the platform, or identify (pkm_identification); as a gain it would be\n' if effort else '',
+             figures, {f'{quantity}.scale': wiring.by_leg(scales)}),
+        Case(common and uneven, SUSPICIOUS if effort else WRONG, f'{quantity}_gain',
+             f'{many} of {wiring.named_drives(odd)} are {_list(size[odd] / middle)} times those of the other drives,'
+             f' compared with {what}',
+             'the gain of this axis (or its friction, or a payload off the centre):\n' if effort else '', figures,
+             {f'{quantity}.scale': wiring.by_leg(scales)}),
+        Case(common and not uneven and not negative.any(), OK, quantity,
+             f'{many} agree with {what} (gains {_list(ratio[sound])})'),
     )  # fmt: skip
-    if common and not uneven and not negative.any() and wiring.turns_efforts:
+    if effort and common and not uneven and not negative.any() and wiring.turns_efforts:
         put(wiring.patch, {'effort.sign': 1})
 
 

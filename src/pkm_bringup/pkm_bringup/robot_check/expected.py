@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.driver.driver import POSITION
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import ForwardKinematicsResult, forward_kinematics, measured_tolerance
 from pkm_description.kinematics.closed_legs import close_legs
@@ -20,6 +21,9 @@ from pkm_bringup.robot_check.signals import Signal
 
 #: part of a stroke by which positions may lie beyond its ends, and part of the samples that must lie within
 _SLACK, _INSIDE = 0.03, 0.98
+#: units in which positions are published, and how unlikely: in mistakes
+_UNITS = {'prismatic': ('m', 'mm', 'cm', 'in', 'um'), 'revolute': ('rad', 'deg', 'mrad', 'turn')}
+_COSTS, _COSTS_OF_LENGTHS = (0.0, 1.0, 2.0, 2.0, 3.0), (1.0, 1.1, 1.2, 1.2)
 
 
 @dataclass(frozen=True)
@@ -39,24 +43,24 @@ class Unit:
 
 def units_of(machine: Machine) -> list[Unit]:
     """Ways to publish positions, the suite's own first."""
-    if machine.actuated_joints[0].kind == 'revolute':
-        sizes = [('rad', 1.0, 0.0), ('deg', np.pi / 180.0, 1.0), ('mrad', 1e-3, 2.0), ('turn', 2.0 * np.pi, 2.0)]
-    else:
-        sizes = [('m', 1.0, 0.0), ('mm', 1e-3, 1.0), ('cm', 1e-2, 2.0), ('in', 0.0254, 2.0), ('um', 1e-6, 3.0)]
-    own = sizes[0][0]
-    units = [Unit(f'in {name}', size, {} if name == own else {'unit': name}, cost) for name, size, cost in sizes]
-    if own == 'm' and all(_drives_its_length(leg) for leg in machine.legs):
+    kind = machine.actuated_joints[0].kind
+    units = [
+        Unit(f'in {name}', POSITION[kind][name], {'unit': name} if cost else {}, cost)
+        for name, cost in zip(_UNITS[kind], _COSTS, strict=False)
+    ]
+    if all(_drives_its_length(leg) for leg in machine.legs):
         units += [
             replace(one, words=f'as absolute lengths {one.words}', keys={'quantity': 'length', **one.keys}, cost=cost)
-            for one, cost in zip(units, (1.0, 1.1, 1.2, 1.2), strict=False)
+            for one, cost in zip(units, _COSTS_OF_LENGTHS, strict=False)
         ]
     return units
 
 
 def _drives_its_length(leg: Leg) -> bool:
-    """Whether the drive is the leg's last joint, and the only one."""
+    """Whether the drive is the leg's last joint, slides, and is the only one."""
     driven = [joint.actuated for joint in leg.joints]
-    return leg.ends_at_platform and len(driven) > 1 and driven[-1] and sum(driven) == 1 and leg.length_at_zero > 0.0
+    slides = leg.joints[-1].kind == 'prismatic' and leg.length_at_zero > 0.0
+    return leg.ends_at_platform and len(driven) > 1 and driven[-1] and sum(driven) == 1 and slides
 
 
 def strokes(machine: Machine) -> tuple[Array, Array]:

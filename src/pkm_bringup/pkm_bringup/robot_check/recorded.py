@@ -96,29 +96,23 @@ class Observation:
         )
 
 
-@dataclass
-class Messages:
-    """Serialised messages of one topic, and when they came or were recorded [ns]."""
-
-    received: list[int] = field(default_factory=list)
-    data: list[bytes] = field(default_factory=list)
-
-    def add(self, received: int, data: bytes) -> None:
-        """Add a message."""
-        self.received.append(received)
-        self.data.append(data)
-
-    def __len__(self) -> int:
-        return len(self.data)
+class Messages(list[tuple[int, bytes]]):
+    """Messages of one topic: when they came or were recorded [ns], and serialised."""
 
     @property
     def span(self) -> float:
         """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
-        if not self.data:
+        if not self:
             return 0.0
-        (first, first_rest), (last, last_rest) = (_STAMP.unpack_from(item, 4) for item in (self.data[0], self.data[-1]))
-        stamped = last - first + 1e-9 * (last_rest - first_rest)
-        return float(stamped if stamped > 0.0 else 1e-9 * (self.received[-1] - self.received[0]))
+        (begin, first), (end, last) = self[0], self[-1]
+        (seconds, rest), (last_seconds, last_rest) = (_STAMP.unpack_from(data, 4) for data in (first, last))
+        stamped = last_seconds - seconds + 1e-9 * (last_rest - rest)
+        return float(stamped if stamped > 0.0 else 1e-9 * (end - begin))
+
+    def parts(self, rows: Sequence[int] | None = None) -> tuple[Stamps, list[bytes]]:
+        """Times and bytes of the messages, or of some of them."""
+        chosen = self if rows is None else [self[row] for row in rows]
+        return np.array([time for time, _ in chosen], dtype=np.int64), [data for _, data in chosen]
 
 
 def observation(joints: Messages, imu: Messages, wanted: Sequence[str], **others: Any) -> Observation:
@@ -137,23 +131,22 @@ def observation(joints: Messages, imu: Messages, wanted: Sequence[str], **others
     """
     layouts, states, body, covariances = Counter[tuple[str, ...]](), None, None, {}
     try:
-        if joints.data:
-            came = np.array(joints.received, dtype=np.int64)
-            states = joint_states(came, joints.data, as_recorded=True)
+        if joints:
+            states = joint_states(*joints.parts(), as_recorded=True)
             own = [states.unlike[row].names if row in states.unlike else states.names for row in range(len(states))]
             layouts.update(own)
             names = max(layouts, key=lambda one: (len(set(one) & set(wanted)), layouts[one]))
             if len(layouts) > 1:
                 chosen = [row for row, one in enumerate(own) if one == names]
-                states = joint_states(came[chosen], [joints.data[row] for row in chosen], as_recorded=True)
+                states = joint_states(*joints.parts(chosen), as_recorded=True)
             del layouts[names]
-        if imu.data:
-            body = decode_imu(np.array(imu.received, dtype=np.int64), imu.data)
-            first: Any = TYPESTORE.deserialize_cdr(imu.data[0], IMU_TYPE)
+        if imu:
+            body = decode_imu(*imu.parts())
+            first: Any = TYPESTORE.deserialize_cdr(imu[0][1], IMU_TYPE)
             covariances = {name: np.array(getattr(first, f'{name}_covariance'), dtype=float) for name in _COVARIANCES}
     except ValueError as error:
         raise BagError(str(error)) from error
-    frames = Counter(map(_frame, imu.data))
+    frames = Counter(_frame(data) for _, data in imu)
     return Observation(
         joints=states, imu=body, other_layouts=layouts, frames=frames, covariances=covariances, **others
     )
@@ -202,10 +195,8 @@ def observe_bag(
             first = time if first is None else first
             if not begin <= 1e-9 * (time - first) <= begin + duration:
                 continue
-            if topic == of_joints:
-                joints.add(time, data)
-            elif topic == of_imu:
-                imu.add(time, data)
+            if topic in (of_joints, of_imu):
+                (joints if topic == of_joints else imu).append((time, data))
             else:
                 shown: Any = TYPESTORE.deserialize_cdr(data, CLOCK_TYPE)
                 clock.append((shown.clock.sec * 10**9 + shown.clock.nanosec, time))

@@ -23,6 +23,7 @@ from pkm_bringup.robot_check.recorded import Flags, Observation
 from pkm_bringup.robot_check.signals import Lag, Signal, Stream
 from pkm_bringup.robot_check.table import Row
 
+OK, WRONG, SUSPICIOUS, CANNOT_TELL = State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL
 #: s of message time that are listened to
 DURATION = 10.0
 
@@ -72,7 +73,7 @@ class Report:
     @property
     def faults(self) -> tuple[Finding, ...]:
         """What is wrong, then what is suspicious."""
-        return self._of(State.WRONG) + self._of(State.SUSPICIOUS)
+        return self._of(WRONG) + self._of(SUSPICIOUS)
 
     @property
     def exit_code(self) -> int:
@@ -84,13 +85,13 @@ class Report:
     @property
     def verdict(self) -> str:
         """One sentence."""
-        unknown = len(self._of(State.CANNOT_TELL))
+        unknown = len(self._of(CANNOT_TELL))
         rest = f'; {unknown} could not be told, see above' if unknown else ''
         if not self.listened:
             return 'nothing to listen to'
         if not self.faults:
-            return f'all is well ({len(self._of(State.OK))} checks{rest})'
-        wrong_count, odd_count = len(self._of(State.WRONG)), len(self._of(State.SUSPICIOUS))
+            return f'all is well ({len(self._of(OK))} checks{rest})'
+        wrong_count, odd_count = len(self._of(WRONG)), len(self._of(SUSPICIOUS))
         return f'{wrong_count} wrong, {odd_count} suspicious{rest}'
 
     def _of(self, state: State) -> tuple[Finding, ...]:
@@ -99,7 +100,7 @@ class Report:
     def text(self) -> str:
         """Report for the terminal: what could not be told and what is well first, faults with their remedies last."""
         lines = [f'{self.machine}: {self.source}', '']
-        for state in (State.OK, State.CANNOT_TELL, State.SUSPICIOUS, State.WRONG):
+        for state in (OK, CANNOT_TELL, SUSPICIOUS, WRONG):
             for finding in self._of(state):
                 lines += _lines(finding)
         if self.driver_file and self.faults:
@@ -132,9 +133,9 @@ def _lines(finding: Finding) -> list[str]:
     if finding.is_fault and finding.evidence:
         figures = ', '.join(f'{name} {_figure(value)}' for name, value in finding.evidence.items())
         lines.append(f'{"":11s}   figures: {figures}')
-    if finding.remedy and finding.state is not State.OK:
+    if finding.remedy and finding.state is not OK:
         first, *more = finding.remedy.splitlines()
-        lines.append(f'{"":11s}   {"tells it" if finding.state is State.CANNOT_TELL else "remedy"}: {first}')
+        lines.append(f'{"":11s}   {"tells it" if finding.state is CANNOT_TELL else "remedy"}: {first}')
         lines += [indent(line, ' ' * 16) for line in more]
     return lines
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from pkm_description.errors import Finding, State
+from pkm_description.errors import Finding, KinematicsError
+from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 from pkm_bringup.robot_check.recorded import Observation
-from pkm_bringup.robot_check.report import Case, Wiring
+from pkm_bringup.robot_check.report import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Case, Wiring
 from pkm_bringup.robot_check.signals import INTERVAL, POINTS, Stream, lag, smoothed
-from pkm_bringup.robot_check.table import Evidence, Row
 
 #: part of the machine file's rate below which it is reported
 _SLOW = 0.75
@@ -30,6 +31,8 @@ _EPOCH = 10**18
 _REGULAR, _SAME = 0.1, 0.15
 #: s, farthest delay that is looked for, and of a stream that is long enough to tell a drift of the clocks
 _FARTHEST, _DRIFTS = 5.0, 8.0
+#: s between two samples of the drives that tell a delay: more of them cost time only
+_TELLING = 0.01
 #: part of the power that the drives must explain for the clocks to be compared
 _ENOUGH = 0.6
 #: s: less delay is usual for an IMU with filters in it; more is wrong in any case; s/s of clocks of computers
@@ -47,7 +50,7 @@ def stamp_checks(wiring: Wiring) -> Iterator[Finding]:
         if stream.log is not None and len(stream.log) > 1:
             sentence = f'{stream.topic}: {len(stream.log)} stamps, all newer than the one before'
             found = [*wiring.told(*_order(stream), *_age(stream, wiring.seen))]
-            yield from found or wiring.told(Case(True, State.OK, f'{stream.which}_stamps', sentence))
+            yield from found or wiring.told(Case(True, OK, f'{stream.which}_stamps', sentence))
     yield from wiring.first(*_two_clocks(wiring))
 
 
@@ -74,7 +77,7 @@ def _order(stream: Stream) -> Iterator[Case]:
          'one clock for all stamps of the topic; set the computer\'s time before the driver starts'),
     ):  # fmt: skip
         sentence = f'{stream.topic}: {count} of {total} stamps are {what}'
-        yield Case(count, State.WRONG, f'{stream.which}_stamp_{code}', sentence, remedy, {'part': count / total})
+        yield Case(count, WRONG, f'{stream.which}_stamp_{code}', sentence, remedy, {'part': count / total})
 
 
 def _age(stream: Stream, seen: Observation) -> Iterator[Case]:
@@ -91,7 +94,7 @@ def _age(stream: Stream, seen: Observation) -> Iterator[Case]:
         age = min(age, 1e-9 * float(np.median(shown - stamps)), key=abs)
     elif np.median(stamps) < _EPOCH <= np.median(received):
         yield Case(
-            seen.live, State.SUSPICIOUS, f'{stream.which}_clock_domain',
+            seen.live, SUSPICIOUS, f'{stream.which}_clock_domain',
             f'{stream.topic}: stamps count from a start ({stamps[0] * 1e-9:.1f} s), and nobody publishes /clock',
             'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the driver stamp with the'
             ' computer\'s time, not with its time since start', {'age_s': age},
@@ -101,14 +104,14 @@ def _age(stream: Stream, seen: Observation) -> Iterator[Case]:
     usual = float(np.median(steps))
     jitter, differs = (1.4826 * float(np.median(np.abs(part))) for part in (steps - usual, np.diff(received - stamps)))
     yield from (
-        Case(age < -_AHEAD, State.WRONG, f'{stream.which}_stamp_future',
+        Case(age < -_AHEAD, WRONG, f'{stream.which}_stamp_future',
              f'{stream.topic}: stamps are {-age:.3g} s ahead of their reception', _CLOCK_REMEDY, {'age_s': age}),
-        Case(age > _BEHIND, State.SUSPICIOUS, f'{stream.which}_stamp_old',
+        Case(age > _BEHIND, SUSPICIOUS, f'{stream.which}_stamp_old',
              f'{stream.topic}: samples are {age:.3g} s old when they come: a clock that is behind, or a queue',
              _CLOCK_REMEDY, {'age_s': age}),
         # a bag that was written from arrays knows nothing of reception
         Case(usual > 0 and jitter > _REGULAR * usual and differs < _SAME * jitter and (stamps != received).any(),
-             State.SUSPICIOUS, f'{stream.which}_stamp_reception',
+             SUSPICIOUS, f'{stream.which}_stamp_reception',
              f'{stream.topic}: stamps are as irregular as the messages come ({1e-6 * jitter:.2g} ms): they tell when a'
              ' message was handled, not when the sample was taken',
              'stamp with the time of the sample: in ros2_control the read() time, else the sensor\'s own counter',
@@ -127,11 +130,11 @@ def _two_clocks(wiring: Wiring) -> Iterator[Case]:
         for log in (joints.log, imu.log)
     ]
     yield Case(
-        other, State.WRONG, 'clock_domain', 'joints and IMU are stamped by different clocks: IMU stamps are'
+        other, WRONG, 'clock_domain', 'joints and IMU are stamped by different clocks: IMU stamps are'
         f' {offset:+.4g} s away from those of the joints', _CLOCK_REMEDY, {'offset_s': offset},
     )  # fmt: skip
     yield Case(
-        abs(ages[1] - ages[0]) > _AGES, State.SUSPICIOUS, 'clock_offset',
+        abs(ages[1] - ages[0]) > _AGES, SUSPICIOUS, 'clock_offset',
         f'when they come, samples of the joints are {ages[0]:.3g} s old, those of the IMU {ages[1]:.3g} s',
         _CLOCK_REMEDY, {'joint_age_s': ages[0], 'imu_age_s': ages[1]},
     )  # fmt: skip
@@ -148,7 +151,7 @@ def _rate(wiring: Wiring, stream: Stream) -> Iterator[Finding]:
     which, topic, nominal = stream.which, stream.topic, stream.nominal
     if stream.source == 'counted' or len(stream.times) < 10:
         sentence = f'{topic}: {len(stream.times)} messages, and no usable time'
-        yield from wiring.told(Case(True, State.CANNOT_TELL, f'{which}_rate', sentence, 'good stamps, see above'))
+        yield from wiring.told(Case(True, CANNOT_TELL, f'{which}_rate', sentence, 'good stamps, see above'))
         return
     stamped = stream.source == 'stamps'
     by, key = '' if stamped else ' (by reception)', {'joint': 'legs', 'imu': 'imu'}[which]
@@ -160,21 +163,21 @@ def _rate(wiring: Wiring, stream: Stream) -> Iterator[Finding]:
     bursts = np.mean(steps < 0.3 * mean) > 0.4
     jitters = jitter > _JITTER and stamped
     found = [*wiring.told(
-        Case(bursts, State.SUSPICIOUS, f'{which}_bursts',
+        Case(bursts, SUSPICIOUS, f'{which}_bursts',
              f'{topic}: messages come in bursts{by}: half of the steps are below {1e3 * usual:.3g} ms, the mean is'
              f' {1e3 * mean:.3g} ms',
              'publish each sample when it is taken, with its own time; no batches, and no queue that is emptied at'
              ' once', {'usual_ms': 1e3 * usual, 'mean_ms': 1e3 * mean}),
-        Case(not bursts and rate < _SLOW * nominal, State.SUSPICIOUS, f'{which}_rate',
+        Case(not bursts and rate < _SLOW * nominal, SUSPICIOUS, f'{which}_rate',
              f'{topic}: {rate:.4g} Hz{by}; the machine file says {nominal:g} Hz',
              f'set the driver (ros2_control: update_rate, joint_state_broadcaster) to {nominal:g} Hz, or in the machine'
              f' file sensors.{key}.rate: {rate:.4g}', {'rate_Hz': rate, 'expected_Hz': nominal}),
-        Case(not bursts and jitters, State.SUSPICIOUS, f'{which}_jitter',
+        Case(not bursts and jitters, SUSPICIOUS, f'{which}_jitter',
              f'{topic}: 1 of 20 steps{by} is off by more than {1e3 * jitter * usual:.3g} ms of {1e3 * usual:.3g} ms',
              'a real-time priority for the driver\'s loop (chrt, PREEMPT_RT), and stamps of the sample\'s own time',
              {'p95_ms': 1e3 * jitter * usual, 'interval_ms': 1e3 * usual}),
         Case(not bursts and not jitters and stamped and (share > _LOST or hole > max(_HOLE, 5.0 * usual)),
-             State.SUSPICIOUS, f'{which}_lost',
+             SUSPICIOUS, f'{which}_lost',
              f'{topic}: about {lost:.0f} of {lost + len(steps) + 1:.0f} messages are missing{by}, the longest hole is'
              f' {hole:.3g} s',
              'cable instead of radio, a larger depth or reliability:=reliable, less load on the computer; see ros2'
@@ -183,7 +186,7 @@ def _rate(wiring: Wiring, stream: Stream) -> Iterator[Finding]:
     faster = nominal and rate > nominal / _SLOW
     note = f'; the machine file says {nominal:g} Hz, which does no harm (sensors.{key}.rate)' if faster else ''
     sentence = f'{topic}: {rate:.4g} Hz{by}, steps within {100 * jitter:.0f} %{note}'
-    yield from found or wiring.told(Case(True, State.OK, f'{which}_rate', sentence))
+    yield from found or wiring.told(Case(True, OK, f'{which}_rate', sentence))
 
 
 def clock_checks(wiring: Wiring) -> Iterator[Finding]:
@@ -208,50 +211,49 @@ def clock_checks(wiring: Wiring) -> Iterator[Finding]:
         wiring.shift = shift
         wiring.delay = shift.delay if abs(shift.delay) > _USUAL or wiring.aligned_by != 'stamps' else 0.0
     yield from wiring.told(
-        Case(wiring.aligned_by == 'start' or 'counted' in (wiring.joints.source, wiring.imu.source), State.CANNOT_TELL,
+        Case(wiring.aligned_by == 'start' or 'counted' in (wiring.joints.source, wiring.imu.source), CANNOT_TELL,
              'imu_delay', 'no usable stamps to compare the two clocks by', 'good stamps on both topics'),
-        Case(wiring.shift is None, State.CANNOT_TELL, 'imu_delay',
+        Case(wiring.shift is None, CANNOT_TELL, 'imu_delay',
              'the platform moves too little for the clocks, or the IMU does not follow it', _TO_AND_FRO),
     )  # fmt: skip
 
 
-def delay_checks(wiring: Wiring, evidence: Evidence, best: Row) -> Iterator[Case]:
-    """Delay and drift of the IMU's stamps, by what forward kinematics predicts."""
-    shift, prediction, imu = wiring.shift, wiring.prediction, evidence.imu
-    if shift is None or wiring.aligned_by != 'stamps' or prediction is None or imu is None:
+def delay_checks(wiring: Wiring) -> Iterator[Case]:
+    """Delay and drift of the IMU's stamps, by the motion that the drives show under the best row."""
+    shift, best, parts = wiring.shift, wiring.best, (wiring.specific_force, wiring.angular_rate)
+    if shift is None or best is None or wiring.aligned_by != 'stamps' or wiring.prediction is None:
         return  # said already: too little motion, or other clocks
-    own, axes, expected = (
-        (slice(3, 6), best.gyroscope, prediction.angular_rate)
-        if evidence.turns
-        else (slice(0, 3), best.accelerometer, prediction.specific_force)
-    )
-    found = prediction.found & imu.good
-    full = np.full((len(found), 3), np.nan)
-    full[prediction.found] = expected @ axes.T
-    slope = np.gradient(full, INTERVAL, axis=0)
-    measured, full, slope = (part[found][1:-1] for part in (imu.value[:, own], full, slope))
-    usable = np.isfinite(slope).all(axis=1)
-    measured, full, slope = (part[usable] - part[usable].mean(axis=0) for part in (measured, full, slope))
-    # measured(t) = gain * expected(t - delay), to first order
-    time = imu.time[found][1:-1][usable, None]
-    drifts = len(time) > _DRIFTS / INTERVAL
-    columns = np.stack([full, -slope, -slope * (time - time.mean())][: 2 + drifts], axis=-1).reshape(-1, 2 + drifts)
-    answer, *_ = np.linalg.lstsq(columns, measured.ravel(), rcond=None)
-    left = measured.ravel() - columns @ answer
-    # errors of poses that change slowly are alike over about a second
-    spread = left @ left / len(left) / INTERVAL * np.linalg.inv(columns.T @ columns).diagonal()
-    stds = np.sqrt(spread) / abs(answer[0])
-    delay, std, drift = wiring.delay + float(answer[1] / answer[0]), float(stds[1]), float(answer[-1] / answer[0])
+    felt = [part for part in parts if part is not None]
+    drives, imu = wiring.published('positions') * best.sign * best.scale + best.offset, np.hstack([felt[0], felt[-1]])
+    known, found = (np.flatnonzero(np.isfinite(values).all(axis=1)) for values in (drives, imu))
+    time = wiring.joints.time
+    known = known[:: max(1, int(_TELLING / np.median(np.diff(time))))]
+    streams = SensorStreams(time[known], drives[known], wiring.imu_time[found], imu[found])
+    begin, end = streams.leg_time[[0, -1]].tolist()
+    drifts, middle = end - begin > _DRIFTS, 0.5 * (begin + end)
+    try:
+        (left, std), *halves = (
+            estimate_delay(wiring.machine, streams.between(*span))
+            for span in [(begin, end), *([(begin, middle), (middle, end)] if drifts else [])]
+        )
+    except (TuningError, KinematicsError) as error:
+        yield Case(True, CANNOT_TELL, 'imu_delay', str(error), _TO_AND_FRO)
+        return
+    delay, drift, drift_std = wiring.delay + left, 0.0, np.inf
+    if drifts:
+        (first, second), (first_std, second_std) = zip(*halves, strict=True)
+        drift = (second - first) / (middle - begin)
+        drift_std = float(np.hypot(first_std, second_std)) / (middle - begin)
     size, late = 1e3 * abs(delay), abs(delay) > _USUAL + 3.0 * std
     doubt = '' if shift.unique else ' (or a period of the motion more or less: it repeats)'
     yield from (
-        Case(not late, State.OK, 'imu_delay', f'IMU and drives are on one clock, within {max(size, 1e3 * std, 1.0):.0f}'
+        Case(not late, OK, 'imu_delay', f'IMU and drives are on one clock, within {max(size, 1e3 * std, 1.0):.0f}'
              ' ms'),
-        Case(late, State.WRONG if abs(delay) > _WRONG else State.SUSPICIOUS, 'imu_delay',
+        Case(late, WRONG if abs(delay) > _WRONG else SUSPICIOUS, 'imu_delay',
              f'stamps of the IMU are {size:.0f} ms {"late" if delay > 0 else "early"}{doubt}',
              f'if it is constant: imu_delay: {delay:.3f} in the estimator\'s settings (tune BAG --motion measures it);'
              f' else {_CLOCK_REMEDY}', {'delay_ms': 1e3 * delay, 'explained': shift.explained}),
-        Case(drifts and abs(drift) > max(_DRIFT, 6.0 * float(stds[-1])), State.SUSPICIOUS, 'clock_drift',
+        Case(abs(drift) > max(_DRIFT, 6.0 * drift_std), SUSPICIOUS, 'clock_drift',
              f'the delay of the IMU grows by {1e3 * drift:.2g} ms per second: two clocks of different pace',
-             _CLOCK_REMEDY, {'drift_ms_per_s': 1e3 * drift, 'std': 1e3 * float(stds[-1])}),
+             _CLOCK_REMEDY, {'drift_ms_per_s': 1e3 * drift, 'std': 1e3 * drift_std}),
     )  # fmt: skip

@@ -9,16 +9,15 @@ from fnmatch import fnmatchcase
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver.driver import ACCELERATION
-from pkm_description.errors import Finding, State
+from pkm_description.errors import Finding
 
 from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE
-from pkm_bringup.robot_check.report import Case, Wiring, driver_file, put
+from pkm_bringup.robot_check.report import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Case, Wiring, driver_file, put
 
 #: part of local gravity by which the median of the specific force may be off, in m/s^2 and in another unit
 _GRAVITY, _UNIT_SLACK = 0.3, 0.12
 #: part of gravity below which it is not in the signal
 _REMOVED = 0.35
-OK, WRONG, SUSPICIOUS, CANNOT_TELL = State.OK, State.WRONG, State.SUSPICIOUS, State.CANNOT_TELL
 
 
 def topic_checks(wiring: Wiring) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.driver.driver import ANGULAR_RATE
 from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
@@ -33,8 +34,8 @@ _NEAR = 0.35
 #: mistakes that an IMU counts for: gravity down, turned; that one is as in the file by chance is unlikely, so that a
 #: turned one counts for more than names that are exchanged (1), and both are told where nothing else is amiss
 _DOWN, _TURNED = 0.8, 1.8
-#: rad/s per unit of a driver file
-RATE_UNITS = {'rad/s': 1.0, 'deg/s': np.pi / 180.0, 'mrad/s': 1e-3}
+#: units of the rates, and how unlikely
+_RATE_COSTS = {'rad/s': 0.0, 'deg/s': 1.0, 'mrad/s': 1.5}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Row:
     unit : the unit
     drive_cost, imu_cost : how many mistakes about the drives and about the IMU it takes
     gyroscope, accelerometer : (3, 3), measured axes = matrix @ those of the machine file; orthogonal, perhaps mirrored
-    rate_unit : of the gyroscope, of :data:`RATE_UNITS`
+    rate_unit : of the gyroscope
     rate_gain : factor that is left between measured and expected rate
     rate_misfit, force_misfit : parts of the power about the mean that are not explained; NaN where nothing is compared
     force_error : m/s^2, of the mean specific force; NaN without gravity
@@ -150,53 +151,43 @@ def judge(machine: Machine, evidence: Evidence, row: Row, instants: int = _INSTA
     measured, seen = evidence.imu.value[rows][own], own[prediction.found]
     if len(measured) < 10:
         return replace(row, score=row.score + 3.0)
-    return min(
-        (
-            _compared(evidence, row, measured, prediction.specific_force[seen], prediction.angular_rate[seen], mounted)
-            for mounted in (True, False)
-        ),
-        key=lambda one: one.price,
-    )
+    return _compared(evidence, row, measured, prediction.specific_force[seen], prediction.angular_rate[seen])
 
 
-def _compared(evidence: Evidence, row: Row, measured: Array, force: Array, rate: Array, as_file: bool) -> Row:
+def _compared(evidence: Evidence, row: Row, measured: Array, force: Array, rate: Array) -> Row:
     """The row beside the IMU, mounted as in the file, or as suits best."""
     felt, turned = measured[:, :3], measured[:, 3:]
     rate_cross, rate_about = _cross(turned, rate)
     shake_cross, shake_about = _cross(felt, force)
     mean, expected = felt.mean(axis=0), force.mean(axis=0)
+    level = np.outer(mean, expected) / max(float(np.linalg.norm(mean) * np.linalg.norm(expected)), 1e-12)
     weight = 0.3 if evidence.turns else 1.0
-    parts = np.zeros((3, 3)), np.zeros((3, 3))
-    if evidence.turns:
-        parts = rate_cross, parts[1]
-    if evidence.feels:
-        level = np.outer(mean, expected) / max(float(np.linalg.norm(mean) * np.linalg.norm(expected)), 1e-12)
-        parts = parts[0], weight * (evidence.shakes * shake_cross + level)
-    best = row
-    for axes, accelerometer, cost in _axes(*parts, as_file):
+    of_force = evidence.feels * weight * (evidence.shakes * shake_cross + level)
+
+    def judged(axes: Array, accelerometer: Array, cost: float) -> Row:
         score, one = row.score, replace(row, gyroscope=axes, accelerometer=accelerometer)
         if evidence.turns:
             like = float(np.sum(axes * rate_cross))
             gain = like * rate_about[0] / max(rate_about[1], 1e-12)
-            unit = min(RATE_UNITS, key=lambda name: abs(np.log(max(gain, 1e-12) * RATE_UNITS[name])))
-            gain *= RATE_UNITS[unit]
+            unit = min(_RATE_COSTS, key=lambda name: abs(np.log(max(gain, 1e-12) * ANGULAR_RATE[name])))
+            gain *= ANGULAR_RATE[unit]
             misfit = 1.0 - max(like, 0.0) ** 2
             score += misfit + min(1.0, max(0.0, abs(np.log(max(gain, 1e-6))) - 0.2))
-            cost += {'rad/s': 0.0, 'deg/s': 1.0, 'mrad/s': 1.5}[unit]
+            cost += _RATE_COSTS[unit]
             one = replace(one, rate_unit=unit, rate_gain=gain, rate_misfit=misfit)
         if evidence.feels:
             error = float(np.linalg.norm(mean - accelerometer @ expected))
             score += 0.005 * error + max(0.0, error / evidence.force_allowed - 1.0)
             one = replace(one, force_error=error)
             if evidence.shakes:
-                like = float(np.sum(accelerometer * shake_cross)) * shake_about[0] * shake_about[1]
-                squares = shake_about[0] ** 2 - 2.0 * like + shake_about[1] ** 2
-                one = replace(one, force_misfit=squares / max(shake_about[0], 1e-12) ** 2)
-                score += weight * min(2.0, one.force_misfit)
-        one = replace(one, imu_cost=cost, score=score)
-        if best is row or one.price < best.price:
-            best = one
-    return best
+                like = float(np.sum(accelerometer * shake_cross)) * shake_about[1] / max(shake_about[0], 1e-12)
+                misfit = 1.0 - 2.0 * like + (shake_about[1] / max(shake_about[0], 1e-12)) ** 2
+                score += weight * min(2.0, misfit)
+                one = replace(one, force_misfit=misfit)
+        return replace(one, imu_cost=cost, score=score)
+
+    mountings = _mountings(rate_cross * evidence.turns, of_force)
+    return min((judged(*mounting) for mounting in mountings), key=lambda one: one.price)
 
 
 def _cross(measured: Array, expected: Array) -> tuple[Array, tuple[float, float]]:
@@ -206,26 +197,26 @@ def _cross(measured: Array, expected: Array) -> tuple[Array, tuple[float, float]
     return measured.T @ expected / max(powers[0] * powers[1], 1e-12), powers
 
 
-def _axes(of_rate: Array, of_force: Array, as_file: bool) -> Iterator[tuple[Array, Array, float]]:
-    """Axes of gyroscope and accelerometer, and what they cost: one frame for both, turned, mirrored, gravity down."""
-    for sign in (1.0, -1.0):
-        down = _DOWN if sign < 0.0 else 0.0
-        if as_file:
-            yield np.eye(3), sign * np.eye(3), down
-            continue
-        # where a turn is free, the one nearest to the file
-        left, _, right = np.linalg.svd(of_rate + sign * of_force + 1e-4 * np.eye(3))
-        hand = float(np.sign(np.linalg.det(left @ right)))
+def _mountings(of_rate: Array, of_force: Array) -> Iterator[tuple[Array, Array, float]]:
+    """Axes of gyroscope and accelerometer by their correlations with the motion, and what they cost.
+
+    As in the file; one frame for both, turned or mirrored; each with gravity down; a frame for each.
+    """
+    for sign, down in ((1.0, 0.0), (-1.0, _DOWN)):
+        yield np.eye(3), sign * np.eye(3), down
         # of the specific force alone a mirrored frame looks like one turned, with gravity down
-        for mirrored in (1.0, -1.0) if of_rate.any() else (1.0,):
-            axes = left @ np.diag([1.0, 1.0, mirrored * hand]) @ right
-            yield axes, sign * axes, _TURNED + down + (mirrored < 0.0)
-    if not as_file and of_rate.any() and of_force.any():
-        own = []
-        for part in (of_rate, of_force):
-            left, _, right = np.linalg.svd(part + 1e-4 * np.eye(3))
-            own.append(left @ right)
-        yield own[0], own[1], 4.0
+        for hand in (1.0, -1.0) if of_rate.any() else (1.0,):
+            axes = _orthogonal(of_rate + sign * of_force, hand)
+            yield axes, sign * axes, _TURNED + down + (hand < 0.0)
+    if of_rate.any() and of_force.any():
+        yield _orthogonal(of_rate), _orthogonal(of_force), 4.0
+
+
+def _orthogonal(correlation: Array, hand: float = 0.0) -> Array:
+    """Axes (3, 3) that explain most of a correlation (3, 3), of a hand or of any; where a turn is free, the least."""
+    left, _, right = np.linalg.svd(correlation + 1e-4 * np.eye(3))
+    last = hand * np.sign(np.linalg.det(left @ right)) if hand else 1.0
+    return np.asarray(left @ np.diag([1.0, 1.0, last]) @ right)
 
 
 def search(machine: Machine, evidence: Evidence, published: Array) -> list[Row]:

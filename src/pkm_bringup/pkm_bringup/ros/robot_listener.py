@@ -77,7 +77,7 @@ class RobotListener(Node):
         self._last_message = time.monotonic()
 
     def _take(self, messages: Messages, data: bytes) -> None:
-        messages.add(time.time_ns(), data)
+        messages.append((time.time_ns(), data))
         self._last_message = time.monotonic()
 
     def _take_clock(self, message: Clock) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import bodies_exist
 from pkm_description.errors import PkmError
-from pkm_description.export.mjcf import TIME_STEP, mjcf_text
+from pkm_description.export.mjcf import LEAST_INERTIA, TIME_STEP, mjcf_text
 from pkm_description.friction_laws import FrictionLaw, Sign
-from pkm_description.kinematics.rotation import cross
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.machine import closure_ends, with_payload
+from pkm_estimation.sensors.conditions import imu_truth
 
 from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel, Sample, TruthSample
 
@@ -76,7 +77,7 @@ class MujocoSimulation:
         self.step_ns = round(time_step * 1e9)
         self.model = mujoco.MjModel.from_xml_string(mjcf_text(machine, time_step))
         self.data = mujoco.MjData(self.model)
-        self.payload = PlatformPayload(machine, self.model, time_step)
+        self.payload = PlatformPayload(machine, self.model)
         self._friction = FrictionCorrections(machine, self.model) if friction_laws else None
         self._imu_steps = self._steps_per_sample(machine.imu.rate, 'imu.rate')
         self._joint_steps = self._steps_per_sample(machine.leg_sensors.rate, 'leg_sensors.rate')
@@ -180,7 +181,11 @@ class MujocoSimulation:
         truth = self._truth()
         if not np.isfinite(truth.linear_acceleration).all():
             raise SimulationError(f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N')
-        imu = self._imu.measure(*self._inertial_truth(truth)) if imu_due else None
+        imu = None
+        if imu_due:
+            motion, sensor = truth.motion(self.time), self.machine.imu
+            ideal = imu_truth(motion, self.machine.gravity, sensor.position, sensor.rotation_platform_imu)
+            imu = self._imu.measure(*(signal[0] for signal in ideal))
         joints = None
         if joints_due:
             joints = self._joint_sensors.measure(self.joint_positions, self.joint_velocities, efforts)
@@ -199,15 +204,6 @@ class MujocoSimulation:
         return TruthSample(
             position, rotation, twist[:3], rotation @ twist[3:], change[:3], rotation @ change[3:], self.closure_error
         )
-
-    def _inertial_truth(self, truth: TruthSample) -> tuple[Array, Array]:
-        """True specific force and angular rate at the IMU, IMU axes (Miletovic et al. 2017, Eq. 24)."""
-        imu = self.machine.imu
-        rotation, rate, turn = truth.rotation_base_platform, truth.angular_velocity, truth.angular_acceleration
-        lever = rotation @ imu.position
-        acceleration = truth.linear_acceleration + cross(turn, lever) + cross(rate, cross(rate, lever))
-        to_imu = (rotation @ imu.rotation_platform_imu).T
-        return to_imu @ (acceleration - self.machine.gravity), to_imu @ rate
 
 
 class FrictionCorrections:
@@ -262,24 +258,27 @@ def point_mass(mass: float, center: Array) -> RigidBody | None:
 class PlatformPayload:
     """Changes the platform of a compiled model to that of the machine with a payload.
 
-    What MuJoCo's compiler makes of the heavier platform is copied into the running model, all arrays that differ, so
-    that from then on the model is the one of a machine that had the payload from the start. The state stays: a
-    payload arrives with the velocity of the platform, without an impact, and the model's energy jumps by its own.
+    Its body is changed, and MuJoCo derives its constants anew, so that from then on the model is the one of a machine
+    that had the payload from the start. The state stays: a payload arrives with the velocity of the platform, without
+    an impact, and the model's energy jumps by its own.
 
     Parameters
     ----------
     machine : without payload
     model : of it, by :func:`~pkm_description.export.mjcf.mjcf_text`; is changed. What else was changed in it stays
-    time_step : s, with which the model was made
 
     Attributes
     ----------
     body : present payload; ``None`` without
     """
 
-    def __init__(self, machine: Machine, model: Any, time_step: float) -> None:
-        self._machine, self._model, self._time_step = machine, model, time_step
-        self._compiled = _arrays(self._compile(None))
+    def __init__(self, machine: Machine, model: Any) -> None:
+        self._machine, self._model = machine, model
+        place = model.body(machine.platform.name).id
+        self._platform = [part[place : place + 1] for part in (
+            model.body_mass, model.body_ipos, model.body_inertia, model.body_iquat,
+        )]  # fmt: skip
+        self._plain = [part.copy() for part in self._platform]
         self.body: RigidBody | None = None
 
     def put(self, body: RigidBody | None) -> None:
@@ -290,27 +289,19 @@ class PlatformPayload:
         PayloadError
             A platform with it cannot exist.
         """
-        if body is not None and not bodies_exist(with_payload(self._machine, body)):
+        machine = self._machine if body is None else with_payload(self._machine, body)
+        if body is not None and not bodies_exist(machine):
             raise PayloadError(
                 f'payload of {body.mass:g} kg: a platform with it would have a negative mass, or moments of inertia '
                 'that no body has'
             )
-        wanted = _arrays(self._compile(body))
-        for name, value in wanted.items():
-            if not np.array_equal(value, self._compiled[name]):
-                getattr(self._model, name)[:] = value
-        self._model.stat.meaninertia = self._mean_inertia
-        self._compiled, self.body = wanted, body
-
-    def _compile(self, body: RigidBody | None) -> Any:
-        machine = self._machine if body is None else with_payload(self._machine, body)
-        model = mujoco.MjModel.from_xml_string(mjcf_text(machine, self._time_step))
-        self._mean_inertia = model.stat.meaninertia
-        return model
-
-
-def _arrays(model: Any) -> dict[str, Array]:
-    """Copies of all arrays of numbers of a compiled model."""
-    names = [name for name in dir(model) if not name.startswith('_')]
-    values = {name: getattr(model, name) for name in names}
-    return {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        whole, wanted = machine.platform, self._plain
+        if body is not None:
+            moments, axes = np.linalg.eigh(whole.inertia)
+            axes[:, 0] *= np.linalg.det(axes)  # right-handed
+            moments = np.maximum(moments, LEAST_INERTIA)
+            wanted = [whole.mass, whole.center_of_mass, moments, np.roll(quaternion_from_matrix(axes), 1)]
+        for part, value in zip(self._platform, wanted, strict=True):
+            part[:] = value
+        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
+        self.body = body

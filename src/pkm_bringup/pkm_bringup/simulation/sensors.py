@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.machine import ImuSensor, LegSensors
+from pkm_description.machine import ImuSensor, LegSensors, PlatformMotion
 
 #: a fixed number per stream, so that a new sensor never changes the noise of the others
 _STREAMS = {
@@ -126,6 +126,11 @@ class TruthSample:
     linear_acceleration: Array
     angular_acceleration: Array
     closure_error: float
+
+    def motion(self, time: float) -> PlatformMotion:
+        """The same as a motion of one sample at a time [s]."""
+        names = list(PlatformMotion.__dataclass_fields__)[1:]
+        return PlatformMotion(np.array([time]), *(getattr(self, name)[None] for name in names))
 
 
 @dataclass(frozen=True)

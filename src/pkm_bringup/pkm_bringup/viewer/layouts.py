@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -29,43 +28,28 @@ TOPICS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class PlotCurve:
-    """A number of a message: topic, path of fields to it, and the joint whose entry it is in a list."""
-
-    topic: str
-    path: tuple[str, ...]
-    joint: int | None = None
+#: a number of a message: topic, path of fields to it, and the joint whose entry it is in a list
+Curve = tuple[str, str, int | None]
 
 
-@dataclass(frozen=True)
-class Panel:
-    """Curves in one plot."""
-
-    title: str
-    curves: tuple[PlotCurve, ...]
-
-
-def panels(drive_count: int) -> list[Panel]:
-    """Plots of a machine with so many drives."""
-    position = ('pose', 'pose', 'position')
-    velocity = ('twist', 'twist', 'linear')
+def panels(drive_count: int) -> dict[str, list[Curve]]:
+    """Plots of a machine with so many drives: curves by title."""
     drives = range(drive_count)
-    return [
-        *(
-            Panel(f'position {axis} [m]: estimate, truth, baseline', tuple(
-                PlotCurve(topic, (*position, axis)) for topic in (ESTIMATE, TRUTH, BASELINE)
-            ))
-            for axis in 'xyz'
-        ),
-        Panel('velocity [m/s], platform axes', tuple(PlotCurve(ESTIMATE, (*velocity, axis)) for axis in 'xyz')),
-        Panel('acceleration [m/s^2], IMU axes', tuple(
-            PlotCurve('platform/accel', ('accel', 'accel', 'linear', axis)) for axis in 'xyz'
-        )),
-        Panel('angular rate [rad/s]', tuple(PlotCurve(IMU, ('angular_velocity', axis)) for axis in 'xyz')),
-        Panel('drive positions [m, rad]', tuple(PlotCurve(JOINTS, ('position',), drive) for drive in drives)),
-        Panel('drive forces [N, N m]', tuple(PlotCurve(JOINTS, ('effort',), drive) for drive in drives)),
-    ]  # fmt: skip
+    found: dict[str, list[Curve]] = {
+        f'position {axis} [m]: estimate, truth, baseline': [
+            (topic, f'pose.pose.position.{axis}', None) for topic in (ESTIMATE, TRUTH, BASELINE)
+        ]
+        for axis in 'xyz'
+    }
+    for title, topic, path in (
+        ('velocity [m/s], platform axes', ESTIMATE, 'twist.twist.linear'),
+        ('acceleration [m/s^2], IMU axes', 'platform/accel', 'accel.accel.linear'),
+        ('angular rate [rad/s]', IMU, 'angular_velocity'),
+    ):
+        found[title] = [(topic, f'{path}.{axis}', None) for axis in 'xyz']
+    for title, path in (('drive positions [m, rad]', 'position'), ('drive forces [N, N m]', 'effort')):
+        found[title] = [(JOINTS, path, drive) for drive in drives]
+    return found
 
 
 def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '') -> str:
@@ -93,17 +77,17 @@ def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '
         },
         'DiagnosticSummary!pkm': {'topicToRender': '/diagnostics', 'minLevel': 0, 'sortByLevel': True},
     }
-    for number, panel in enumerate(panels(drive_count)):
+    for number, (title, curves) in enumerate(panels(drive_count).items()):
         config[f'Plot!pkm{number}'] = {
-            'title': panel.title,
+            'title': title,
             'paths': [
                 {
-                    'value': _foxglove_path(curve, namespace),
+                    'value': f'{full_topic(topic, namespace)}.{path}' + ('' if joint is None else f'[{joint}]'),
                     'enabled': True,
                     'timestampMethod': 'headerStamp',
                     'color': _COLORS[place % len(_COLORS)],
                 }
-                for place, curve in enumerate(panel.curves)
+                for place, (topic, path, joint) in enumerate(curves)
             ],
             'xAxisVal': 'timestamp',
             'isSynced': True,
@@ -122,11 +106,6 @@ def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '
     return json.dumps(content, indent=2) + '\n'
 
 
-def _foxglove_path(curve: PlotCurve, namespace: str) -> str:
-    entry = '' if curve.joint is None else f'[{curve.joint}]'
-    return f'{full_topic(curve.topic, namespace)}.{".".join(curve.path)}{entry}'
-
-
 def _stacked(names: Sequence[str]) -> Any:
     if len(names) == 1:
         return names[0]
@@ -139,27 +118,23 @@ def plotjuggler_layout(joint_names: Sequence[str], namespace: str = '') -> str:
     root = Element('root')
     widget = SubElement(root, 'tabbed_widget', {'parent': 'main_window', 'name': 'Main Window'})
     container = SubElement(SubElement(widget, 'Tab', tab_name='PKM', containers='1'), 'Container')
-    shown = panels(len(joint_names))
+    shown = list(panels(len(joint_names)).items())
     columns = SubElement(container, 'DockSplitter', orientation='|', count='2', sizes='0.5;0.5')
     half = len(shown) // 2
     for part in (shown[:half], shown[half:]):
         sizes = ';'.join([f'{1.0 / len(part):.6g}'] * len(part))
         column = SubElement(columns, 'DockSplitter', orientation='-', count=str(len(part)), sizes=sizes)
-        for panel in part:
-            area = SubElement(column, 'DockArea', name=panel.title)
+        for title, curves in part:
+            area = SubElement(column, 'DockArea', name=title)
             plot = SubElement(area, 'plot', mode='TimeSeries', style='Lines', flip_x='false', flip_y='false')
-            for place, curve in enumerate(panel.curves):
-                name = _plotjuggler_name(curve, joint_names, namespace)
+            for place, (topic, path, joint) in enumerate(curves):
+                # as PlotJuggler's parsers write it: joint states by the joint, other messages by their fields
+                fields = path.split('.') if joint is None else [joint_names[joint], path]
+                name = '/'.join([full_topic(topic, namespace), *fields])
                 SubElement(plot, 'curve', name=name, color=_COLORS[place % len(_COLORS)])
     SubElement(widget, 'currentTabIndex', index='0')
     ElementTree.indent(root)
     return "<?xml version='1.0' encoding='UTF-8'?>\n" + ElementTree.tostring(root, encoding='unicode') + '\n'
-
-
-def _plotjuggler_name(curve: PlotCurve, joint_names: Sequence[str], namespace: str) -> str:
-    """Name of a series as PlotJuggler's parsers write it: joint states by the joint, other messages by their fields."""
-    parts = list(curve.path) if curve.joint is None else [joint_names[curve.joint], *curve.path]
-    return '/'.join([full_topic(curve.topic, namespace), *parts])
 
 
 def main(args: Sequence[str] | None = None) -> int:
