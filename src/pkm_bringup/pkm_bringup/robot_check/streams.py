@@ -171,7 +171,9 @@ def value_checks(wiring: Wiring) -> Iterator[Finding]:
     finite = np.isfinite(positions)
     bad = np.asarray(~finite.all(axis=0))
     still = np.array([len(np.unique(column[np.isfinite(column)])) == 1 for column in positions.T])
-    frozen = 0 < np.count_nonzero(still) < len(still) and _moves(positions[:, ~still])
+    noise = np.nanmedian(np.abs(np.diff(positions, n=2, axis=0)), axis=0) + 1e-12
+    moves = np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0) > 50.0 * noise
+    frozen = bool(still.any() and moves[~still].any())
     dead = (~finite).all(axis=0).any()
     yield from wiring.told(
         Case(bad.any(), WRONG, 'position_missing',
@@ -188,12 +190,6 @@ def value_checks(wiring: Wiring) -> Iterator[Finding]:
         wiring.columns = None
     elif frozen:
         wiring.poses_trusted = False
-
-
-def _moves(positions: Array) -> bool:
-    """Whether one of the drives moves by much more than its samples scatter."""
-    noise = np.nanmedian(np.abs(np.diff(positions, n=2, axis=0)), axis=0) + 1e-12
-    return bool((np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0) > 50.0 * noise).any())
 
 
 def imu_checks(wiring: Wiring) -> Iterator[Finding]:

@@ -328,13 +328,12 @@ def _linear(
 
     Of more drives than freedoms, first by what the closures forbid: ``N^T M C M^T N = 0``.
     """
-    home, count = machine.home, machine.actuated_count
+    assert evidence.imu is not None
+    home, drives, imu = machine.home, evidence.drives, evidence.imu
     legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    twist = twist_per_drive(legs)[0]
-    good = evidence.drives.good if evidence.imu is None else evidence.drives.good & evidence.imu.good
+    twist, good = twist_per_drive(legs)[0], drives.good & imu.good
     value, rate, acceleration = (
-        (lambda values: values - values.mean(axis=0))(getattr(evidence.drives, part)[good])
-        for part in ('value', 'rate', 'acceleration')
+        part[good] - part[good].mean(axis=0) for part in (drives.value, drives.rate, drives.acceleration)
     )
     left, sizes, _ = np.linalg.svd(legs.drive_map[0], full_matrices=True)
     forbidden = left[:, np.count_nonzero(sizes > 1e-9 * sizes[0]) :]
@@ -342,37 +341,30 @@ def _linear(
         square = forbidden @ forbidden.T
         moving = (value.T @ value)[orders[:, :, None], orders[:, None, :]] * square
         left_over = moving.reshape(len(orders), -1) @ (signs[:, :, None] * signs[:, None, :]).reshape(len(signs), -1).T
-        part = left_over / np.trace(value.T @ value)
-        kept = np.argsort(part[some[:, 0], some[:, 1]])[: _MOST // 10]
+        kept = np.argsort(left_over[some[:, 0], some[:, 1]])[: _MOST // 10]
     else:
         kept = np.argsort(np.count_nonzero(signs[some[:, 1]] < 0.0, axis=1), kind='stable')[:_MOST]
-    assert evidence.imu is not None
-    force, turned = evidence.imu.value[good, :3], evidence.imu.value[good, 3:]
+    force, turned = imu.value[good, :3], imu.value[good, 3:]
     lever, mounted = mounting(machine)
     axes = (home.rotation_base_platform @ mounted).T
     pulled = twist[:3] - skew(home.rotation_base_platform @ lever) @ twist[3:]
     # turning the platform turns gravity in the IMU's axes
-    maps = axes @ twist[3:], np.hstack([axes @ pulled, axes @ skew(-machine.gravity) @ twist[3:]])
-    total, weights = np.zeros((2, len(kept), 3, 3)), 0.0
-    order, sign = orders[some[kept, 0]], signs[some[kept, 1]]
-    pairs = [(evidence.turns, maps[0], rate, turned, 1.0)]
+    of_force = np.stack([axes @ pulled, axes @ skew(-machine.gravity) @ twist[3:]], axis=1)
+    total = np.zeros((2, len(kept), 3, 3))
+    sign, entry_of = signs[some[kept, 1]][:, None, None], np.argsort(orders[some[kept, 0]])[:, None, None]
     weight = 0.3 if evidence.turns else 1.0
-    pairs.append((evidence.shakes and evidence.feels, maps[1], np.hstack([acceleration, value]), force, weight))
-    for place, (used, of_drives, moved, felt, own) in enumerate(pairs):
+    for place, used, of_drives, moved, felt, own in (
+        (0, evidence.turns, (axes @ twist[3:])[:, None], rate, turned, 1.0),
+        (1, evidence.shakes and evidence.feels, of_force, np.hstack([acceleration, value]), force, weight),
+    ):
         if not used:
             continue
         felt = felt - felt.mean(axis=0)
-        parts = of_drives.reshape(3, -1, count)
-        of_entries = np.zeros((len(kept), 3, *parts.shape[1:]))
-        np.put_along_axis(
-            of_entries, np.broadcast_to(order[:, None, None], of_entries.shape), parts * sign[:, None, None], axis=3
-        )
-        of_entries = of_entries.reshape(len(kept), 3, -1)
+        of_entries = np.take_along_axis(of_drives * sign, entry_of, axis=3).reshape(len(kept), 3, -1)
         squares, mixed = moved.T @ moved, felt.T @ moved
         power = np.einsum('hij,hij->h', of_entries @ squares, of_entries)
         like = np.einsum('ij,hkj->hik', mixed, of_entries)
         total[place] = own * like / (np.sqrt(np.maximum(power, 1e-12))[:, None, None] * np.linalg.norm(felt))
-        weights += own
     mean, rest = force.mean(axis=0), axes @ -machine.gravity
     if evidence.feels:
         total[1] += 0.2 * np.outer(mean, rest) / max(float(np.linalg.norm(mean) * np.linalg.norm(rest)), 1e-12)
