@@ -144,6 +144,18 @@ def test_an_imu_turned_by_any_angle_is_not_taken_for_another_order_of_the_legs(m
     assert np.trace(error) > 1.0 + 2.0 * np.cos(np.radians(10.0))  # biases of the accelerometer take their part
 
 
+def test_a_clock_of_another_pace_is_measured(machines):
+    machine = machines['valencia_3rps']
+    streams = Scenario(machine, 'drives', SEED, 20.0).streams()
+    begin = streams.imu_stamps[0]
+    streams.imu_stamps = begin + np.rint(1.005 * (streams.imu_stamps - begin)).astype(np.int64)
+    streams.imu_received = streams.imu_stamps + 1_000_000
+    found = faults_of(machine, streams)
+    assert set(found) == {'imu_delay', 'clock_drift'}
+    assert found['clock_drift'].evidence['drift_ms_per_s'] == pytest.approx(5.0, abs=0.3)
+    assert found['imu_delay'].evidence['delay_ms'] == pytest.approx(50.0, abs=3.0)
+
+
 def test_a_frozen_drive_makes_no_verdict_on_the_order_of_the_legs(machines):
     machine = machines['srs']
     streams = Scenario(machine, 'fourier', SEED, DURATION).streams()

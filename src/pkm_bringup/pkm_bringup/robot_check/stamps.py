@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from pkm_description.errors import Finding, KinematicsError
@@ -29,8 +30,8 @@ _AGES = 0.1
 _EPOCH = 10**18
 #: part of the interval below which stamps count as regular, and part of the jitter that reception may differ by
 _REGULAR, _SAME = 0.1, 0.15
-#: s, farthest delay that is looked for, and of a stream that is long enough to tell a drift of the clocks
-_FARTHEST, _DRIFTS = 5.0, 8.0
+#: s, farthest delay that is looked for, and parts of a stream that have a delay each
+_FARTHEST, _STRETCH = 5.0, 4.0
 #: s between two samples of the drives that tell a delay: more of them cost time only
 _TELLING = 0.01
 #: part of the power that the drives must explain for the clocks to be compared
@@ -225,25 +226,29 @@ def delay_checks(wiring: Wiring) -> Iterator[Case]:
         return  # said already: too little motion, or other clocks
     felt = [part for part in parts if part is not None]
     drives, imu = wiring.published('positions') * best.sign * best.scale + best.offset, np.hstack([felt[0], felt[-1]])
-    known, found = (np.flatnonzero(np.isfinite(values).all(axis=1)) for values in (drives, imu))
+    known, shown = (np.flatnonzero(np.isfinite(values).all(axis=1)) for values in (drives, imu))
     time = wiring.joints.time
     known = known[:: max(1, int(_TELLING / np.median(np.diff(time))))]
-    streams = SensorStreams(time[known], drives[known], wiring.imu_time[found], imu[found])
+    streams = SensorStreams(time[known], drives[known], wiring.imu_time[shown], imu[shown])
     begin, end = streams.leg_time[[0, -1]].tolist()
-    drifts, middle = end - begin > _DRIFTS, 0.5 * (begin + end)
-    try:
-        (left, std), *halves = (
-            estimate_delay(wiring.machine, streams.between(*span))
-            for span in [(begin, end), *([(begin, middle), (middle, end)] if drifts else [])]
-        )
-    except (TuningError, KinematicsError) as error:
-        yield Case(True, CANNOT_TELL, 'imu_delay', str(error), _TO_AND_FRO)
+    found, failed = [], ''
+    for first, last in pairwise(np.linspace(begin, end, 1 + max(1, int((end - begin) / _STRETCH))).tolist()):
+        try:
+            found.append((0.5 * (first + last), *estimate_delay(wiring.machine, streams.between(first, last))))
+        except (TuningError, KinematicsError) as error:
+            failed = str(error)
+    if not found:
+        yield Case(True, CANNOT_TELL, 'imu_delay', failed, _TO_AND_FRO)
         return
-    delay, drift, drift_std = wiring.delay + left, 0.0, np.inf
-    if drifts:
-        (first, second), (first_std, second_std) = zip(*halves, strict=True)
-        drift = (second - first) / (middle - begin)
-        drift_std = float(np.hypot(first_std, second_std)) / (middle - begin)
+    # a delay that grows: a line through those of the stretches, by their standard deviations and what they scatter
+    at, delays, stds = np.array(found).T
+    weights = 1.0 / np.maximum(stds, 1e-5)
+    columns = (weights * np.array([np.ones(len(at)), at - at.mean()])[: min(2, len(at))]).T
+    answer = np.linalg.lstsq(columns, weights * delays, rcond=None)[0]
+    scatter = np.sum((columns @ answer - weights * delays) ** 2) / max(1, len(at) - 2)
+    spread = np.sqrt(max(1.0, scatter) * np.linalg.inv(columns.T @ columns).diagonal())
+    delay, std = wiring.delay + float(answer[0]), float(spread[0])
+    drift, drift_std = (float(answer[1]), float(spread[1])) if len(at) > 1 else (0.0, np.inf)
     size, late = 1e3 * abs(delay), abs(delay) > _USUAL + 3.0 * std
     doubt = '' if shift.unique else ' (or a period of the motion more or less: it repeats)'
     yield from (
