@@ -11,26 +11,7 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.fitting.aliases import aliases_of
 from pkm_identification.judgement.significance import possible_signs
 from pkm_identification.recording.recording import DriveData, DriveNoise
-from pkm_identification.validation.other_motions import CrossPrediction, mean_relative_error, relative_absolute_error
 from scipy.optimize import linprog
-
-
-def test_relative_absolute_error_is_zero_at_the_truth_and_one_at_the_mean() -> None:
-    measured = np.random.default_rng(0).normal(size=(50, 3)) + np.array([0.0, 10.0, -5.0])
-    assert relative_absolute_error(measured, measured).stacked == 0.0
-    by_drive = relative_absolute_error(measured, np.broadcast_to(measured.mean(axis=0), (50, 3))).by_drive
-    np.testing.assert_allclose(by_drive, 1.0, atol=1e-12)
-    everywhere = np.full((50, 3), measured.mean())
-    assert relative_absolute_error(measured, everywhere).stacked == pytest.approx(1.0)
-    # by hand: errors 1 and 3, deviations from the mean of 2 are 1, 1
-    assert relative_absolute_error(np.array([[1.0], [3.0]]), np.array([[2.0], [6.0]])).stacked == 2.0
-
-
-def test_mean_relative_error_skips_zero_truths_and_what_is_not_used() -> None:
-    truth, found = np.array([2.0, 0.0, -4.0]), np.array([2.2, 7.0, -5.0])
-    assert mean_relative_error(found, truth) == pytest.approx(0.175)
-    assert mean_relative_error(found, truth, np.array([True, True, False])) == pytest.approx(0.1)
-    assert np.isnan(mean_relative_error(found, truth, np.array([False, True, False])))
 
 
 def test_signs_of_base_parameters_against_random_bodies() -> None:
@@ -103,9 +84,3 @@ def test_noise_by_seed_and_kind() -> None:
     flat = clean.with_noise(DriveNoise(efforts=1.0, uniform=True), 3).efforts
     assert np.abs(flat).max() <= np.sqrt(3.0) and flat.std() == pytest.approx(1.0, rel=0.05)
     assert len(noisy[:7].motion(machine)) == 7
-
-
-def test_ratios_of_a_cross_prediction_are_to_the_own_error() -> None:
-    found = CrossPrediction(np.array([[0.1, 0.3], [0.5, 0.2]]))
-    np.testing.assert_array_equal(found.own, [0.1, 0.2])
-    np.testing.assert_allclose(found.ratios, [[np.nan, 3.0], [2.5, np.nan]])

@@ -142,11 +142,11 @@ def test_directional_forgetting_follows_and_does_not_wind_up() -> None:
         if sample == 800:
             truth[0] += 1.0
         force = rows @ truth + NOISE * random.normal(size=3)
-        before = directional.information
+        before = np.linalg.inv(directional.covariance)
         for found in (plain, directional):
             found.update(rows, force, NOISE**2)
         if sample % 100 == 0:
-            grown = np.linalg.eigvalsh(directional.information - before)
+            grown = np.linalg.eigvalsh(np.linalg.inv(directional.covariance) - before)
             assert grown.min() > -1e-9 * np.abs(before).max()
         if sample == 399:
             std_before = directional.std[1]

@@ -1,8 +1,8 @@
 """Recursive least squares in square-root form: row by row, for parameters that may drift.
 
 What is kept is the triangle R and the vector z of ``R x = z``; new rows are appended and R is made triangular again
-(QR update). That is the information form of Honegger et al. (2000), which Heimann & Abdellatif cite, with twice the
-digits: without forgetting the result is that of batch least squares, to rounding.
+(QR update by LAPACK). That is the information form of Honegger et al. (2000), which Heimann & Abdellatif cite, with
+twice the digits: without forgetting the result is that of batch least squares, to rounding.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from math import sqrt
 
 import numpy as np
 from pkm_description.arrays import Array
+from scipy.linalg import lapack
 
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.least_squares import Estimate, all_or, noise_floor, ordinary, with_noise
 from pkm_identification.estimator.residual_covariance import RowNoise
-from pkm_identification.kernels.triangle import (
-    append_rows,
-    forget_all,
-    forget_along,
-    invert_triangle,
-    substitute,
-    whitened_innovations,
-)
+
+#: columns that LAPACK takes together, at most
+BLOCK = 8
+#: condition number, with unit columns, up to which the samples determine all parameters
+LARGEST = 1e12
 
 
 class RecursiveLeastSquares:
@@ -60,12 +58,13 @@ class RecursiveLeastSquares:
         self.normalised_innovations = np.zeros(0)
         self.forgetting = float(forgetting)
         self._count, self._directional = count, directional
-        self._memory = _Memory(count, 1)
+        # R and z, and in the last row what the residuals leave
+        self._whole = np.zeros((count + 1, count + 1), order='F')
+        self._is_determined = prior is not None
         if prior is not None:
             mean = checked_vector('mean of the prior', prior[0], count)
-            factor = np.linalg.inv(covariance_factor(prior[1], count))
-            self.triangle[:] = np.linalg.qr(factor, mode='r')
-            self._memory.matrix[:count, -1] = self.triangle @ mean
+            triangle = np.linalg.qr(np.linalg.inv(covariance_factor(prior[1], count)), mode='r')
+            self._whole[:count, :count], self._whole[:count, -1] = triangle, triangle @ mean
 
     def update(self, rows: Array, force: Array, noise_variances: Array | None = None) -> None:
         """Take one sample.
@@ -76,38 +75,51 @@ class RecursiveLeastSquares:
         noise_variances : (m,) of the forces; infinite where a row is not to be used, as of a drive that sticks. Without
             them rows and forces have been divided by the noise already
         """
-        used = len(rows)
-        memory = self._memory_for(used)
-        matrix, count = memory.matrix, self._count
+        used, count = len(rows), self._count
         weights = np.ones(used) if noise_variances is None else 1.0 / np.sqrt(checked_variances(noise_variances, used))
-        matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
-        matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
-        if not np.isfinite(matrix[count:]).all():
+        taken = weights > 0.0
+        new = np.column_stack([rows, force])[taken] * weights[taken, None]
+        if not np.isfinite(new).all():
             raise ValueError('rows and forces must be finite numbers')
-        self.normalised_innovations = np.empty(used)
-        whitened_innovations(matrix, count, memory.directions, memory.root, self.normalised_innovations)
-        self.normalised_innovations[weights == 0.0] = np.nan
-        if self._directional and self.forgetting < 1.0:
-            forget_along(matrix, count, 1.0 - self.forgetting, memory.directions, memory.work)
-            append_rows(matrix, count, True, memory.work)
+        self.normalised_innovations = np.full(used, np.nan)
+        self._is_determined = self._is_determined or self._inverse() is not None
+        # of new rows along the directions that are known: R^-T A^T
+        along = lapack.dtrtrs(self.triangle, new[:, :count].T, trans=1)[0] if self._is_determined else None
+        if along is not None and len(new):
+            root = np.linalg.cholesky(np.eye(len(new)) + along.T @ along)
+            innovation = new[:, -1] - along.T @ self._whole[:count, -1]
+            self.normalised_innovations[taken] = lapack.dtrtrs(root, innovation, lower=1)[0]
+        share = 1.0 - self.forgetting
+        if share and self._directional and along is not None and len(new):
+            self._whole = upper_triangle(np.concatenate([self._forgetting_along(along, share), new]))
         else:
-            if self.forgetting < 1.0:
-                forget_all(matrix, count, sqrt(self.forgetting))
-            append_rows(matrix, count, False, memory.work)
+            if share and not self._directional:
+                self._whole *= sqrt(self.forgetting)
+            if len(new):
+                self._whole = lapack.dtpqrt(0, min(BLOCK, count + 1), self._whole, new, overwrite_a=1)[0]
         self.samples += 1
 
-    def _memory_for(self, rows: int) -> _Memory:
-        """Memory for samples of so many rows, with what is known in it."""
-        if len(self._memory.matrix) != self._count + rows:
-            memory = _Memory(self._count, rows)
-            memory.matrix[: self._count] = self._memory.matrix[: self._count]
-            self._memory = memory
-        return self._memory
+    def _forgetting_along(self, along: Array, share: float) -> Array:
+        """Triangle and right side without what is forgotten in the directions of new rows, no more than they bring.
+
+        With ``W = R^-T A^T`` of the new rows A, the information becomes ``R^T (1 + W W^T) R``: the rows add ``s^2``
+        along each left singular vector u of W. Before they do, ``min(share, s^2)`` of what was known along u is taken
+        away. So no direction ever knows less than before: the covariance cannot wind up, however long it is at rest.
+
+        Parameters
+        ----------
+        along : (B, m) W
+        """
+        directions, sizes, _ = np.linalg.svd(along, full_matrices=False)
+        less = 1.0 - np.sqrt(1.0 - np.minimum(share, sizes**2))
+        found = self._whole.copy()
+        found[:-1] -= (directions * less) @ (directions.T @ self._whole[:-1])
+        return found
 
     @property
     def triangle(self) -> Array:
-        """The triangle R (B, B); nothing below its diagonal has a meaning."""
-        return self._memory.matrix[: self._count, :-1]
+        """The triangle R (B, B)."""
+        return self._whole[:-1, :-1]
 
     @property
     def parameters(self) -> Array:
@@ -118,53 +130,38 @@ class RecursiveLeastSquares:
         NotExcitedError
             The samples so far do not determine all of them.
         """
-        self._inverse()
-        solution = np.empty(self._count)
-        substitute(self._memory.matrix, self._count, solution)
-        return solution
+        inverse = self._known_inverse()
+        return np.asarray(inverse @ self._whole[:-1, -1])
 
     @property
     def covariance(self) -> Array:
         """Covariance (B, B) if the noise of all rows is white and as given, and nothing is forgotten."""
-        inverse = self._inverse()
+        inverse = self._known_inverse()
         return np.asarray(inverse @ inverse.T, dtype=float)
 
     @property
     def std(self) -> Array:
         """Standard deviations (B,) of the parameters: roots of the diagonal of the covariance."""
-        return np.asarray(np.linalg.norm(self._inverse(), axis=1), dtype=float)
+        return np.asarray(np.linalg.norm(self._known_inverse(), axis=1), dtype=float)
 
-    @property
-    def information(self) -> Array:
-        """Inverse (B, B) of the covariance, also where not all parameters are determined."""
-        triangle = np.triu(self.triangle)
-        return np.asarray(triangle.T @ triangle, dtype=float)
-
-    def _inverse(self) -> Array:
-        """Inverse of the triangle; raises NotExcitedError."""
-        triangle, count = np.triu(self.triangle), self._count
-        size = np.linalg.norm(triangle, axis=0)
-        inverse = np.empty((count, count))
-        regular = invert_triangle(self._memory.matrix, count, inverse)
+    def _inverse(self) -> Array | None:
+        """Inverse of the triangle, if the samples determine all parameters."""
+        inverse, singular = lapack.dtrtri(self.triangle)
+        size = np.linalg.norm(self.triangle, axis=0)
         # condition with unit columns, from the Frobenius norms of R and of its inverse
-        if not (regular and np.linalg.norm(inverse * size[:, None]) * sqrt(count) < 1e12):
+        is_regular = not singular and np.linalg.norm(inverse * size[:, None]) * sqrt(self._count) < LARGEST
+        return np.asarray(inverse) if is_regular else None
+
+    def _known_inverse(self) -> Array:
+        """Inverse of the triangle; raises NotExcitedError."""
+        inverse = self._inverse()
+        if inverse is None:
+            none = np.flatnonzero(~self.triangle.any(axis=0))
             raise NotExcitedError(
-                [f'parameter {index}' for index in np.flatnonzero(size == 0.0)] or ['a combination of parameters'],
-                f'{self.samples} samples do not determine all {count} parameters yet',
+                [f'parameter {index}' for index in none] or ['a combination of parameters'],
+                f'{self.samples} samples do not determine all {self._count} parameters yet',
             )
         return inverse
-
-
-class _Memory:
-    """Triangle and right side, with room for the rows of a sample below, and working memory."""
-
-    __slots__ = ('directions', 'matrix', 'root', 'work')
-
-    def __init__(self, count: int, rows: int) -> None:
-        self.matrix = np.zeros((count + rows, count + 1))
-        self.directions = np.zeros((count, rows))
-        self.root = np.zeros((rows, rows))
-        self.work = np.zeros(count + 1)
 
 
 def recursive(
@@ -192,6 +189,12 @@ def recursive(
     return with_noise(
         observation, force, weights, noise, correlation_lags, 'rls, square-root form', found.samples, found.parameters
     )
+
+
+def upper_triangle(rows: Array) -> Array:
+    """Upper triangle (n, n) with the inner products of rows (k, n), largest rows first; its diagonal is positive."""
+    found = np.triu(lapack.dgeqrf(rows)[0][: rows.shape[1]])
+    return np.asfortranarray(found * np.where(np.diagonal(found) < 0.0, -1.0, 1.0)[:, None])
 
 
 def checked_vector(what: str, values: Array, count: int) -> Array:
