@@ -40,7 +40,7 @@ FURTHER_MODULES = (
     'pkm_identification.estimator.recursive',
     'pkm_identification.estimator.maximum_likelihood', 'pkm_identification.estimator.feasible',
     'pkm_identification.estimator.feasible_problem',
-    'pkm_identification.estimator.constrained', 'pkm_identification.judgement.significance',
+    'pkm_identification.judgement.significance',
     'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
     'pkm_identification.online.estimators',
 )

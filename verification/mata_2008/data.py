@@ -19,8 +19,8 @@ from pkm_description.machine.machine import with_friction
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
 from pkm_identification.excitation.search import SerialExecutor
-from pkm_identification.recording.recording import DriveData, DriveNoise
 
+from verification.drive_data import DriveData, DriveNoise
 from verification.forward_run import forward_run
 from verification.mata_2008.excitation import PERIOD, POINTS, SETTINGS
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import reduce_parameters
-from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.fitting.aliases import aliases_of
 from pkm_identification.judgement.significance import possible_signs
-from pkm_identification.recording.recording import DriveData, DriveNoise
 from scipy.optimize import linprog
 
 
@@ -65,22 +62,3 @@ def test_collinear_columns_are_named_and_others_left_alone() -> None:
     (alias,) = aliases_of(matrix, names, names)
     assert {alias.name, *alias.others} == {'b', 'c', 'd'}
     assert 2e-4 < alias.own < 2e-3 and 'b is hardly told from' in str(alias)
-
-
-def test_noise_by_seed_and_kind() -> None:
-    machine = known_machine('valencia_3rps')
-    motion = profile('drives', machine, 4.0, 100.0)
-    count = (len(motion), machine.actuated_count)
-    home = np.full(count, 0.1)
-    clean = DriveData(motion.time, home, np.zeros(count), np.zeros(count), np.zeros(count))
-    noise = DriveNoise(1e-5, 1e-4, 0.0, [10.0, 20.0, 30.0])
-    noisy, again, other = (clean.with_noise(noise, seed) for seed in (1, 1, 2))
-    for name in ('positions', 'velocities', 'efforts'):
-        np.testing.assert_array_equal(getattr(noisy, name), getattr(again, name))
-        assert not np.array_equal(getattr(noisy, name), getattr(other, name))
-    np.testing.assert_array_equal(noisy.accelerations, clean.accelerations)
-    np.testing.assert_allclose(noisy.efforts.std(axis=0), [10.0, 20.0, 30.0], rtol=0.12)
-    assert np.abs(noisy.positions - clean.positions).max() > 3e-5  # normally distributed, unless it is said
-    flat = clean.with_noise(DriveNoise(efforts=1.0, uniform=True), 3).efforts
-    assert np.abs(flat).max() <= np.sqrt(3.0) and flat.std() == pytest.approx(1.0, rel=0.05)
-    assert len(noisy[:7].motion(machine)) == 7

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Generator, Iterator
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,18 +11,14 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
-from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
-from pkm_identification.online.friction_watch import Drift, FrictionWatch
-from pkm_identification.online.model_watch import Lack, ModelWatch
+from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.observation import OnlineObservation, SampleRows
 from pkm_identification.online.payload import STEP, LoadChange, Payload, PayloadWatch
-from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.online.watches import Drift, Lack, Watches
 from pkm_identification.result import INSUFFICIENT
 
-#: standard deviations of the accelerations' noise up to which they count as none: what that makes of forces is no lack
-NOISE = 3.0
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
 #: s within which a second change that was none shows that something else has changed
@@ -312,67 +307,3 @@ class OnlineIdentifier:
         mass = self.settings.payload_mass or self.machine.platform.mass or 1.0
         radius = float(self.machine.model.radius[0])
         return mass * np.array([1.0, *3 * [0.5 * radius], *6 * [0.25 * radius**2]])
-
-
-# What is looked at a segment at a time while the machine runs: forces that the model lacks, and friction that drifts.
-#
-# Of the estimate only the noise is learned here, and where the first segment begins it. The work of a segment is done
-# in steps between the samples of the next one, so that no sample waits for long; the same samples give the same steps.
-class Watches:
-    """Collects segments and has them tested.
-
-    Parameters
-    ----------
-    observation : of the identification
-    prior : (B,) standard deviations of the parameters before anything is known
-
-    Attributes
-    ----------
-    model, friction : what was found
-    """
-
-    def __init__(self, observation: OnlineObservation, prior: Array) -> None:
-        self._observation = observation
-        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation)
-        self._prior, self._floor = prior, ACCURACY * observation.typical_force
-        self._collector = SegmentCollector(len(observation.typical_force), len(prior))
-        self._work: Iterator[None] = iter(())
-
-    def load_has_changed(self) -> None:
-        """Bodies are others now: what friction is compared with begins anew."""
-        self.friction.reset()
-
-    def interrupt(self) -> None:
-        """What was collected is no one motion."""
-        self._collector.clear()
-        self._work = iter(())
-
-    def add(
-        self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
-        polynomial: SlidingPolynomial, parameters: ChangeFilter,
-    ) -> None:  # fmt: skip
-        """Take a sample and do one step of the work.
-
-        Parameters
-        ----------
-        used : (A,) False where friction is not known
-        slow : (A,) rad/s or m/s, below which it is not
-        polynomial : that smoothed the sample
-        parameters : that are estimated
-        """
-        segment = self._collector.add(sample, rows, used, slow, polynomial)
-        if segment is not None:
-            deque(self._work, maxlen=0)  # what a slow stream has left of the last one
-            self._work = self._test(segment, parameters)
-        else:
-            next(self._work, None)
-
-    def _test(self, segment: MotionSegment, parameters: ChangeFilter) -> Generator[None, None, None]:
-        noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
-        floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
-        fit = yield from fit_segment(segment, self._prior, floor)
-        parameters.take(fit)
-        yield
-        yield from self.model.test(fit, parameters.std)
-        if segment.is_whole:
-            self.friction.take(fit, self.model.lack is None)
