@@ -287,7 +287,7 @@ def test_what_is_not_observed_is_named() -> None:
         rows = random.normal(size=(3, 2))[:, [0, 1, 1]]
         for one in (found, squares):
             one.update(rows, rows @ [3.0, 1.0, 2.0] + NOISE * random.normal(size=3), NOISE**2)
-    with pytest.raises(NotExcitedError):
+    with pytest.raises(NotExcitedError, match='300 samples do not determine all 3'):
         _ = squares.parameters
     (direction,) = unobserved_directions(('mass', 'left', 'right'), np.full(3, 5.0), found.covariance)
     assert set(direction) == {'left', 'right'}
