@@ -32,7 +32,7 @@ FURTHER_MODULES = (
     'pkm_estimation.sensors', 'pkm_estimation.tuning.allan', 'pkm_estimation.bags',
     'pkm_identification.motion_source.bands', 'pkm_identification.motion_source.by_name',
     'pkm_identification.motion_source.interface', 'pkm_identification.motion_source.filters',
-    'pkm_identification.motion_source.periods', 'pkm_identification.motion_source.repeatability',
+    'pkm_identification.motion_source.periods',
     'pkm_identification.preparation',
     'pkm_identification.fitting.aliases',
     'pkm_identification.estimator.least_squares', 'pkm_identification.estimator.interface',

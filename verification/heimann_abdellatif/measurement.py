@@ -22,7 +22,7 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.motion_source.by_name import CentralDifferences, Fourier
 from pkm_identification.motion_source.filters import fourier_basis
-from pkm_identification.motion_source.repeatability import repeatability
+from pkm_identification.motion_source.interface import repeatability
 from pkm_identification.recording.recording import Recording
 
 from pkm_bringup import simulate

@@ -15,9 +15,8 @@ from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.motion_source.by_name import CentralDifferences, Fourier, LocalRegression
 from pkm_identification.motion_source.filters import low_pass
-from pkm_identification.motion_source.interface import Curve
+from pkm_identification.motion_source.interface import Curve, Repeatability, repeatability
 from pkm_identification.motion_source.periods import PeriodMean
-from pkm_identification.motion_source.repeatability import Repeatability, repeatability
 from pkm_identification.recording.recording import Recording
 from scipy.signal import butter, sosfiltfilt
 

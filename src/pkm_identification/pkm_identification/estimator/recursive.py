@@ -31,36 +31,23 @@ class RecursiveLeastSquares:
     Parameters
     ----------
     count : number of parameters B
-    forgetting : in (0, 1]; 1 forgets nothing. The memory is ``1 / (1 - forgetting)`` samples
-    directional : forget only where new rows bring information, and no more than they bring. Otherwise directions that
-        the motion no longer excites are forgotten, too, and their covariance grows without end: stop updating at rest
+    forgetting : in (0, 1]; 1 forgets nothing. The memory is ``1 / (1 - forgetting)`` samples. What the motion no longer
+        excites is forgotten, too, and its covariance grows without end: stop updating at rest
     prior : mean (B,) and covariance (B, B), or standard deviations (B,); without one, nothing is known at the start
 
     Attributes
     ----------
     samples : how many have been taken
     forgetting : of the next sample, see above; may be set, as where samples do not come evenly
-    normalised_innovations : (m,) of the last sample: forces less their predictions from the samples before, divided by
-        the root of their covariance, so that each is of size 1 if model and noise are right. NaN for rows that are not
-        used, and where the prediction was not determined yet
     """
 
-    def __init__(
-        self,
-        count: int,
-        forgetting: float = 1.0,
-        directional: bool = False,
-        prior: tuple[Array, Array] | None = None,
-    ) -> None:
+    def __init__(self, count: int, forgetting: float = 1.0, prior: tuple[Array, Array] | None = None) -> None:
         if not 0.0 < forgetting <= 1.0:
             raise ValueError(f'forgetting = {forgetting}: must be above 0 and at most 1')
         self.samples = 0
-        self.normalised_innovations = np.zeros(0)
-        self.forgetting = float(forgetting)
-        self._count, self._directional = count, directional
+        self.forgetting, self._count = float(forgetting), count
         # R and z, and in the last row what the residuals leave
         self._whole = np.zeros((count + 1, count + 1), order='F')
-        self._is_determined = prior is not None
         if prior is not None:
             mean = checked_vector('mean of the prior', prior[0], count)
             triangle = np.linalg.qr(np.linalg.inv(covariance_factor(prior[1], count)), mode='r')
@@ -75,46 +62,17 @@ class RecursiveLeastSquares:
         noise_variances : (m,) of the forces; infinite where a row is not to be used, as of a drive that sticks. Without
             them rows and forces have been divided by the noise already
         """
-        used, count = len(rows), self._count
+        used = len(rows)
         weights = np.ones(used) if noise_variances is None else 1.0 / np.sqrt(checked_variances(noise_variances, used))
         taken = weights > 0.0
         new = np.column_stack([rows, force])[taken] * weights[taken, None]
         if not np.isfinite(new).all():
             raise ValueError('rows and forces must be finite numbers')
-        self.normalised_innovations = np.full(used, np.nan)
-        self._is_determined = self._is_determined or self._inverse() is not None
-        # of new rows along the directions that are known: R^-T A^T
-        along = lapack.dtrtrs(self.triangle, new[:, :count].T, trans=1)[0] if self._is_determined else None
-        if along is not None and len(new):
-            root = np.linalg.cholesky(np.eye(len(new)) + along.T @ along)
-            innovation = new[:, -1] - along.T @ self._whole[:count, -1]
-            self.normalised_innovations[taken] = lapack.dtrtrs(root, innovation, lower=1)[0]
-        share = 1.0 - self.forgetting
-        if share and self._directional and along is not None and len(new):
-            self._whole = upper_triangle(np.concatenate([self._forgetting_along(along, share), new]))
-        else:
-            if share and not self._directional:
-                self._whole *= sqrt(self.forgetting)
-            if len(new):
-                self._whole = lapack.dtpqrt(0, min(BLOCK, count + 1), self._whole, new, overwrite_a=1)[0]
+        if self.forgetting < 1.0:
+            self._whole *= sqrt(self.forgetting)
+        if len(new):
+            self._whole = lapack.dtpqrt(0, min(BLOCK, self._count + 1), self._whole, new, overwrite_a=1)[0]
         self.samples += 1
-
-    def _forgetting_along(self, along: Array, share: float) -> Array:
-        """Triangle and right side without what is forgotten in the directions of new rows, no more than they bring.
-
-        With ``W = R^-T A^T`` of the new rows A, the information becomes ``R^T (1 + W W^T) R``: the rows add ``s^2``
-        along each left singular vector u of W. Before they do, ``min(share, s^2)`` of what was known along u is taken
-        away. So no direction ever knows less than before: the covariance cannot wind up, however long it is at rest.
-
-        Parameters
-        ----------
-        along : (B, m) W
-        """
-        directions, sizes, _ = np.linalg.svd(along, full_matrices=False)
-        less = 1.0 - np.sqrt(1.0 - np.minimum(share, sizes**2))
-        found = self._whole.copy()
-        found[:-1] -= (directions * less) @ (directions.T @ self._whole[:-1])
-        return found
 
     @property
     def triangle(self) -> Array:
@@ -130,38 +88,31 @@ class RecursiveLeastSquares:
         NotExcitedError
             The samples so far do not determine all of them.
         """
-        inverse = self._known_inverse()
+        inverse = self._inverse()
         return np.asarray(inverse @ self._whole[:-1, -1])
 
     @property
     def covariance(self) -> Array:
         """Covariance (B, B) if the noise of all rows is white and as given, and nothing is forgotten."""
-        inverse = self._known_inverse()
+        inverse = self._inverse()
         return np.asarray(inverse @ inverse.T, dtype=float)
 
     @property
     def std(self) -> Array:
         """Standard deviations (B,) of the parameters: roots of the diagonal of the covariance."""
-        return np.asarray(np.linalg.norm(self._known_inverse(), axis=1), dtype=float)
+        return np.asarray(np.linalg.norm(self._inverse(), axis=1), dtype=float)
 
-    def _inverse(self) -> Array | None:
-        """Inverse of the triangle, if the samples determine all parameters."""
+    def _inverse(self) -> Array:
+        """Inverse of the triangle; raises NotExcitedError."""
         inverse, singular = lapack.dtrtri(self.triangle)
         size = np.linalg.norm(self.triangle, axis=0)
         # condition with unit columns, from the Frobenius norms of R and of its inverse
-        is_regular = not singular and np.linalg.norm(inverse * size[:, None]) * sqrt(self._count) < LARGEST
-        return np.asarray(inverse) if is_regular else None
-
-    def _known_inverse(self) -> Array:
-        """Inverse of the triangle; raises NotExcitedError."""
-        inverse = self._inverse()
-        if inverse is None:
-            none = np.flatnonzero(~self.triangle.any(axis=0))
+        if singular or not np.linalg.norm(inverse * size[:, None]) * sqrt(self._count) < LARGEST:
             raise NotExcitedError(
-                [f'parameter {index}' for index in none] or ['a combination of parameters'],
+                [f'parameter {index}' for index in np.flatnonzero(size == 0.0)] or ['a combination of parameters'],
                 f'{self.samples} samples do not determine all {self._count} parameters yet',
             )
-        return inverse
+        return np.asarray(inverse)
 
 
 def recursive(
@@ -189,12 +140,6 @@ def recursive(
     return with_noise(
         observation, force, weights, noise, correlation_lags, 'rls, square-root form', found.samples, found.parameters
     )
-
-
-def upper_triangle(rows: Array) -> Array:
-    """Upper triangle (n, n) with the inner products of rows (k, n), largest rows first; its diagonal is positive."""
-    found = np.triu(lapack.dgeqrf(rows)[0][: rows.shape[1]])
-    return np.asfortranarray(found * np.where(np.diagonal(found) < 0.0, -1.0, 1.0)[:, None])
 
 
 def checked_vector(what: str, values: Array, count: int) -> Array:

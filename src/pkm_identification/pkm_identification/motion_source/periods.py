@@ -20,10 +20,11 @@ from pkm_identification.motion_source.interface import (
     Curve,
     MotionSource,
     RecordedMotion,
+    Repeatability,
     motion_of_curve,
+    repeatability,
     smooths_drives,
 )
-from pkm_identification.motion_source.repeatability import Repeatability, repeatability
 from pkm_identification.recording.recording import Recording
 
 #: chance with which noise alone makes a harmonic count

@@ -1,10 +1,11 @@
 """Estimators of parameters that take one sample at a time; pure mathematics, for any regressor or model.
 
-All have ``update(regressor_or_model, forces, noise_variances)``, ``parameters``, ``covariance``, ``std``, ``samples``
-and ``normalised_innovations``; :func:`unobserved_directions` names what their samples leave open. Beside recursive
-least squares these are Kalman filters in square-root form: extended, and unscented (Oh 2003). What is kept is the
-triangle S of ``P = S^T S``; a step appends rows and makes S triangular again (Kaminski, Bryson & Schmidt 1971). No
-covariance is ever formed, so that standard deviations may differ by sixteen orders of magnitude and not by eight.
+All have ``update(regressor_or_model, forces, noise_variances)``, ``parameters``, ``covariance``, ``std`` and
+``samples``, filters ``normalised_innovations``, too; :func:`unobserved_directions` names what their samples leave open.
+Beside recursive least squares these are Kalman filters in square-root form: extended, and unscented (Oh 2003). What is
+kept is the triangle S of ``P = S^T S``; a step appends rows and makes S triangular again (Kaminski, Bryson & Schmidt
+1971). No covariance is ever formed, so that standard deviations may differ by sixteen orders of magnitude and not by
+eight.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from pkm_identification.estimator.recursive import (
     checked_variances,
     checked_vector,
     covariance_factor,
-    upper_triangle,
 )
 
 __all__ = [
@@ -139,6 +139,12 @@ class ParameterFilter:
         self._parameters += step
         self.random_walk.learn(step)
         self.samples += 1
+
+
+def upper_triangle(rows: Array) -> Array:
+    """Upper triangle (n, n) with the inner products of rows (k, n), largest rows first; its diagonal is positive."""
+    found = np.triu(lapack.dgeqrf(rows)[0][: rows.shape[1]])
+    return np.asfortranarray(found * np.where(np.diagonal(found) < 0.0, -1.0, 1.0)[:, None])
 
 
 class FixedNoise:

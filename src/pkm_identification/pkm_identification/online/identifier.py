@@ -77,6 +77,8 @@ class OnlineIdentifier:
     payload : the last change of the load; ``None`` if there was none
     rejected : reasons why samples are of no use, counted
     samples : how many were used
+    last_stamp : ns, of the last message
+    is_moving : whether the last sample told anything
     """
 
     def __init__(self, machine: Machine, settings: OnlineSettings | None = None) -> None:
@@ -100,12 +102,12 @@ class OnlineIdentifier:
         self._fastest = self._beginning.copy()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
         self._followed: LoadChange | None = None
-        self._is_moving = False
+        self.is_moving = False
         self.payload: Payload | None = None
         self.dismissed = 0
         self.is_frozen = False
         self.samples = 0
-        self._last_stamp = -(1 << 62)
+        self.last_stamp = -(1 << 62)
         self._clean_from = self._last_dismissed = -(1 << 62)
 
     def _begin_new_time(self) -> None:
@@ -117,7 +119,7 @@ class OnlineIdentifier:
         self._watches.interrupt()
         if self._followed is not None:
             self._end_of_change()
-        self._last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
+        self.last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
 
     @property
     def parameters(self) -> Array:
@@ -136,11 +138,6 @@ class OnlineIdentifier:
         return self._filter.covariance + doubts.T @ doubts
 
     @property
-    def last_stamp(self) -> int:
-        """Stamp [ns] of the last message."""
-        return self._last_stamp
-
-    @property
     def window(self) -> float:
         """Length of the window, s; results are late by half of it."""
         return self._polynomial.window
@@ -154,11 +151,6 @@ class OnlineIdentifier:
     def detectable_mass(self) -> float:
         """Change of the load [kg] that the watch would notice, by the scatter of its tests; infinite at the begin."""
         return self._watch.detectable_mass
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether the last sample told anything."""
-        return self._is_moving
 
     @property
     def lack(self) -> Lack | None:
@@ -215,15 +207,15 @@ class OnlineIdentifier:
         ----------
         positions, efforts : (A,) in SI units
         """
-        if stamp < self._last_stamp - SET_BACK * 1e9:
+        if stamp < self.last_stamp - SET_BACK * 1e9:
             self._begin_new_time()
-        if stamp <= self._last_stamp:
+        if stamp <= self.last_stamp:
             self.reject('stamp repeated or going back')
             return None
         if not (np.isfinite(positions).all() and np.isfinite(efforts).all()):
             self.reject('position or effort missing or not finite')
             return None
-        self._last_stamp = stamp
+        self.last_stamp = stamp
         sample = self._polynomial.add(stamp, positions, efforts)
         if sample is None:
             return None
@@ -235,7 +227,7 @@ class OnlineIdentifier:
             return None
         self._fastest = np.maximum(self._fastest, np.abs(sample.velocities))
         used = sample.slowest > np.maximum(self.settings.slow * self._fastest, RESTING * sample.velocity_std)
-        self._is_moving = bool(used.any())
+        self.is_moving = bool(used.any())
         predicted = rows.forces + rows.matrix @ self._filter.change
         if not self.is_frozen:
             self._learn(sample, rows, used)
@@ -285,7 +277,7 @@ class OnlineIdentifier:
         was_confirmed = change.is_confirmed
         has_settled = change.follow(stamp, self._filter.change, self._filter.covariance)
         if change.is_confirmed and not was_confirmed:
-            self._watches.load_has_changed()
+            self._watches.friction.reset()  # bodies are others now
         self.payload = change.payload or self.payload
         if has_settled:
             self._watch.restart()  # the next change may come; until then this one is known better and better

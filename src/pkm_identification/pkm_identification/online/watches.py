@@ -334,10 +334,6 @@ class Watches:
         self._collector = SegmentCollector(len(observation.typical_force), len(prior))
         self._work: Iterator[None] = iter(())
 
-    def load_has_changed(self) -> None:
-        """Bodies are others now: what friction is compared with begins anew."""
-        self.friction.reset()
-
     def interrupt(self) -> None:
         """What was collected is no one motion."""
         self._collector.clear()
