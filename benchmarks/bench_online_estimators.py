@@ -32,8 +32,7 @@ def unscented(count: int) -> UnscentedParameterFilter:
 
 #: what, parameters, how it is made, s
 CASES: tuple[tuple[str, int, Callable[[], Any], float], ...] = (
-    ('RLS', 40, lambda: RecursiveLeastSquares(40, 1.0, False, prior(40)), 0.1e-3),
-    ('RLS that forgets by direction', 40, lambda: RecursiveLeastSquares(40, 0.999, True, prior(40)), 0.1e-3),
+    ('RLS', 40, lambda: RecursiveLeastSquares(40, 0.999, prior(40)), 0.1e-3),
     ('EKF', 40, lambda: ExtendedParameterFilter(*prior(40), FixedNoise(np.full(40, 1e-6))), 0.1e-3),
     ('UKF', 12, partial(unscented, 12), 0.4e-3),
     ('UKF', 24, partial(unscented, 24), 0.9e-3),

@@ -12,7 +12,8 @@ from pkm_description.dynamics.energy import mass_matrix
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.pose_solver import PoseSolver
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_identification.recording.recording import DriveData
+
+from verification.drive_data import DriveData
 
 #: rad/s, bandwidth of the servo; m/s or rad/s over which the sign of a velocity changes
 BANDWIDTH, SMOOTHING = 60.0, 1e-4

@@ -32,18 +32,17 @@ FURTHER_MODULES = (
     'pkm_estimation.sensors', 'pkm_estimation.tuning.allan', 'pkm_estimation.bags',
     'pkm_identification.motion_source.bands', 'pkm_identification.motion_source.by_name',
     'pkm_identification.motion_source.interface', 'pkm_identification.motion_source.filters',
-    'pkm_identification.motion_source.periods', 'pkm_identification.motion_source.repeatability',
-    'pkm_identification.preparation', 'pkm_identification.columns.own_equations',
-    'pkm_identification.fitting.aliases', 'pkm_identification.fitting.payload',
+    'pkm_identification.motion_source.periods',
+    'pkm_identification.preparation',
+    'pkm_identification.fitting.aliases',
     'pkm_identification.estimator.least_squares', 'pkm_identification.estimator.interface',
     'pkm_identification.estimator.generalised', 'pkm_identification.estimator.residual_covariance',
     'pkm_identification.estimator.recursive',
     'pkm_identification.estimator.maximum_likelihood', 'pkm_identification.estimator.feasible',
     'pkm_identification.estimator.feasible_problem',
-    'pkm_identification.estimator.constrained', 'pkm_identification.judgement.significance',
+    'pkm_identification.judgement.significance',
     'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
-    'pkm_identification.online.estimators', 'pkm_identification.online.estimators.square_root',
-    'pkm_identification.kernels.triangle', 'pkm_identification.kernels.parameter_filter',
+    'pkm_identification.online.estimators',
 )
 
 GENERATORS: dict[str, Callable[[], str]] = {

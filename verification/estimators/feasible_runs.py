@@ -8,13 +8,7 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.feasible import (
-    FEASIBLE,
-    BarrierEngine,
-    FeasibleParameters,
-    base_feasibility,
-    feasible_parameters,
-)
+from pkm_identification.estimator.feasible import BarrierEngine, FeasibleParameters, feasible_parameters
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
@@ -22,6 +16,7 @@ from pkm_identification.judgement.physical import infeasibilities, nominal_covar
 from pkm_identification.judgement.significance import excited_parameters
 
 from verification.check import Check, at_least, at_most, equal
+from verification.estimators.base_feasibility import FEASIBLE, base_feasibility
 from verification.estimators.conic_peer import LmiEngine
 
 #: noise of the forces over their rms, from the best sensors to the worst; runs; relative errors of the nominal machine

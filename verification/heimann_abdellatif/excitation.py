@@ -6,6 +6,7 @@ The paper prints no limits and no condition numbers: the limits are those of the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
 from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.problem import ExcitationProblem
-from pkm_identification.excitation.search import SerialExecutor, optimised, random_series
+from pkm_identification.excitation.search import optimised, random_series
 
 from verification.check import Check, at_most, equal, holds
 
@@ -33,7 +34,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     )
     settings = _quick(settings) if quick else settings
     problem = ExcitationProblem(machine, settings)
-    design = design_excitation(machine, settings, SerialExecutor())
+    design = design_excitation(machine, settings, ThreadPoolExecutor(1))
     yield from series_checks(problem, design)
     yield from limit_checks(machine, design)
     yield from search_checks(machine, settings)
@@ -45,7 +46,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def against_random(machine: Machine, quick: bool) -> Iterator[Check]:
     """R4-25: with the settings as they are, against many random series, each as large as the same limits allow."""
     settings = _quick(ExcitationSettings()) if quick else ExcitationSettings()
-    design = design_excitation(machine, settings, SerialExecutor())
+    design = design_excitation(machine, settings, ThreadPoolExecutor(1))
     count, problem = 20 if quick else 500, ExcitationProblem(machine, settings)
     yield at_most(
         'R4-25', f'column-scaled condition number {design.objective:.4g} / that of the best of {count} random series',
@@ -133,7 +134,7 @@ def condition_checks(problem: ExcitationProblem, design: ExcitationDesign, count
     part = design.objective / best_random(problem, count)
     yield at_most('R4-27', f'condition number / that of the best of {count} random series', LARGEST_PART, part)
     alone = ExcitationProblem(problem.machine, replace(problem.settings, friction='none'))
-    designed = design_excitation(alone.machine, alone.settings, SerialExecutor())
+    designed = design_excitation(alone.machine, alone.settings, ThreadPoolExecutor(1))
     part = designed.objective / best_random(alone, count // 4)
     yield at_most('R4-27', f'without friction / best of {count // 4} random series', 1.0, part)
 

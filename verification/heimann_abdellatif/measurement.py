@@ -6,10 +6,11 @@ Synthetic: the paper prints neither its excitation nor its recordings; encoders 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from pkm_bringup.simulation.sensors import Encoder
+from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.kinematics.pose_solver import PoseSolver
@@ -21,8 +22,7 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.motion_source.by_name import CentralDifferences, Fourier
 from pkm_identification.motion_source.filters import fourier_basis
-from pkm_identification.motion_source.periods import line_filter
-from pkm_identification.motion_source.repeatability import repeatability
+from pkm_identification.motion_source.interface import repeatability
 from pkm_identification.recording.recording import Recording
 
 from pkm_bringup import simulate
@@ -118,6 +118,14 @@ def average_checks(machine: Machine, motion: PlatformMotion, periods: int) -> It
         yield at_most('R4-32', what, 0.05, noise / level - 1.0)
 
 
+def line_filter(values: Array, lines: Iterable[int]) -> Array:
+    """Keep harmonics of one period of samples (N, ...), without a phase shift; 0 is the mean."""
+    spectrum = np.fft.rfft(values, axis=0)
+    kept = np.zeros_like(spectrum)
+    kept[list(lines)] = spectrum[list(lines)]
+    return np.fft.irfft(kept, len(values), axis=0)
+
+
 def filter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
     """R4-33: the same lines of forces and regressor kept, the others zero, no phase shift."""
     model = ObservationModel(machine)
@@ -127,8 +135,8 @@ def filter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
     regressor, _ = model.regressor(every)
     truth = model.parameters(machine)
     rows, forces = structure.columns(regressor), regressor @ truth
-    lines, rate = range(4 * HARMONICS), RATE / step
-    kept_rows, kept_forces = (line_filter(values, rate, 1.0 / PERIOD, lines) for values in (rows, forces))
+    lines = range(4 * HARMONICS)
+    kept_rows, kept_forces = (line_filter(values, lines) for values in (rows, forces))
     error = np.abs(kept_rows @ structure.values(truth) - kept_forces).max() / np.abs(kept_forces).max()
     yield at_most('R4-33', 'filtered regressor times parameters = filtered forces, relative', 1e-10, error)
     before, after = (np.abs(np.fft.rfft(values, axis=0)) for values in (forces, kept_forces))
@@ -140,7 +148,7 @@ def filter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
     yield at_most('R4-33', 'phase of the lines that are kept', 1e-9, angle, 'rad')
     noisy = forces + 20.0 * np.random.default_rng(7).normal(size=forces.shape)
     plain = ordinary(rows, noisy)
-    found = ordinary(kept_rows, line_filter(noisy, rate, 1.0 / PERIOD, lines))
+    found = ordinary(kept_rows, line_filter(noisy, lines))
     expected = structure.values(truth)
     errors = [float(np.sqrt(np.mean(((one.parameters - expected) / plain.std) ** 2))) for one in (found, plain)]
     yield at_most('R4-33', 'errors of parameters with noise, in standard deviations without the filter', 3.0, errors)

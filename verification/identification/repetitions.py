@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from pkm_description.arrays import Array
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.estimator.feasible import FEASIBLE, base_feasibility
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, pseudo_inertia
 from pkm_identification.judgement.significance import KNOWN
@@ -22,6 +21,7 @@ from pkm_identification.pipeline import identify
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
 
 from verification.check import Check, at_least, at_most, holds, within
+from verification.estimators.base_feasibility import FEASIBLE, base_feasibility
 from verification.identification.expectations import SIGMAS, settings_for
 from verification.identification_data.cases import Case
 from verification.identification_data.dataset import DataSet, generate

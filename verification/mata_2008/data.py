@@ -6,6 +6,7 @@ dynamics, and is measured at 75 points with the noise of the file's sensors.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 
@@ -18,9 +19,8 @@ from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotio
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
-from pkm_identification.excitation.search import SerialExecutor
-from pkm_identification.recording.recording import DriveData, DriveNoise
 
+from verification.drive_data import DriveData, DriveNoise
 from verification.forward_run import forward_run
 from verification.mata_2008.excitation import PERIOD, POINTS, SETTINGS
 
@@ -38,7 +38,7 @@ STATIC, STRIBECK = 420.0, 0.03
 def excitation(path: str, seed: int = 0) -> ExcitationDesign:
     """An excitation with about the condition number of the paper's example (595)."""
     settings = replace(SETTINGS, starts=1, draws=3, iterations=15, seed=seed)
-    return design_excitation(load_machine(path), settings, SerialExecutor())
+    return design_excitation(load_machine(path), settings, ThreadPoolExecutor(1))
 
 
 def periodic_motion(machine: Machine, series: FourierCoordinates, rate: float) -> PlatformMotion:

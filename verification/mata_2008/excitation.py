@@ -6,6 +6,7 @@ Stroke, speed and aperture are those of the machine file, which the paper does n
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
 from pkm_identification.excitation.objective import ExcitationSettings
 from pkm_identification.excitation.problem import ExcitationProblem
-from pkm_identification.excitation.search import SerialExecutor, optimised
+from pkm_identification.excitation.search import optimised
 
 from verification.check import Check, at_most, equal, holds
 from verification.mata_2008.checks import robot_of
@@ -41,7 +42,7 @@ SETTINGS = ExcitationSettings(
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Series, objectives, limits, condition number, export."""
     settings = replace(SETTINGS, starts=1, draws=4, iterations=25) if quick else SETTINGS
-    design = design_excitation(machine, settings, SerialExecutor())
+    design = design_excitation(machine, settings, ThreadPoolExecutor(1))
     yield from series_checks(machine, design)
     yield from objective_checks(machine)
     yield from limit_checks(machine, design)

@@ -16,10 +16,11 @@ from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.motion.profiles import profile
-from pkm_identification.recording.recording import DriveNoise, recording_from_joint_states
+from pkm_identification.recording.recording import recording_from_joint_states
 
 from pkm_bringup import simulate
 from verification.check import Check, at_least, at_most, equal, refused, within
+from verification.drive_data import DriveNoise
 from verification.forward_run import forward_run
 from verification.mata_2008.data import NOISE, SMOOTHING, robot
 

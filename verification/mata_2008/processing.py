@@ -15,14 +15,14 @@ from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.motion_source.by_name import CentralDifferences, Fourier, LocalRegression
 from pkm_identification.motion_source.filters import low_pass
-from pkm_identification.motion_source.interface import Curve
+from pkm_identification.motion_source.interface import Curve, Repeatability, repeatability
 from pkm_identification.motion_source.periods import PeriodMean
-from pkm_identification.motion_source.repeatability import Repeatability, repeatability
-from pkm_identification.recording.recording import DriveData, Recording
-from pkm_identification.validation.other_motions import relative_absolute_error
+from pkm_identification.recording.recording import Recording
 from scipy.signal import butter, sosfiltfilt
 
 from verification.check import Check, at_most, equal, holds, within
+from verification.drive_data import DriveData
+from verification.force_errors import relative_absolute_error
 from verification.mata_2008.data import NOISE, fine_run
 from verification.mata_2008.excitation import PERIOD, POINTS
 from verification.mata_2008.ladder import Ladder

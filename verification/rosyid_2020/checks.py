@@ -15,9 +15,8 @@ from scipy.linalg import null_space
 
 from verification.check import Check, at_most, equal, near, refused, relative_error
 from verification.rosyid_2020.dynamics import PlanarDynamics, base_parameters
-from verification.rosyid_2020.library import library_checks, platform_motion
+from verification.rosyid_2020.library import library_checks
 from verification.rosyid_2020.model import ACTIVE, PlanarGeometry, PlanarSamples, random_planar
-from verification.rosyid_2020.own_equations import own_equation_checks
 from verification.rosyid_2020.table import (
     BASE_OF_DESIGN,
     BASE_OF_ESTIMATE,
@@ -47,8 +46,6 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from reaction_checks(geometry, samples)
     yield from identifiability_checks(geometry, samples)
     yield from library_checks(machine, samples)
-    motion = platform_motion(samples.q, samples.velocity, samples.acceleration)
-    yield from own_equation_checks(machine, geometry, samples, motion)
 
 
 def kinematic_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> Iterator[Check]:

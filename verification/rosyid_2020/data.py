@@ -20,8 +20,8 @@ from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.circles import CirclePath
 from pkm_identification.judgement.physical import machine_with
-from pkm_identification.recording.recording import DriveData, DriveNoise
 
+from verification.drive_data import DriveData, DriveNoise
 from verification.forward_run import forward_run
 from verification.rosyid_2020.identification import NOISE, WEIGHT_ROWS, Experiment, best_random_poses
 from verification.rosyid_2020.library import platform_motion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from pkm_description.motion.limits import check_motion
 from pkm_identification.excitation.design import FINER, ExcitationDesign, design_excitation
 from pkm_identification.excitation.objective import ExcitationSettings, SeriesSpace
 from pkm_identification.excitation.problem import ExcitationProblem
-from pkm_identification.excitation.search import SerialExecutor, random_series
+from pkm_identification.excitation.search import random_series
 
 from verification.check import Check, at_least, at_most, equal
 from verification.rosyid_2020.dynamics import PARAMETERS, PlanarDynamics
@@ -45,7 +46,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Series, end conditions, limits, objective, export."""
     settings = replace(SETTINGS, starts=1, draws=4, iterations=25) if quick else SETTINGS
     problem = ExcitationProblem(machine, settings)
-    design = design_excitation(machine, settings, SerialExecutor())
+    design = design_excitation(machine, settings, ThreadPoolExecutor(1))
     yield from series_checks(problem, design)
     yield from end_checks(problem, design)
     yield from limit_checks(machine, design)

@@ -21,17 +21,20 @@ from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
-from pkm_identification.report.files import HEADER, fit_rows, fit_table
+from pkm_description.report.words import text_table
 
 from verification.check import Check, at_most, equal, holds
 from verification.force_figures import curves, shown
 from verification.rosyid_2020.comparison import BEST, outcomes
 from verification.rosyid_2020.data import measured, true_machine, truth_run
+from verification.rosyid_2020.force_fit import FitResult, ForceFit
 from verification.rosyid_2020.identification import FRICTION_LIMITS, NAMES, truth
 from verification.rosyid_2020.recording import differentiated, recorded
 from verification.rosyid_2020.table import ESTIMATE, embedding
 from verification.suite import Figure
 
+#: columns of Table 1 and a remark, and units of its rows
+HEADER = ('parameter', 'unit', 'lower', 'upper', 'design', 'estimate', 'change', 'remark')
 UNITS = ('kg',) * 4 + ('kg m',) * 3 + ('kg m^2',) * 3 + ('kg', 'kg m', 'kg m^2', '', 'N s/m', '', 'm/s')
 SLIDERS = ('slider 1', 'slider 2', 'slider 3')
 
@@ -52,18 +55,30 @@ def table_checks(machine: Machine) -> Iterator[Check]:
     """R2-44: columns and rows of Table 1."""
     found = outcomes(str(machine.path))[BEST]
     fit = found.data.fit(FRICTION_LIMITS)
-    rows = fit_rows(fit, found.fit, UNITS)
+    rows = table_rows(fit, found.fit)
     yield equal('R2-44', 'columns: bounds, design value, estimate', True,
                 {'parameter', 'unit', 'lower', 'upper', 'design', 'estimate'} <= set(HEADER))  # fmt: skip
     yield equal('R2-44', 'rows, one per parameter', list(NAMES), [row[0] for row in rows])
     estimates = np.array([float(row[5]) for row in rows])
     what = 'estimates in the table against those of the fit, relative'
     yield at_most('R2-44', what, 1e-4, estimates / found.fit.values - 1.0)
-    text = fit_table(fit, found.fit, UNITS)
+    text = text_table(HEADER, rows)
     yield equal('R2-44', 'lines of the table, with its head', len(rows) + 2, len(text.splitlines()))
     lines = ' / '.join(' '.join(line.split()) for line in text.splitlines()[13:])
     yield holds('R2-44', 'friction in the layout of Table 1', 'f_v, mu_c, mu_s, v_s', lines,
                 all(name in lines for name in ('f_v', 'mu_c', 'mu_s', 'v_s')))  # fmt: skip
+
+
+def table_rows(fit: ForceFit, result: FitResult) -> list[list[str]]:
+    """One row per parameter, in the order of the fit."""
+    rows = []
+    for place, (name, unit, value) in enumerate(zip(fit.names, UNITS, result.values.tolist(), strict=True)):
+        remark = 'runs away' if name in result.runaways else 'at its bound' if name in result.at_bounds else ''
+        start = float(fit.start[place])
+        change = f'{100.0 * (value / start - 1.0):+.1f} %' if start != 0.0 else ''
+        numbers = (f'{number:.5g}' for number in (fit.lower[place], fit.upper[place], start, value))
+        rows.append([name, unit, *numbers, change, remark])
+    return rows
 
 
 def data_checks(machine: Machine) -> Iterator[Check]:

@@ -14,14 +14,6 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.constrained import (
-    FitResult,
-    ForceFit,
-    bounded_least_squares,
-    global_search,
-    pattern_search,
-    weak_directions,
-)
 from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
@@ -30,6 +22,14 @@ from pkm_identification.judgement.physical import bodies_by_name, body_from_para
 from verification.check import Check, at_least, at_most, equal, holds, near_each
 from verification.rosyid_2020.data import measured, truth_run
 from verification.rosyid_2020.dynamics import base_parameters
+from verification.rosyid_2020.force_fit import (
+    FitResult,
+    ForceFit,
+    bounded_least_squares,
+    global_search,
+    pattern_search,
+    weak_directions,
+)
 from verification.rosyid_2020.identification import FRICTION_LIMITS, NAMES, NOISE, Experiment, experiment, truth
 from verification.rosyid_2020.model import PlanarGeometry
 from verification.rosyid_2020.table import FRICTION, geometry_of, printed_parameters
@@ -108,7 +108,7 @@ def search_checks(geometry: PlanarGeometry, data: Experiment, fit: ForceFit, qui
     yield at_most('R2-34', 'friction parameters, relative', 1e-3, friction)
     yield at_most('R2-46', 'rms error of the fit over that of the noise', 1.1, np.sqrt(local.cost) / rms / floor)
     yield at_most('R2-46', 'base parameters, relative', 2.5e-3, _base_error(geometry, local.values))
-    searched = global_search(fit, 'differential_evolution', seed=3, evaluations=3000 if quick else 20_000)
+    searched = global_search(fit, seed=3, evaluations=3000 if quick else 20_000)
     yield at_most('R2-34', 'rms error of global search and finish over that of the noise', 1.1,
                   np.sqrt(searched.cost) / rms / floor)  # fmt: skip
     # without Stribeck friction nothing holds its velocity
@@ -128,7 +128,7 @@ def search_checks(geometry: PlanarGeometry, data: Experiment, fit: ForceFit, qui
     record = searched.solver
     logged = [bool(record.method), record.iterations > 0, record.evaluations > 0, bool(record.stop), record.seed == 3]
     yield equal('R2-47', 'optimiser, iterations, evaluations, stop and seed in the record', [True] * 5, logged)
-    again = global_search(fit, 'differential_evolution', seed=3, evaluations=3000 if quick else 20_000)
+    again = global_search(fit, seed=3, evaluations=3000 if quick else 20_000)
     yield equal('R2-47', 'final cost with the same seed', searched.cost, again.cost)
 
 

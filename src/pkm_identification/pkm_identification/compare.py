@@ -1,4 +1,4 @@
-"""Comparison of identified with true parameters, if these are known (simulation)."""
+"""Comparison of results: with the truth, with each other, and what a payload makes of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot, inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.dynamics import friction_parameter_names
-from pkm_description.machine import Machine
+from pkm_description.dynamics.parameter_reduction.reduction import reduce_parameters
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 
-from pkm_identification.errors import RecordingError
+from pkm_identification.errors import NotExcitedError, RecordingError
+from pkm_identification.estimator.least_squares import solve, white_covariance
 from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.result import IdentificationResult
 
@@ -184,3 +186,46 @@ def parameter_differences(first: dict[str, Any], second: dict[str, Any]) -> list
         for one in first['base_parameters'] if (other := others.get(one['name']))
     ]  # fmt: skip
     return sorted(found, key=lambda one: -abs(one.sigmas))
+
+
+class PayloadParameters(NamedTuple):
+    """What is known of a body on the platform.
+
+    Attributes
+    ----------
+    names : combinations of its ten parameters, about the platform's frame, that the motions determine; all ten one by
+        one on a platform with six degrees of freedom
+    values, std : of each, kg, kg m and kg m^2
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    std: Array
+
+
+def payload_between(without: IdentificationResult, loaded: IdentificationResult) -> PayloadParameters:
+    """The body that was put on the platform between two identifications of one machine.
+
+    It acts as the platform does, so that one recording tells their sum only. The change of the base parameters is that
+    of the platform's, seen through the combinations; generalised least squares by the covariances of both results.
+
+    Raises
+    ------
+    NotExcitedError
+        No base parameter that both results have contains parameters of the platform.
+    """
+    base, names = without.base, without.base.full_names
+    wanted = [f'{without.machine.platform.name}.{kind}' for kind in INERTIAL_PARAMETERS]
+    both = [name for name in base.names if name in loaded.base.names]
+    ours, theirs = ([one.base.names.index(name) for name in both] for one in (without, loaded))
+    columns = base.combination[ours][:, [names.index(name) for name in wanted if name in names]]
+    if not columns.any():
+        raise NotExcitedError(wanted, 'the two results have no base parameter in common with these; record both alike')
+    covariance = without.estimate.covariance[np.ix_(ours, ours)] + loaded.estimate.covariance[np.ix_(theirs, theirs)]
+    size = np.sqrt(np.diag(covariance))
+    white: Array = np.asarray(np.linalg.inv(np.linalg.cholesky(covariance / np.outer(size, size))) / size, dtype=float)
+    change = loaded.estimate.parameters[theirs] - without.estimate.parameters[ours]
+    free = [kind for kind, name in zip(INERTIAL_PARAMETERS, wanted, strict=True) if name in names]
+    found = reduce_parameters(columns, [f'payload.{kind}' for kind in free], 1e-8, absence=1e-12)
+    rows = white @ found.columns(columns)
+    return PayloadParameters(found.names, solve(rows, white @ change), np.sqrt(np.diag(white_covariance(rows))))

@@ -20,8 +20,7 @@ from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.bands import Bands, choose_bands
 from pkm_identification.motion_source.by_name import motion_source
 from pkm_identification.motion_source.filters import UNFILTERED, RowFilter, decimation_factor, edge_samples, kept_rows
-from pkm_identification.motion_source.interface import RecordedMotion
-from pkm_identification.motion_source.repeatability import Repeatability
+from pkm_identification.motion_source.interface import RecordedMotion, Repeatability
 from pkm_identification.motion_source.sticking import (
     Reversals,
     just_started,

@@ -20,7 +20,7 @@ from pkm_identification.fitting.model_fit import ModelFit, ShapeEstimate
 from pkm_identification.judgement.physical import PhysicalParameters
 from pkm_identification.judgement.significance import IMPOSSIBLE, KNOWN, SMALL, WEAK, Significance
 from pkm_identification.motion_source.bands import Bands
-from pkm_identification.motion_source.repeatability import Repeatability
+from pkm_identification.motion_source.interface import Repeatability
 from pkm_identification.validation.delivered import DeliveredMachine, DirectDynamics
 from pkm_identification.validation.held_out import ForceComparison, Verdict
 from pkm_identification.validation.noise_floor import NoiseFloor

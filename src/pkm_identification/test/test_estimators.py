@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.errors import ConfigurationError
-from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.interface import ESTIMATORS, estimator_by_name
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.estimator.recursive import RecursiveLeastSquares
@@ -71,26 +70,6 @@ def test_recursive_equals_batch() -> None:
     assert live.parameters == pytest.approx(early.parameters, rel=1e-11)
     white = np.linalg.inv(np.einsum('nli,nlj,l->ij', observation[:20], observation[:20], NOISE**-2.0))
     assert live.covariance == pytest.approx(white, rel=1e-9)
-
-
-def test_recursive_follows_a_drift() -> None:
-    """With forgetting the parameters after a jump are those after it; without, a mixture."""
-    observation, force = problem(9)
-    changed = TRUTH * [1.2, 1.0, 1.0, 1.0]
-    force[150:] += observation[150:] @ (changed - TRUTH)
-    forgetful, stubborn = RecursiveLeastSquares(4, 0.95), RecursiveLeastSquares(4)
-    for rows, forces in zip(observation / NOISE[:, None], force / NOISE, strict=True):
-        forgetful.update(rows, forces)
-        stubborn.update(rows, forces)
-    assert np.abs((forgetful.parameters - changed) / forgetful.std).max() < 4.0
-    assert abs(stubborn.parameters[0] - 1200.0) > 50.0
-
-
-def test_recursive_says_when_it_knows_too_little() -> None:
-    live = RecursiveLeastSquares(4)
-    live.update(np.ones((2, 4)), np.ones(2))
-    with pytest.raises(NotExcitedError, match='1 samples do not determine all 4'):
-        _ = live.parameters
 
 
 @pytest.mark.parametrize(

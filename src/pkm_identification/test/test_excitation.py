@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
 from pkm_identification.excitation.objective import END_CONDITIONS, ExcitationSettings, SeriesSpace, shared_guideways
 from pkm_identification.excitation.problem import ExcitationProblem, drive_weights
-from pkm_identification.excitation.search import SerialExecutor, dask_executor
+from pkm_identification.excitation.search import dask_executor
 
 #: few draws and iterations: enough to be better than random
 SMALL = ExcitationSettings(harmonics=3, starts=1, draws=4, iterations=20, periods=2)
@@ -31,7 +32,7 @@ def sliders() -> Machine:
 @pytest.fixture(scope='module')
 def design(sliders: Machine) -> ExcitationDesign:
     """Return a small design in the plane."""
-    return design_excitation(sliders, SMALL, SerialExecutor())
+    return design_excitation(sliders, SMALL, ThreadPoolExecutor(1))
 
 
 @pytest.mark.parametrize('conditions', [(), ('velocity',), ('position', 'velocity', 'acceleration')])
@@ -98,7 +99,7 @@ def test_same_result_in_any_number_of_processes() -> None:
 def test_own_executor_and_end_conditions(sliders: Machine) -> None:
     """Any executor will do; a period that begins and ends at home at rest needs no run-in."""
     settings = replace(SMALL, draws=2, iterations=3, end_conditions=END_CONDITIONS, coordinates='drives')
-    found = design_excitation(sliders, settings, SerialExecutor())
+    found = design_excitation(sliders, settings, ThreadPoolExecutor(1))
     assert found.series.fade_in == 0.0
     ends = found.evaluate(np.array([0.0, found.duration]))
     assert np.abs(ends.linear_velocity).max() < 1e-12
@@ -108,7 +109,7 @@ def test_own_executor_and_end_conditions(sliders: Machine) -> None:
 def test_no_feasible_start_is_refused(sliders: Machine) -> None:
     weak = known_machine('msi')
     with pytest.raises(ExcitationError, match=r'no feasible start: at rest at home leg\d_.* uses \d+% of its'):
-        design_excitation(weak, replace(SMALL, margin=0.9, draws=1), SerialExecutor())
+        design_excitation(weak, replace(SMALL, margin=0.9, draws=1), ThreadPoolExecutor(1))
     with pytest.raises(KinematicsError, match='apart at home on their common guideway'):
         design_excitation(sliders, replace(SMALL, guideway_clearance=0.2))
 

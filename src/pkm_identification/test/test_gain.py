@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.machine import Machine
-from pkm_identification.columns.joint_terms import Gain
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.preparation import prepare
@@ -63,10 +62,3 @@ def test_all_gains_together_are_all_masses(srs: Machine, clean: Recording, total
     wrong = fitted(srs, replace(clean, forces=1.1 * clean.forces))
     assert np.abs(gain_errors(wrong)[0]).max() < 2e-3
     assert value_of(wrong, TOTAL) / total == pytest.approx(1.1, rel=1e-3)
-
-
-def test_another_reference(srs: Machine) -> None:
-    term = Gain(srs.actuated_joint_names, 'leg3_prismatic')
-    assert len(term.names) == 5
-    assert term.column_places.tolist() == [0, 1, 3, 4, 5]
-    assert 'leg3_prismatic' in term.note

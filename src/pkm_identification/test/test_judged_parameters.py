@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import reduce_parameters
-from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.fitting.aliases import aliases_of
 from pkm_identification.judgement.significance import possible_signs
-from pkm_identification.recording.recording import DriveData, DriveNoise
-from pkm_identification.validation.other_motions import CrossPrediction, mean_relative_error, relative_absolute_error
 from scipy.optimize import linprog
-
-
-def test_relative_absolute_error_is_zero_at_the_truth_and_one_at_the_mean() -> None:
-    measured = np.random.default_rng(0).normal(size=(50, 3)) + np.array([0.0, 10.0, -5.0])
-    assert relative_absolute_error(measured, measured).stacked == 0.0
-    by_drive = relative_absolute_error(measured, np.broadcast_to(measured.mean(axis=0), (50, 3))).by_drive
-    np.testing.assert_allclose(by_drive, 1.0, atol=1e-12)
-    everywhere = np.full((50, 3), measured.mean())
-    assert relative_absolute_error(measured, everywhere).stacked == pytest.approx(1.0)
-    # by hand: errors 1 and 3, deviations from the mean of 2 are 1, 1
-    assert relative_absolute_error(np.array([[1.0], [3.0]]), np.array([[2.0], [6.0]])).stacked == 2.0
-
-
-def test_mean_relative_error_skips_zero_truths_and_what_is_not_used() -> None:
-    truth, found = np.array([2.0, 0.0, -4.0]), np.array([2.2, 7.0, -5.0])
-    assert mean_relative_error(found, truth) == pytest.approx(0.175)
-    assert mean_relative_error(found, truth, np.array([True, True, False])) == pytest.approx(0.1)
-    assert np.isnan(mean_relative_error(found, truth, np.array([False, True, False])))
 
 
 def test_signs_of_base_parameters_against_random_bodies() -> None:
@@ -84,28 +62,3 @@ def test_collinear_columns_are_named_and_others_left_alone() -> None:
     (alias,) = aliases_of(matrix, names, names)
     assert {alias.name, *alias.others} == {'b', 'c', 'd'}
     assert 2e-4 < alias.own < 2e-3 and 'b is hardly told from' in str(alias)
-
-
-def test_noise_by_seed_and_kind() -> None:
-    machine = known_machine('valencia_3rps')
-    motion = profile('drives', machine, 4.0, 100.0)
-    count = (len(motion), machine.actuated_count)
-    home = np.full(count, 0.1)
-    clean = DriveData(motion.time, home, np.zeros(count), np.zeros(count), np.zeros(count))
-    noise = DriveNoise(1e-5, 1e-4, 0.0, [10.0, 20.0, 30.0])
-    noisy, again, other = (clean.with_noise(noise, seed) for seed in (1, 1, 2))
-    for name in ('positions', 'velocities', 'efforts'):
-        np.testing.assert_array_equal(getattr(noisy, name), getattr(again, name))
-        assert not np.array_equal(getattr(noisy, name), getattr(other, name))
-    np.testing.assert_array_equal(noisy.accelerations, clean.accelerations)
-    np.testing.assert_allclose(noisy.efforts.std(axis=0), [10.0, 20.0, 30.0], rtol=0.12)
-    assert np.abs(noisy.positions - clean.positions).max() > 3e-5  # normally distributed, unless it is said
-    flat = clean.with_noise(DriveNoise(efforts=1.0, uniform=True), 3).efforts
-    assert np.abs(flat).max() <= np.sqrt(3.0) and flat.std() == pytest.approx(1.0, rel=0.05)
-    assert len(noisy[:7].motion(machine)) == 7
-
-
-def test_ratios_of_a_cross_prediction_are_to_the_own_error() -> None:
-    found = CrossPrediction(np.array([[0.1, 0.3], [0.5, 0.2]]))
-    np.testing.assert_array_equal(found.own, [0.1, 0.2])
-    np.testing.assert_allclose(found.ratios, [[np.nan, 3.0], [2.5, np.nan]])

@@ -85,7 +85,6 @@ def test_filters_equal_the_batch_for_parameters_of_all_sizes(kind: type) -> None
     'make',
     [
         lambda: RecursiveLeastSquares(4, prior=(np.zeros(4), np.ones(4))),
-        lambda: RecursiveLeastSquares(4, 0.99, True, (np.zeros(4), np.ones(4))),
         lambda: ExtendedParameterFilter(np.zeros(4), np.ones(4)),
         lambda: UnscentedParameterFilter(np.zeros(4), np.ones(4)),
     ],
@@ -101,24 +100,21 @@ def test_rows_of_infinite_variance_are_as_if_they_were_not_there(make: Callable[
         without.update(rows[[0, 2]], force[[0, 2]], np.array([0.25, 4.0]))
     assert gated.parameters == pytest.approx(without.parameters, rel=1e-9)
     assert gated.std == pytest.approx(without.std, rel=1e-9)
-    assert np.isnan(gated.normalised_innovations[1])
-    assert np.isfinite(gated.normalised_innovations[[0, 2]]).all()
+    if not isinstance(gated, RecursiveLeastSquares):
+        assert np.isfinite(gated.normalised_innovations).tolist() == [True, False, True]
 
 
-def test_innovations_of_all_estimators_agree() -> None:
-    """They are those of one joint measurement: the sum of their squares is the normalised innovation squared."""
+def test_innovations_are_those_of_one_joint_measurement() -> None:
+    """The sum of their squares is the normalised innovation squared."""
     regressors, forces = linear(4, 30)
-    prior = np.zeros(4), np.ones(4)
-    squares, extended = RecursiveLeastSquares(4, prior=prior), ExtendedParameterFilter(*prior)
+    extended = ExtendedParameterFilter(np.zeros(4), np.ones(4))
     for rows, force in zip(regressors, forces, strict=True):
         mean, covariance = extended.parameters, extended.covariance
-        squares.update(rows, force, NOISE**2)
         extended.update(rows, force, NOISE**2)
         spread = rows @ covariance @ rows.T + np.diag(NOISE**2)
         innovation = force - rows @ mean
         nis = innovation @ np.linalg.solve(spread, innovation)
         assert np.sum(extended.normalised_innovations**2) == pytest.approx(nis, rel=1e-9)
-        assert squares.normalised_innovations == pytest.approx(extended.normalised_innovations, rel=1e-7)
 
 
 def test_exponential_forgetting_is_the_weighted_batch() -> None:
@@ -127,33 +123,6 @@ def test_exponential_forgetting_is_the_weighted_batch() -> None:
     run(found, regressors, forces)
     age = np.sqrt(0.95) ** np.arange(len(forces) - 1, -1, -1)
     assert found.parameters == pytest.approx(batch(regressors * age[:, None, None], forces * age[:, None]), rel=1e-10)
-
-
-def test_directional_forgetting_follows_and_does_not_wind_up() -> None:
-    """At rest in one direction for 2000 samples; exponential forgetting loses it."""
-    random = np.random.default_rng(6)
-    prior = np.zeros(4), np.full(4, 10.0)
-    plain, directional = RecursiveLeastSquares(4, 0.99, False, prior), RecursiveLeastSquares(4, 0.99, True, prior)
-    truth = TRUTH.copy()
-    for sample in range(2400):
-        rows = random.normal(size=(3, 4))
-        if sample >= 400:
-            rows[:, 1] = 0.0
-        if sample == 800:
-            truth[0] += 1.0
-        force = rows @ truth + NOISE * random.normal(size=3)
-        before = directional.information
-        for found in (plain, directional):
-            found.update(rows, force, NOISE**2)
-        if sample % 100 == 0:
-            grown = np.linalg.eigvalsh(directional.information - before)
-            assert grown.min() > -1e-9 * np.abs(before).max()
-        if sample == 399:
-            std_before = directional.std[1]
-    assert directional.std[1] < 1.05 * std_before
-    assert directional.parameters == pytest.approx(truth, abs=5.0 * directional.std.max())
-    assert np.abs((directional.parameters - truth) / directional.std).max() < 4.0
-    assert plain.std[1] > 100.0 * std_before
 
 
 def pendulum_like(point: np.ndarray, phase: np.ndarray) -> np.ndarray:
@@ -287,7 +256,7 @@ def test_what_is_not_observed_is_named() -> None:
         rows = random.normal(size=(3, 2))[:, [0, 1, 1]]
         for one in (found, squares):
             one.update(rows, rows @ [3.0, 1.0, 2.0] + NOISE * random.normal(size=3), NOISE**2)
-    with pytest.raises(NotExcitedError):
+    with pytest.raises(NotExcitedError, match='300 samples do not determine all 3'):
         _ = squares.parameters
     (direction,) = unobserved_directions(('mass', 'left', 'right'), np.full(3, 5.0), found.covariance)
     assert set(direction) == {'left', 'right'}

@@ -81,7 +81,8 @@ def test_the_first_seconds_are_weighed_by_their_noise(srs: Machine) -> None:
         true, phase = spread * random.normal(size=5), random.uniform(0.0, 2.0 * np.pi, size=(2, 5))
         matrix = np.sin(0.3 * np.arange(SAMPLES)[:, None, None] * np.arange(1, 6) + phase)
         fit = fitted(segment_of(matrix, matrix @ true + slow_errors(random)), spread)
-        found, covariance = fit.weighed(fit.noise, spread)
+        known = fit.segment.fitted(fit.noise, spread)
+        found, covariance = known.parameters, known.covariance
         squared.append((found - true) @ np.linalg.solve(covariance, found - true))
         weights = 1.0 / (WHITE**2 + LASTS * SLOW**2)
         known = np.linalg.inv(np.einsum('nai,naj,a->ij', matrix, matrix, weights) + np.diag(spread**-2.0))

@@ -75,28 +75,34 @@ def test_friction_by_the_load_is_named(
     assert stream.identifier.lack.log_probability < -50.0
 
 
-@pytest.mark.parametrize('believed', [1.0, 0.8])
+@pytest.mark.parametrize(('part', 'believed'), [(0.02, 1.0), (0.02, 0.8), (0.005, 1.0)])
 def test_nothing_wrong_is_called_certain(
-    srs: Machine, motion: PlatformMotion, signals: tuple[Array, Array, Array], believed: float
+    srs: Machine, motion: PlatformMotion, signals: tuple[Array, Array, Array], part: float, believed: float
 ) -> None:
-    """Stribeck friction of 2 % of the forces, from the truth, or friction 20 % off: at no time, and named soon."""
+    """Stribeck friction beside the model, from the truth, or friction 20 % off: at no time.
+
+    Of 2 % of the forces it is named soon; of half a per cent it takes longer, and deviations allow for it till then.
+    """
     positions, efforts, _ = signals
     speeds = np.gradient(positions, motion.time, axis=0)
     fading = np.sign(speeds) * np.exp(-((speeds / (0.08 * np.abs(speeds).max())) ** 2))
-    efforts = efforts + 0.02 * float(np.sqrt(np.mean(efforts**2))) * fading
+    efforts = efforts + part * float(np.sqrt(np.mean(efforts**2))) * fading
     begun = with_friction(
         srs, lambda joint: JointFriction.viscous_coulomb(believed * joint.friction.viscous, joint.friction.coulomb)
     )
     true, identifier = OnlineObservation(srs).nominal, OnlineIdentifier(begun)
+    bodies_and_friction = ~identifier.observation.is_offset  # drives have offsets that the file does not state
     for now, position, effort in zip(motion.time, positions, efforts, strict=True):
         identifier.add(BEGIN + round(now * 1e9), position, effort)
         if identifier.is_certain:
-            assert np.abs((identifier.parameters - true) / identifier.std).max() < 4.0, now
+            errors = np.abs((identifier.parameters - true) / identifier.std)
+            assert errors[bodies_and_friction].max() < 4.0, now
         if now < 5.0:
             assert identifier.status == UNTESTED
-        elif identifier.lack is not None:
+        elif identifier.lack is not None or now > 22.0:
             break
-    assert now < 20.0 and identifier.status == INSUFFICIENT and 'Stribeck' in identifier.verdict
+    if part == 0.02:
+        assert now < 20.0 and identifier.status == INSUFFICIENT and 'Stribeck' in identifier.verdict
 
 
 def test_friction_that_drifts_is_named(

@@ -126,16 +126,15 @@ class OneFactor(PerJoint):
 
 
 class Gain(PerJoint):
-    """Gains of the efforts: what is measured is ``1 + gain_error`` times the true force, but for a reference drive.
+    """Gains of the efforts: what is measured is ``1 + gain_error`` times the true force, but for the first drive.
 
     Drives share the bodies that they move, so their gains are told from each other. All gains together act as all
-    masses: only ratios to the reference are known, unless a weight is, such as a known payload. Friction of a drive is
+    masses: only ratios to the first one are known, unless a weight is, such as a known payload. Friction of a drive is
     not scaled; it is that of the measured effort.
 
     Parameters
     ----------
     joints : names of the driven joints
-    reference : which of them measures rightly; default: the first
     """
 
     kind = 'gain'
@@ -144,14 +143,11 @@ class Gain(PerJoint):
     passed_on = False
     from_model = True
 
-    def __init__(self, joints: Sequence[str], reference: str = '') -> None:
+    def __init__(self, joints: Sequence[str]) -> None:
         super().__init__(joints)
-        self.reference = reference or self.joints[0]
-        own = np.array([joint != self.reference for joint in self.joints])
-        self.names = tuple(name for name, is_own in zip(self.names, own, strict=True) if is_own)
-        self.column_places = self.column_places[own]
+        self.names, self.column_places = self.names[1:], self.column_places[1:]
         self.note = (
-            f'gains are relative to the effort of {self.reference}: all gains together act as all masses, so the '
+            f'gains are relative to the effort of {self.joints[0]}: all gains together act as all masses, so the '
             'bodies are known as far as that drive measures rightly'
         )
 
@@ -160,7 +156,7 @@ class Gain(PerJoint):
         return (samples.efforts,)
 
     def columns(self, samples: JointSamples) -> Array:
-        """See the base class; the reference has none."""
+        """See the base class; the first drive has none."""
         return super().columns(samples)[:, self.column_places]
 
 

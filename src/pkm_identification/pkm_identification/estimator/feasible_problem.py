@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, matching_names
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices, matching_names
 from pkm_description.errors import ConfigurationError
 from scipy.linalg import cholesky, solve_triangular
 
@@ -207,7 +207,7 @@ def feasible_problem(
     sizes = _sizes(combination[:, scalars], values, nominal[scalars])
     matrix[scalars, count + np.arange(len(scalars))] = sizes
     offset = nominal.copy()
-    offset[np.concatenate([np.array(at) for at in bodies.values()] + [scalars]).astype(int)] = 0.0
+    offset[np.concatenate([*bodies.values(), scalars]).astype(int)] = 0.0
     std = np.sqrt(np.diag(covariance))
     half = cholesky(definite(covariance / np.outer(std, std)), lower=True)  # in standard deviations
     misfit = solve_triangular(half, combination @ matrix / std[:, None], lower=True)
@@ -256,7 +256,7 @@ def _sizes(combination: Array, values: Array, nominal: Array) -> Array:
 
 def _limits(
     limits: Limits, names: tuple[str, ...], nominal: Array, free: NDArray[np.bool_], scalars: NDArray[np.intp],
-    matrix: Array, offset: Array, bodies: Mapping[str, list[int]],
+    matrix: Array, offset: Array, bodies: Mapping[str, Indices],
 ) -> tuple[Array, Array, tuple[str, ...]]:  # fmt: skip
     """Rows, right-hand sides and names of all linear limits."""
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
@@ -281,8 +281,8 @@ def _limits(
                 text = f'{names[index]} at its {word} bound {end:.6g}'
                 found.append((matrix[index], end - offset[index], sign, text))
     for body, corners in limits.center_boxes.items():
-        at = bodies.get(body, [])
-        for axis, letter in enumerate('xyz' if at else ''):
+        at = bodies.get(body, np.zeros(0, dtype=np.intp))
+        for axis, letter in enumerate('xyz' if len(at) else ''):
             for corner, sign, word in zip(corners, (-1.0, 1.0), ('lower', 'upper'), strict=True):
                 row = matrix[at[1 + axis]] - corner[axis] * matrix[at[0]]
                 text = f'{body}: centre of mass {letter} at its {word} bound {corner[axis]:.6g} m'

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from pkm_description.machine import INERTIAL_PARAMETERS
 
 
@@ -74,11 +75,12 @@ def is_inertial(name: str) -> bool:
     return name.rpartition('.')[2] in INERTIAL_PARAMETERS
 
 
-def places_of_bodies(names: Sequence[str]) -> dict[str, list[int]]:
-    """Places of the ten parameters of every body among named parameters."""
+def places_of_bodies(names: Sequence[str]) -> dict[str, Indices]:
+    """Places (10,) of the parameters of every body of which all ten are among the named ones."""
     place = {name: index for index, name in enumerate(names)}
-    bodies = dict.fromkeys(name.rpartition('.')[0] for name in names if name.endswith('.m'))
-    return {body: [place[f'{body}.{kind}'] for kind in INERTIAL_PARAMETERS] for body in bodies}
+    bodies = (name.removesuffix('.m') for name in names if name.endswith('.m'))
+    found = {body: [place.get(f'{body}.{kind}', -1) for kind in INERTIAL_PARAMETERS] for body in bodies}
+    return {body: np.array(places) for body, places in found.items() if min(places) >= 0}
 
 
 def bodies_by_name(names: Sequence[str], values: Array) -> dict[str, Array]:

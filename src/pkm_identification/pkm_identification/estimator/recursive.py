@@ -1,8 +1,8 @@
 """Recursive least squares in square-root form: row by row, for parameters that may drift.
 
 What is kept is the triangle R and the vector z of ``R x = z``; new rows are appended and R is made triangular again
-(QR update). That is the information form of Honegger et al. (2000), which Heimann & Abdellatif cite, with twice the
-digits: without forgetting the result is that of batch least squares, to rounding.
+(QR update by LAPACK). That is the information form of Honegger et al. (2000), which Heimann & Abdellatif cite, with
+twice the digits: without forgetting the result is that of batch least squares, to rounding.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from math import sqrt
 
 import numpy as np
 from pkm_description.arrays import Array
+from scipy.linalg import lapack
 
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.least_squares import Estimate, all_or, noise_floor, ordinary, with_noise
 from pkm_identification.estimator.residual_covariance import RowNoise
-from pkm_identification.kernels.triangle import (
-    append_rows,
-    forget_all,
-    forget_along,
-    invert_triangle,
-    substitute,
-    whitened_innovations,
-)
+
+#: columns that LAPACK takes together, at most
+BLOCK = 8
+#: condition number, with unit columns, up to which the samples determine all parameters
+LARGEST = 1e12
 
 
 class RecursiveLeastSquares:
@@ -33,39 +31,27 @@ class RecursiveLeastSquares:
     Parameters
     ----------
     count : number of parameters B
-    forgetting : in (0, 1]; 1 forgets nothing. The memory is ``1 / (1 - forgetting)`` samples
-    directional : forget only where new rows bring information, and no more than they bring. Otherwise directions that
-        the motion no longer excites are forgotten, too, and their covariance grows without end: stop updating at rest
+    forgetting : in (0, 1]; 1 forgets nothing. The memory is ``1 / (1 - forgetting)`` samples. What the motion no longer
+        excites is forgotten, too, and its covariance grows without end: stop updating at rest
     prior : mean (B,) and covariance (B, B), or standard deviations (B,); without one, nothing is known at the start
 
     Attributes
     ----------
     samples : how many have been taken
     forgetting : of the next sample, see above; may be set, as where samples do not come evenly
-    normalised_innovations : (m,) of the last sample: forces less their predictions from the samples before, divided by
-        the root of their covariance, so that each is of size 1 if model and noise are right. NaN for rows that are not
-        used, and where the prediction was not determined yet
     """
 
-    def __init__(
-        self,
-        count: int,
-        forgetting: float = 1.0,
-        directional: bool = False,
-        prior: tuple[Array, Array] | None = None,
-    ) -> None:
+    def __init__(self, count: int, forgetting: float = 1.0, prior: tuple[Array, Array] | None = None) -> None:
         if not 0.0 < forgetting <= 1.0:
             raise ValueError(f'forgetting = {forgetting}: must be above 0 and at most 1')
         self.samples = 0
-        self.normalised_innovations = np.zeros(0)
-        self.forgetting = float(forgetting)
-        self._count, self._directional = count, directional
-        self._memory = _Memory(count, 1)
+        self.forgetting, self._count = float(forgetting), count
+        # R and z, and in the last row what the residuals leave
+        self._whole = np.zeros((count + 1, count + 1), order='F')
         if prior is not None:
             mean = checked_vector('mean of the prior', prior[0], count)
-            factor = np.linalg.inv(covariance_factor(prior[1], count))
-            self.triangle[:] = np.linalg.qr(factor, mode='r')
-            self._memory.matrix[:count, -1] = self.triangle @ mean
+            triangle = np.linalg.qr(np.linalg.inv(covariance_factor(prior[1], count)), mode='r')
+            self._whole[:count, :count], self._whole[:count, -1] = triangle, triangle @ mean
 
     def update(self, rows: Array, force: Array, noise_variances: Array | None = None) -> None:
         """Take one sample.
@@ -77,37 +63,21 @@ class RecursiveLeastSquares:
             them rows and forces have been divided by the noise already
         """
         used = len(rows)
-        memory = self._memory_for(used)
-        matrix, count = memory.matrix, self._count
         weights = np.ones(used) if noise_variances is None else 1.0 / np.sqrt(checked_variances(noise_variances, used))
-        matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
-        matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
-        if not np.isfinite(matrix[count:]).all():
+        taken = weights > 0.0
+        new = np.column_stack([rows, force])[taken] * weights[taken, None]
+        if not np.isfinite(new).all():
             raise ValueError('rows and forces must be finite numbers')
-        self.normalised_innovations = np.empty(used)
-        whitened_innovations(matrix, count, memory.directions, memory.root, self.normalised_innovations)
-        self.normalised_innovations[weights == 0.0] = np.nan
-        if self._directional and self.forgetting < 1.0:
-            forget_along(matrix, count, 1.0 - self.forgetting, memory.directions, memory.work)
-            append_rows(matrix, count, True, memory.work)
-        else:
-            if self.forgetting < 1.0:
-                forget_all(matrix, count, sqrt(self.forgetting))
-            append_rows(matrix, count, False, memory.work)
+        if self.forgetting < 1.0:
+            self._whole *= sqrt(self.forgetting)
+        if len(new):
+            self._whole = lapack.dtpqrt(0, min(BLOCK, self._count + 1), self._whole, new, overwrite_a=1)[0]
         self.samples += 1
-
-    def _memory_for(self, rows: int) -> _Memory:
-        """Memory for samples of so many rows, with what is known in it."""
-        if len(self._memory.matrix) != self._count + rows:
-            memory = _Memory(self._count, rows)
-            memory.matrix[: self._count] = self._memory.matrix[: self._count]
-            self._memory = memory
-        return self._memory
 
     @property
     def triangle(self) -> Array:
-        """The triangle R (B, B); nothing below its diagonal has a meaning."""
-        return self._memory.matrix[: self._count, :-1]
+        """The triangle R (B, B)."""
+        return self._whole[:-1, :-1]
 
     @property
     def parameters(self) -> Array:
@@ -118,10 +88,8 @@ class RecursiveLeastSquares:
         NotExcitedError
             The samples so far do not determine all of them.
         """
-        self._inverse()
-        solution = np.empty(self._count)
-        substitute(self._memory.matrix, self._count, solution)
-        return solution
+        inverse = self._inverse()
+        return np.asarray(inverse @ self._whole[:-1, -1])
 
     @property
     def covariance(self) -> Array:
@@ -134,37 +102,17 @@ class RecursiveLeastSquares:
         """Standard deviations (B,) of the parameters: roots of the diagonal of the covariance."""
         return np.asarray(np.linalg.norm(self._inverse(), axis=1), dtype=float)
 
-    @property
-    def information(self) -> Array:
-        """Inverse (B, B) of the covariance, also where not all parameters are determined."""
-        triangle = np.triu(self.triangle)
-        return np.asarray(triangle.T @ triangle, dtype=float)
-
     def _inverse(self) -> Array:
         """Inverse of the triangle; raises NotExcitedError."""
-        triangle, count = np.triu(self.triangle), self._count
-        size = np.linalg.norm(triangle, axis=0)
-        inverse = np.empty((count, count))
-        regular = invert_triangle(self._memory.matrix, count, inverse)
+        inverse, singular = lapack.dtrtri(self.triangle)
+        size = np.linalg.norm(self.triangle, axis=0)
         # condition with unit columns, from the Frobenius norms of R and of its inverse
-        if not (regular and np.linalg.norm(inverse * size[:, None]) * sqrt(count) < 1e12):
+        if singular or not np.linalg.norm(inverse * size[:, None]) * sqrt(self._count) < LARGEST:
             raise NotExcitedError(
                 [f'parameter {index}' for index in np.flatnonzero(size == 0.0)] or ['a combination of parameters'],
-                f'{self.samples} samples do not determine all {count} parameters yet',
+                f'{self.samples} samples do not determine all {self._count} parameters yet',
             )
-        return inverse
-
-
-class _Memory:
-    """Triangle and right side, with room for the rows of a sample below, and working memory."""
-
-    __slots__ = ('directions', 'matrix', 'root', 'work')
-
-    def __init__(self, count: int, rows: int) -> None:
-        self.matrix = np.zeros((count + rows, count + 1))
-        self.directions = np.zeros((count, rows))
-        self.root = np.zeros((rows, rows))
-        self.work = np.zeros(count + 1)
+        return np.asarray(inverse)
 
 
 def recursive(

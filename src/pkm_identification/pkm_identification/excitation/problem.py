@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics import rigid_body_parameters
-from pkm_description.errors import ConfigurationError, KinematicsError, PkmError
+from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.fourier import FourierCoordinates
 
+from pkm_identification.columns.observation import legs_agree
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.excitation.forces import LinearForces, design_machine
 from pkm_identification.excitation.objective import ExcitationSettings, Objective, SeriesSpace, shared_guideways
@@ -62,7 +62,7 @@ class ExcitationProblem:
         self.coordinates = coordinates_of(self.designed, settings.coordinates)
         self.space = SeriesSpace(self.coordinates.scale, settings.harmonics, settings.end_conditions)
         self.objective = Objective(settings.objective, settings.condition_weight, settings.sigma_weight)
-        self.identical_legs = _identical(self.designed, settings.legs)
+        self.identical_legs = legs_agree(self.designed) if settings.legs == 'auto' else settings.legs == 'identical'
         slow = 4.0 * float(np.median(self.coordinates.scale)) * settings.base_frequency
         self.forces = LinearForces(
             self.coordinates, self.identical_legs, settings.friction, tuple(settings.fixed),
@@ -219,16 +219,6 @@ def drive_weights(machine: Machine, weights: str) -> Array:
     if not (noise > 0.0).all():
         return np.ones(machine.actuated_count)
     return np.asarray(1.0 / noise / np.mean(1.0 / noise))
-
-
-def _identical(machine: Machine, legs: str) -> bool:
-    if legs != 'auto':
-        return legs == 'identical'
-    try:
-        rigid_body_parameters(machine, identical_legs=True)
-    except (ValueError, KinematicsError):
-        return False
-    return True
 
 
 def _smooth_largest(use: Use, sharpness: float) -> tuple[Array, Array]:

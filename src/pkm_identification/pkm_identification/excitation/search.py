@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -242,19 +242,6 @@ class _Search:
     def _room_slope(self, variables: Array) -> Array:
         point = self._at(variables, gradients=True)
         return np.zeros((self._constraints, len(variables))) if point is None else -point.use_gradients
-
-
-class SerialExecutor(Executor):
-    """Runs a task at once, in this process: for a debugger, and where a process would take longer to start."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run at once; the future is finished."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 @contextmanager

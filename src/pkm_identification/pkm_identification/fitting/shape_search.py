@@ -123,6 +123,7 @@ class WeighedFit:
     columns, errors : (n, A, B), (n, A) fitted columns, and forces less any combination of them
     row_weights : (n, A)
     noise : of the rows
+    prior : (B,) standard deviations of the changes from that combination before; default: nothing is known
 
     Attributes
     ----------
@@ -130,15 +131,31 @@ class WeighedFit:
     freedom : rows beyond the columns
     """
 
-    def __init__(self, columns: Array, errors: Array, row_weights: Array, noise: RowNoise) -> None:
+    def __init__(
+        self, columns: Array, errors: Array, row_weights: Array, noise: RowNoise, prior: Array | None = None
+    ) -> None:
         self.noise, self._weights = noise, row_weights
         count = columns.shape[-1]
-        flat = noise.weighed(columns, row_weights).reshape(-1, count)
+        flat, residuals = _flat(noise.weighed(columns, row_weights)), noise.weighed(errors, row_weights).ravel()
+        if prior is not None:
+            flat, residuals = np.concatenate([flat, np.diag(1.0 / prior)]), np.append(residuals, np.zeros(count))
         self._scale = np.linalg.norm(flat, axis=0)
-        self._basis, self._triangle = np.linalg.qr(flat / self._scale)
-        residuals = noise.weighed(errors, row_weights).ravel()
-        self.residuals = (residuals - self._basis @ (self._basis.T @ residuals)).reshape(errors.shape)
+        basis, self._triangle = np.linalg.qr(flat / self._scale)
+        self._inside = basis.T @ residuals
+        self._basis = basis[: errors.size]
+        self.residuals = (residuals - basis @ self._inside)[: errors.size].reshape(errors.shape)
         self.freedom = int(np.count_nonzero(row_weights)) - count
+
+    @property
+    def parameters(self) -> Array:
+        """Changes (B,) from the combination that the errors are of."""
+        return np.asarray(solve_triangular(self._triangle, self._inside) / self._scale)
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance (B, B) of them by the noise and the prior."""
+        inverse = solve_triangular(self._triangle, np.eye(len(self._scale))) / self._scale[:, None]
+        return np.asarray(inverse @ inverse.T)
 
     @property
     def used(self) -> NDArray[np.bool_]:

@@ -26,7 +26,6 @@ from pkm_identification.estimator.pseudo_inertia import (
     symmetric,
 )
 from pkm_identification.estimator.residual_covariance import definite
-from pkm_identification.judgement.significance import places_of_whole_bodies
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ def least_eigenvalues(physical: PhysicalParameters) -> dict[str, float]:
     """Least eigenvalue of the pseudo-inertia of each body of which all ten parameters are free."""
     return {
         body: float(np.linalg.eigvalsh(pseudo_inertia(physical.values[places]))[0])
-        for body, places in places_of_whole_bodies(physical.names).items()
+        for body, places in places_of_bodies(physical.names).items()
     }
 
 

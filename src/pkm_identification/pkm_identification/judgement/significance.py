@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices, reduce_parameters
-from pkm_description.machine import INERTIAL_PARAMETERS
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial
+from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial, places_of_bodies
 
 #: singular value, relative to the largest of the column-scaled matrix, up to which columns differ by what smoothing
 #: and differentiation get wrong alone
@@ -107,7 +106,7 @@ def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array,
     rows, forces, row_weights : (n, A, B), (n, A), (n, A) what was fitted
     """
     size = np.zeros(len(nominal))
-    for places in places_of_whole_bodies(base.full_names).values():
+    for places in places_of_bodies(base.full_names).values():
         mass, inertia = nominal[places[0]], nominal[places[[4, 7, 9]]].sum()
         length = np.sqrt(max(0.5 * inertia / mass, 0.0)) if mass > 0.0 else 0.0
         size[places] = mass * length ** np.repeat([0.0, 1.0, 2.0], [1, 3, 6])
@@ -119,17 +118,6 @@ def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array,
     return np.asarray(np.where(scale > 0.0, scale, by_force))
 
 
-def places_of_whole_bodies(names: tuple[str, ...]) -> dict[str, Indices]:
-    """Places (10,) of the parameters of each body of which all ten are free."""
-    place = {name: index for index, name in enumerate(names)}
-    found = {}
-    for body in (name.removesuffix('.m') for name in names if name.endswith('.m')):
-        own = [place.get(f'{body}.{kind}') for kind in INERTIAL_PARAMETERS]
-        if None not in own:
-            found[body] = np.array(own, dtype=np.intp)
-    return found
-
-
 def possible_signs(base: BaseParameters) -> Array:
     """Signs (B,) that base parameters of real machines have: 1, -1, or 0 for both.
 
@@ -137,7 +125,7 @@ def possible_signs(base: BaseParameters) -> Array:
     semidefinite. Where that matrix is, too, no body has a negative value. Friction parameters are not negative; offsets
     and other forces may have any sign.
     """
-    names, bodies = base.full_names, places_of_whole_bodies(base.full_names)
+    names, bodies = base.full_names, places_of_bodies(base.full_names)
     inside = {int(place) for places in bodies.values() for place in places}
     others = [place for place in range(len(names)) if place not in inside]
     found = np.zeros(len(base))

@@ -149,8 +149,8 @@ class ChangeFilter:
         if self._is_first:
             # a mean over a random walk is so far from its end
             elapsed = float(segment.stamps[-1] - segment.stamps[0]) / 1e9
-            parameters, covariance = fit.weighed(np.sqrt(self.noise.weight_variance / segment.every), self._prior)
-            self._begin_with(parameters, covariance + np.diag(self._drift * elapsed / 3.0))
+            known = segment.fitted(np.sqrt(self.noise.weight_variance / segment.every), self._prior)
+            self._begin_with(known.parameters, known.covariance + np.diag(self._drift * elapsed / 3.0))
             self._is_first = not segment.is_whole
 
     def keep(self, stamp: int, every: float) -> None:

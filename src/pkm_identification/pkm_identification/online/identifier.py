@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Generator, Iterator
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,18 +11,14 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
-from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
-from pkm_identification.online.friction_watch import Drift, FrictionWatch
-from pkm_identification.online.model_watch import Lack, ModelWatch
+from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.observation import OnlineObservation, SampleRows
 from pkm_identification.online.payload import STEP, LoadChange, Payload, PayloadWatch
-from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.online.watches import Drift, Lack, Watches
 from pkm_identification.result import INSUFFICIENT
 
-#: standard deviations of the accelerations' noise up to which they count as none: what that makes of forces is no lack
-NOISE = 3.0
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
 #: s within which a second change that was none shows that something else has changed
@@ -82,6 +77,8 @@ class OnlineIdentifier:
     payload : the last change of the load; ``None`` if there was none
     rejected : reasons why samples are of no use, counted
     samples : how many were used
+    last_stamp : ns, of the last message
+    is_moving : whether the last sample told anything
     """
 
     def __init__(self, machine: Machine, settings: OnlineSettings | None = None) -> None:
@@ -105,12 +102,12 @@ class OnlineIdentifier:
         self._fastest = self._beginning.copy()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
         self._followed: LoadChange | None = None
-        self._is_moving = False
+        self.is_moving = False
         self.payload: Payload | None = None
         self.dismissed = 0
         self.is_frozen = False
         self.samples = 0
-        self._last_stamp = -(1 << 62)
+        self.last_stamp = -(1 << 62)
         self._clean_from = self._last_dismissed = -(1 << 62)
 
     def _begin_new_time(self) -> None:
@@ -122,7 +119,7 @@ class OnlineIdentifier:
         self._watches.interrupt()
         if self._followed is not None:
             self._end_of_change()
-        self._last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
+        self.last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
 
     @property
     def parameters(self) -> Array:
@@ -141,11 +138,6 @@ class OnlineIdentifier:
         return self._filter.covariance + doubts.T @ doubts
 
     @property
-    def last_stamp(self) -> int:
-        """Stamp [ns] of the last message."""
-        return self._last_stamp
-
-    @property
     def window(self) -> float:
         """Length of the window, s; results are late by half of it."""
         return self._polynomial.window
@@ -159,11 +151,6 @@ class OnlineIdentifier:
     def detectable_mass(self) -> float:
         """Change of the load [kg] that the watch would notice, by the scatter of its tests; infinite at the begin."""
         return self._watch.detectable_mass
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether the last sample told anything."""
-        return self._is_moving
 
     @property
     def lack(self) -> Lack | None:
@@ -220,15 +207,15 @@ class OnlineIdentifier:
         ----------
         positions, efforts : (A,) in SI units
         """
-        if stamp < self._last_stamp - SET_BACK * 1e9:
+        if stamp < self.last_stamp - SET_BACK * 1e9:
             self._begin_new_time()
-        if stamp <= self._last_stamp:
+        if stamp <= self.last_stamp:
             self.reject('stamp repeated or going back')
             return None
         if not (np.isfinite(positions).all() and np.isfinite(efforts).all()):
             self.reject('position or effort missing or not finite')
             return None
-        self._last_stamp = stamp
+        self.last_stamp = stamp
         sample = self._polynomial.add(stamp, positions, efforts)
         if sample is None:
             return None
@@ -240,7 +227,7 @@ class OnlineIdentifier:
             return None
         self._fastest = np.maximum(self._fastest, np.abs(sample.velocities))
         used = sample.slowest > np.maximum(self.settings.slow * self._fastest, RESTING * sample.velocity_std)
-        self._is_moving = bool(used.any())
+        self.is_moving = bool(used.any())
         predicted = rows.forces + rows.matrix @ self._filter.change
         if not self.is_frozen:
             self._learn(sample, rows, used)
@@ -290,7 +277,7 @@ class OnlineIdentifier:
         was_confirmed = change.is_confirmed
         has_settled = change.follow(stamp, self._filter.change, self._filter.covariance)
         if change.is_confirmed and not was_confirmed:
-            self._watches.load_has_changed()
+            self._watches.friction.reset()  # bodies are others now
         self.payload = change.payload or self.payload
         if has_settled:
             self._watch.restart()  # the next change may come; until then this one is known better and better
@@ -312,67 +299,3 @@ class OnlineIdentifier:
         mass = self.settings.payload_mass or self.machine.platform.mass or 1.0
         radius = float(self.machine.model.radius[0])
         return mass * np.array([1.0, *3 * [0.5 * radius], *6 * [0.25 * radius**2]])
-
-
-# What is looked at a segment at a time while the machine runs: forces that the model lacks, and friction that drifts.
-#
-# Of the estimate only the noise is learned here, and where the first segment begins it. The work of a segment is done
-# in steps between the samples of the next one, so that no sample waits for long; the same samples give the same steps.
-class Watches:
-    """Collects segments and has them tested.
-
-    Parameters
-    ----------
-    observation : of the identification
-    prior : (B,) standard deviations of the parameters before anything is known
-
-    Attributes
-    ----------
-    model, friction : what was found
-    """
-
-    def __init__(self, observation: OnlineObservation, prior: Array) -> None:
-        self._observation = observation
-        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation)
-        self._prior, self._floor = prior, ACCURACY * observation.typical_force
-        self._collector = SegmentCollector(len(observation.typical_force), len(prior))
-        self._work: Iterator[None] = iter(())
-
-    def load_has_changed(self) -> None:
-        """Bodies are others now: what friction is compared with begins anew."""
-        self.friction.reset()
-
-    def interrupt(self) -> None:
-        """What was collected is no one motion."""
-        self._collector.clear()
-        self._work = iter(())
-
-    def add(
-        self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
-        polynomial: SlidingPolynomial, parameters: ChangeFilter,
-    ) -> None:  # fmt: skip
-        """Take a sample and do one step of the work.
-
-        Parameters
-        ----------
-        used : (A,) False where friction is not known
-        slow : (A,) rad/s or m/s, below which it is not
-        polynomial : that smoothed the sample
-        parameters : that are estimated
-        """
-        segment = self._collector.add(sample, rows, used, slow, polynomial)
-        if segment is not None:
-            deque(self._work, maxlen=0)  # what a slow stream has left of the last one
-            self._work = self._test(segment, parameters)
-        else:
-            next(self._work, None)
-
-    def _test(self, segment: MotionSegment, parameters: ChangeFilter) -> Generator[None, None, None]:
-        noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
-        floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
-        fit = yield from fit_segment(segment, self._prior, floor)
-        parameters.take(fit)
-        yield
-        yield from self.model.test(fit, parameters.std)
-        if segment.is_whole:
-            self.friction.take(fit, self.model.lack is None)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from scipy.linalg import solve_triangular
 
 from pkm_identification.columns.term import JointSamples
-from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom
-from pkm_identification.judgement.score import Explained, Products
+from pkm_identification.estimator.residual_covariance import RowNoise, autocorrelation, degrees_of_freedom
+from pkm_identification.fitting.shape_search import WeighedFit
 from pkm_identification.online.observation import SampleRows
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 
@@ -76,6 +76,10 @@ class MotionSegment:
             self.positions, self.velocities, self.accelerations, self.velocities, np.ones_like(self.velocities),
             efforts, self.effort_rates,
         )  # fmt: skip
+
+    def fitted(self, noise: Array, prior: Array) -> WeighedFit:
+        """Fit of the parameters by deviations (A,) of the rows, and (B,) of the parameters before."""
+        return WeighedFit(self.matrix, self.targets, self.used.astype(float), RowNoise(noise), prior)
 
 
 class SegmentCollector:
@@ -158,57 +162,21 @@ class SegmentCollector:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SegmentFit:
+class SegmentFit(NamedTuple):
     """Fit of the parameters of a segment, which are less certain before than its rows make them.
 
     Attributes
     ----------
     segment : which
-    triangle : (B, B) of the weighted rows; a weak prior is part of it
+    fit : with weights of 1 over ``noise``, no less than a floor
     scatter : (A,) N, N m, of the residuals
     noise : (A,) N, N m, the deviation that counts residuals as independent
-    weights : (n, A) of the rows: 1 over that deviation, no less than a floor; 0: not used
-    parameters : (B,)
-    residuals : (n, A) weighted
-    basis : (n * A, B) orthonormal, of the weighted rows
-    freedom : degrees of freedom of the residuals
     """
 
     segment: MotionSegment
-    triangle: Array
+    fit: WeighedFit
     scatter: Array
     noise: Array
-    weights: Array
-    parameters: Array
-    residuals: Array
-    basis: Array
-    freedom: int
-
-    @property
-    def covariance(self) -> Array:
-        """Covariance (B, B) of the parameters by these weights."""
-        inverse = solve_triangular(self.triangle, np.eye(len(self.triangle)))
-        return np.asarray(inverse @ inverse.T)
-
-    def weighed(self, noise: Array, prior: Array) -> tuple[Array, Array]:
-        """Parameters (B,) and covariance (B, B) by deviations (A,) of the rows and (B,) of the parameters before."""
-        used = self.segment.used
-        rows, right = _stacked(self.segment.matrix * used[..., None], self.segment.targets * used, noise, prior)
-        basis, triangle = _decomposed(rows)
-        inverse = solve_triangular(triangle, np.eye(len(prior)))
-        return inverse @ (basis.T @ right), np.asarray(inverse @ inverse.T)
-
-    def products(self, columns: Array) -> Products:
-        """Products of force columns (n, A, K) with the fit."""
-        count = columns.shape[-1]
-        offered = (columns * self.weights[..., None]).reshape(-1, count)
-        residuals = self.residuals.reshape(-1, 1)
-        return Products.of(offered, self.basis, np.concatenate([residuals, residuals], axis=1))
-
-    def changes(self, products: Products, explained: Explained) -> Array:
-        """Changes (B,) of the parameters with offered columns, beyond what noise makes of them."""
-        return explained.changes(solve_triangular(self.triangle, products.inside @ explained.directions))
 
 
 def fit_segment(segment: MotionSegment, prior: Array, floor: Array) -> Generator[None, None, SegmentFit]:
@@ -220,27 +188,15 @@ def fit_segment(segment: MotionSegment, prior: Array, floor: Array) -> Generator
     floor : (A,) N, N m, least scatter of residuals that are more than rounding and smoothing
     """
     used = segment.used
-    matrix, targets = segment.matrix * used[..., None], segment.targets * used
     freedom, taken = degrees_of_freedom(used, len(prior)), np.maximum(used.sum(axis=0), 1)
-    noise = np.maximum(np.sqrt((targets**2).sum(axis=0) / taken), floor)
+    noise = np.maximum(np.sqrt((segment.targets**2 * used).sum(axis=0) / taken), floor)
     for _ in range(PASSES):
-        rows, right = _stacked(matrix, targets, noise, prior)
-        basis, triangle = _decomposed(rows)
-        residuals = targets - matrix @ solve_triangular(triangle, basis.T @ right)
+        residuals = segment.fitted(noise, prior).residuals * noise
         scatter = np.sqrt((residuals**2).sum(axis=0) / taken / freedom)
         noise = np.maximum(scatter, floor)
         yield
     longer = _inflation(autocorrelation(residuals, used, LAGS))
-    noise = noise * longer
-    rows, right = _stacked(matrix, targets, noise, prior)
-    basis, triangle = _decomposed(rows)
-    yield
-    inside = basis.T @ right
-    own = (right - basis @ inside)[: used.size].reshape(used.shape)
-    return SegmentFit(
-        segment, triangle, scatter, scatter * longer, used / noise, solve_triangular(triangle, inside), own,
-        basis[: used.size], int(np.count_nonzero(used)) - len(prior),
-    )  # fmt: skip
+    return SegmentFit(segment, segment.fitted(noise * longer, prior), scatter, scatter * longer)
 
 
 def _inflation(correlation: Array) -> Array:
@@ -252,17 +208,3 @@ def _inflation(correlation: Array) -> Array:
     lags = np.arange(len(correlation))
     taper = np.maximum(1.0 - lags / (1.0 + lags[:, None]), 0.0)
     return np.sqrt(np.max(2.0 * taper @ np.nan_to_num(correlation) - 1.0, axis=0))
-
-
-def _stacked(matrix: Array, targets: Array, noise: Array, prior: Array) -> tuple[Array, Array]:
-    """Weighted rows and targets, those of the prior below."""
-    count = matrix.shape[-1]
-    rows = np.concatenate([(matrix / noise[:, None]).reshape(-1, count), np.diag(1.0 / prior)])
-    return rows, np.concatenate([(targets / noise).ravel(), np.zeros(count)])
-
-
-def _decomposed(rows: Array) -> tuple[Array, Array]:
-    """Orthonormal basis and triangle of rows (n, B), of columns of one size."""
-    size = np.linalg.norm(rows, axis=0)
-    basis, triangle = np.linalg.qr(rows / size)
-    return basis, np.asarray(triangle * size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,13 +11,11 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.loading.yaml_reader import joint_key
 from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine
-from pkm_description.report.words import text_table
 from pkm_description.writing import replacing_together, write_text
 
 from pkm_description import loading
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.estimator.constrained import FitResult, ForceFit
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
 from pkm_identification.judgement.force_error import ForceError
 from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
@@ -28,14 +25,6 @@ from pkm_identification.validation.delivered import DirectDynamics
 from pkm_identification.validation.held_out import ForceComparison, Prediction, Verdict
 from pkm_identification.validation.noise_floor import NoiseFloor
 from pkm_identification.validation.resampling import ResampledStd
-
-#: unit by the end of a name, of the usual parameters
-UNITS = {
-    'm': 'kg', 'mx': 'kg m', 'my': 'kg m', 'mz': 'kg m', 'Ixx': 'kg m^2', 'Ixy': 'kg m^2', 'Ixz': 'kg m^2',
-    'Iyy': 'kg m^2', 'Iyz': 'kg m^2', 'Izz': 'kg m^2',
-}  # fmt: skip
-
-HEADER = ('parameter', 'unit', 'lower', 'upper', 'design', 'estimate', 'change', 'remark')
 
 
 @dataclass(frozen=True)
@@ -324,27 +313,3 @@ def _derivative(parameters: Array) -> Array:
         for step in np.diag(steps)
     ]
     return np.array(columns).T
-
-
-def fit_rows(fit: ForceFit, result: FitResult, units: Sequence[str] = ()) -> list[list[str]]:
-    """One row per parameter, in the order of the fit; ``units`` of all of them, where those of bodies do not do."""
-    rows = []
-    for place, (name, value) in enumerate(zip(fit.names, result.values, strict=True)):
-        remark = 'runs away' if name in result.runaways else 'at its bound' if name in result.at_bounds else ''
-        start = float(fit.start[place])
-        change = f'{100.0 * (float(value) / start - 1.0):+.1f} %' if start != 0.0 else ''
-        unit = units[place] if units else UNITS.get(name.rpartition('.')[2], '')
-        ends = [_number(float(end[place])) for end in (fit.lower, fit.upper)]
-        rows.append([name, unit, *ends, _number(start), _number(float(value)), change, remark])
-    return rows
-
-
-def fit_table(fit: ForceFit, result: FitResult, units: Sequence[str] = ()) -> str:
-    """Return the rows as an aligned table of text."""
-    return text_table(HEADER, fit_rows(fit, result, units))
-
-
-def _number(value: float) -> str:
-    if np.isinf(value):
-        return 'inf' if value > 0.0 else '-inf'
-    return f'{value:.5g}'

@@ -1,26 +1,36 @@
-"""Kalman filters of parameters in square-root form: extended, unscented (Oh 2003), and what samples leave open."""
+"""Estimators of parameters that take one sample at a time; pure mathematics, for any regressor or model.
+
+All have ``update(regressor_or_model, forces, noise_variances)``, ``parameters``, ``covariance``, ``std`` and
+``samples``, filters ``normalised_innovations``, too; :func:`unobserved_directions` names what their samples leave open.
+Beside recursive least squares these are Kalman filters in square-root form: extended, and unscented (Oh 2003). What is
+kept is the triangle S of ``P = S^T S``; a step appends rows and makes S triangular again (Kaminski, Bryson & Schmidt
+1971). No covariance is ever formed, so that standard deviations may differ by sixteen orders of magnitude and not by
+eight.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
-from pkm_estimation.filters.interface import CorrectionMemory
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform
-from pkm_estimation.kernels.unscented import filter_data
+from scipy.linalg import lapack
 
-from pkm_identification.estimator.recursive import checked_variances, checked_vector, covariance_factor
-from pkm_identification.kernels.parameter_filter import (
-    add_noise,
-    draw_parameter_points,
-    independent_slopes,
-    set_slopes,
-    take_measurement,
+from pkm_identification.estimator.recursive import (
+    BLOCK,
+    RecursiveLeastSquares,
+    checked_variances,
+    checked_vector,
+    covariance_factor,
 )
+
+__all__ = [
+    'ExtendedParameterFilter', 'FixedNoise', 'RandomWalk', 'RecursiveLeastSquares', 'RobbinsMonro',
+    'UnscentedParameterFilter', 'unobserved_directions',
+]  # fmt: skip
 
 #: from parameters (N, P) to forces (N, m)
 PointModel = Callable[[Array], Array]
@@ -41,7 +51,6 @@ class ParameterFilter:
     parameters : (P,) at the start
     covariance : (P, P) of them, or standard deviations (P,)
     random_walk : how the parameters wander; by default they are constants
-    limit : rows whose innovation is beyond so many standard deviations are not used
 
     Attributes
     ----------
@@ -50,22 +59,17 @@ class ParameterFilter:
         the rows before it, in standard deviations. NaN where a row was not used
     """
 
-    def __init__(
-        self, parameters: Array, covariance: Array, random_walk: RandomWalk | None = None, limit: float = inf
-    ) -> None:
+    def __init__(self, parameters: Array, covariance: Array, random_walk: RandomWalk | None = None) -> None:
         count = len(parameters)
         self._parameters = checked_vector('parameters', parameters, count)
-        factor = covariance_factor(covariance, count)
+        root = covariance_factor(covariance, count).T
         self.random_walk = FixedNoise(np.zeros(count)) if random_walk is None else random_walk
         if self.random_walk.variances.shape != (count,):
             raise ValueError(f'random walk of {self.random_walk.variances.shape} parameters: expected {count}')
-        if not limit > 0.0:
-            raise ValueError(f'limit = {limit}: must be above 0')
-        self.limit = limit
         self.samples = 0
         self.normalised_innovations = np.zeros(0)
         self._resting_std = np.full(count, np.nan)  # NaN: not at rest
-        self._set_factor(factor, 1)
+        self._set_root(root)
 
     @property
     def parameters(self) -> Array:
@@ -77,14 +81,14 @@ class ParameterFilter:
         """Covariance (P, P); those at rest have that of their last moment, and none with others."""
         count = len(self._parameters)
         covariance = np.diag(np.where(self.frozen, self._resting_std, 0.0) ** 2)
-        covariance[np.ix_(self._active, self._active)] = self._factor @ self._factor.T
+        covariance[np.ix_(self._active, self._active)] = self._root.T @ self._root
         return covariance.reshape(count, count)
 
     @property
     def std(self) -> Array:
         """Standard deviations (P,)."""
         std = self._resting_std.copy()
-        std[self._active] = np.linalg.norm(self._factor, axis=1)
+        std[self._active] = np.linalg.norm(self._root, axis=0)
         return std
 
     @property
@@ -94,57 +98,53 @@ class ParameterFilter:
 
     def freeze(self, indices: Sequence[int]) -> None:
         """Hold parameters: their values count as right. What is known of the others is their own covariance."""
-        std = self.std
-        before = self._active
+        before, std = self._active, self.std
         self._resting_std[list(indices)] = std[list(indices)]
-        stays = ~self.frozen[before]
-        rows = self._factor[stays]
-        self._set_factor(_triangle(rows), self._columns.shape[1] - len(before))
+        self._set_root(upper_triangle(self._root[:, ~self.frozen[before]]))
 
-    def _set_factor(self, factor: Array, rows: int) -> None:
-        """Memory for samples of so many rows, with the factor of the active parameters in it."""
-        self._active = np.flatnonzero(~self.frozen)
-        size = len(self._active)
-        self._columns = np.zeros((size, size + rows))
-        self._columns[:, :size] = factor.T
-        self._state = self._parameters[self._active].copy()
-        self._work = np.zeros(size + rows)
-
-    @property
-    def _factor(self) -> Array:
-        """Lower factor of the covariance of the active parameters."""
-        return self._columns[:, : len(self._active)].T
+    def _set_root(self, root: Array) -> None:
+        """Take the root of the covariance of the active parameters."""
+        self._active, self._root = np.flatnonzero(~self.frozen), root
 
     def _before(self, forces: Array, noise_variances: Array) -> tuple[Array, Array]:
         """Forces and their variances, checked; the covariance has grown by the random walk."""
         measured = np.asarray(forces, dtype=float)
         variances = checked_variances(noise_variances, len(measured))
-        size = len(self._active)
-        if self._columns.shape[1] != size + len(measured):
-            self._set_factor(self._factor, len(measured))
-        add_noise(self._columns, size, self.random_walk.variances[self._active], self._work)
+        grows = np.sqrt(self.random_walk.variances[self._active])
+        if grows.any():
+            size = len(grows)
+            self._root = lapack.dtpqrt(size, min(BLOCK, size), self._root, np.diag(grows))[0]
         return measured, variances
 
-    def _after(self, residual: Array, variances: Array) -> None:
-        """Correct by the residual; the slopes are in their place."""
-        if not np.isfinite(residual[variances < inf]).all():
+    def _after(self, slopes: Array, residual: Array, deviations: Array, used: NDArray[np.bool_]) -> None:
+        """Correct by the residual (u,) of the rows that are used (m,), with noise of their deviations (u,).
+
+        Parameters
+        ----------
+        slopes : (n, u) of the forces along the rows of the root
+        """
+        if not np.isfinite(residual).all():
             raise ValueError('forces, and those of the model, must be finite numbers')
-        self.normalised_innovations = np.empty(len(residual))
-        before = self._state.copy()
-        take_measurement(
-            self._columns, self._state, residual, variances, self.limit, self._work, self.normalised_innovations
-        )
-        step = np.zeros(len(self._parameters))
-        step[self._active] = self._state - before
-        self._parameters[self._active] = self._state
+        self.normalised_innovations, step = np.full(len(used), np.nan), np.zeros(len(self._parameters))
+        count, size = len(residual), len(self._active)
+        if count:
+            # the noise below [S H^T, S]: as a triangle, the root of the innovations' covariance, the gain, and S
+            whole = np.zeros((size + count, count + size), order='F')
+            whole[:size, :count], whole[:size, count:] = slopes, self._root
+            whole[size + np.arange(count), np.arange(count)] = deviations
+            whole = upper_triangle(whole)
+            innovations = lapack.dtrtrs(whole[:count, :count], residual, trans=1)[0]
+            step[self._active] = whole[:count, count:].T @ innovations
+            self.normalised_innovations[used], self._root = innovations, whole[count:, count:]
+        self._parameters += step
         self.random_walk.learn(step)
         self.samples += 1
 
 
-def _triangle(rows: Array) -> Array:
-    """Lower triangular factor (n, n) of the covariance whose factor has rows (n, k)."""
-    factor = np.transpose(np.asarray(np.linalg.qr(rows.T, mode='r')))
-    return np.asarray(factor * np.where(np.diagonal(factor) < 0.0, -1.0, 1.0), dtype=float)
+def upper_triangle(rows: Array) -> Array:
+    """Upper triangle (n, n) with the inner products of rows (k, n), largest rows first; its diagonal is positive."""
+    found = np.triu(lapack.dgeqrf(rows)[0][: rows.shape[1]])
+    return np.asfortranarray(found * np.where(np.diagonal(found) < 0.0, -1.0, 1.0)[:, None])
 
 
 class FixedNoise:
@@ -212,11 +212,9 @@ class ExtendedParameterFilter(ParameterFilter):
             expected, jacobian = model(self._parameters.copy())
         else:
             expected, jacobian = model @ self._parameters, model
-        used = variances < inf
-        # rows that are not used may hold anything
-        slopes = np.where(used[:, None], np.asarray(jacobian, dtype=float)[:, self._active], 0.0)
-        set_slopes(self._columns, len(self._active), slopes)
-        self._after(np.where(used, measured - expected, 0.0), variances)
+        used = variances < inf  # rows that are not used may hold anything
+        slopes = self._root @ np.asarray(jacobian, dtype=float)[used][:, self._active].T
+        self._after(slopes, (measured - expected)[used], np.sqrt(variances[used]), used)
 
 
 class UnscentedParameterFilter(ParameterFilter):
@@ -227,7 +225,7 @@ class UnscentedParameterFilter(ParameterFilter):
 
     Parameters
     ----------
-    parameters, covariance, random_walk, limit : as of :class:`ParameterFilter`
+    parameters, covariance, random_walk : as of :class:`ParameterFilter`
     alpha : distance of the points, from 1e-4 to 1
     beta, kappa : 2 for Gaussian parameters; Oh prints ``3 - P``, and where that is impossible 0
     """
@@ -237,25 +235,16 @@ class UnscentedParameterFilter(ParameterFilter):
         parameters: Array,
         covariance: Array,
         random_walk: RandomWalk | None = None,
-        limit: float = inf,
         alpha: float = 1e-2,
         beta: float = 2.0,
         kappa: float = 0.0,
     ) -> None:
         self._scaling = (alpha, beta, kappa)
-        super().__init__(parameters, covariance, random_walk, limit)
+        super().__init__(parameters, covariance, random_walk)
 
-    def _set_factor(self, factor: Array, rows: int) -> None:
-        super()._set_factor(factor, rows)
-        size = len(self._active)
-        self._transform = ScaledUnscentedTransform(size, *self._scaling, least_alpha=LEAST_ALPHA)
-        transform = self._transform
-        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight)
-        self._struct, self._distance = structure(data), float(data.scaling[0])
-        self._correction = CorrectionMemory.of(size, rows)
-        self._active_points = np.zeros((2 * size + 1, size))
-        self._points = np.tile(self._parameters, (2 * size + 1, 1))
-        self._residual = np.zeros(rows)
+    def _set_root(self, root: Array) -> None:
+        super()._set_root(root)
+        self._transform = ScaledUnscentedTransform(len(root), *self._scaling, least_alpha=LEAST_ALPHA)
 
     def update(self, model: Array | PointModel, forces: Array, noise_variances: Array) -> None:
         """Take one sample.
@@ -267,21 +256,26 @@ class UnscentedParameterFilter(ParameterFilter):
         noise_variances : (m,) of them; infinite where a row is not to be used
         """
         measured, variances = self._before(forces, noise_variances)
-        draw_parameter_points(self._columns, self._state, self._distance, self._active_points)
-        self._points[:, self._active] = self._active_points
-        values = model(self._points) if callable(model) else self._points @ np.transpose(model)
-        data = self._correction.data
-        used = np.flatnonzero(variances < inf)
-        data.values[:], data.measurement[:] = values, measured
-        if not (np.isfinite(data.values[:, used]).all() and np.isfinite(measured[used]).all()):
+        transform, size = self._transform, len(self._active)
+        distance, used = sqrt(transform.spread), variances < inf
+        points = np.tile(self._parameters, (2 * size + 1, 1))
+        points[1 : 1 + size, self._active] += distance * self._root
+        points[1 + size :, self._active] -= distance * self._root
+        values = np.asarray(model(points) if callable(model) else points @ np.transpose(model))[:, used]
+        if not (np.isfinite(values).all() and np.isfinite(measured[used]).all()):
             raise ValueError('forces, and those of the model, must be finite numbers')
-        data.noise[:] = 0.0
-        data.noise[used, used] = variances[used]
-        data.used[: len(used)], data.used_count[0] = used, len(used)
-        whitened = np.where(variances < inf, 1.0, inf)
-        if not independent_slopes(self._struct, self._correction.struct, self._columns, self._residual):
+        above, below = values[1 : 1 + size], values[1 + size :]
+        bends = 0.5 * (above + below) - values[0]
+        shift = 2.0 * transform.weight * bends.sum(axis=0)
+        excess = np.diag(variances[used]) + 2.0 * transform.weight * bends.T @ bends
+        excess += transform.shift_weight * np.outer(shift, shift)
+        # divided by the root of the noise, that of the model's curvature included, rows are independent
+        root, failed = lapack.dpotrf(excess, lower=1) if used.any() else (excess, 0)
+        if failed:
             raise ValueError('the noise of the forces, with the curvature of the model, is not positive definite')
-        self._after(self._residual, whitened)
+        wanted = np.column_stack([(above - below).T / (2.0 * distance), measured[used] - values[0] - shift])
+        white = lapack.dtrtrs(root, wanted, lower=1)[0] if used.any() else wanted
+        self._after(white[:, :-1].T, white[:, -1], np.ones(len(white)), used)
 
 
 def unobserved_directions(names: Sequence[str], scale: Array, covariance: Array) -> tuple[dict[str, float], ...]:

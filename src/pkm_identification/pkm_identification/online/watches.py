@@ -1,0 +1,370 @@
+"""What is looked at a segment at a time while the machine runs: forces that the model lacks, friction that drifts.
+
+Each force that the model does not have is offered to the residuals of a segment (:mod:`pkm_identification.judgement.
+score`), with a fit of the segment's own: parameters that drift slowly are no lack of a force. A segment is tested each
+time that it has grown; evidence of whole ones adds up, older ones fade. Friction of two segments differs where chance
+does not explain the difference of their estimates, which are independent; the filter's own random walk is no part of
+it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from scipy.stats import chi2
+
+from pkm_identification.columns.joint_terms import (
+    DRIVE_INERTIA,
+    LOAD_FRICTION,
+    OFFSET,
+    QUADRATIC_FRICTION,
+    SPRING,
+    EffortDelay,
+    Ripple,
+)
+from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK_TITLE, WAVES, fading
+from pkm_identification.fitting.lack_of_fit import CHANCE, HARM
+from pkm_identification.judgement.score import Evidence, Explained, log_probability
+from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
+from pkm_identification.online.observation import OnlineObservation, SampleRows
+from pkm_identification.online.segment import MotionSegment, SegmentCollector, SegmentFit, fit_segment
+from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+
+#: standard deviations of the accelerations' noise up to which they count as none: what that makes of forces is no lack
+NOISE = 3.0
+#: part that evidence keeps from one segment to the next
+KEPT = 0.8
+#: samples of the least segment in which nothing that is missing means that nothing is
+LEAST = 200
+#: factor of the travel by which it must grow for other ripples to be offered
+WIDER = 1.3
+#: part of a drive's friction by which it must have changed, and further changed to be said again
+CHANGED, AGAIN = 0.05, 0.05
+#: standard deviations within which friction is as it was
+AS_BEFORE = 2.0
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A force that the model lacks.
+
+    Attributes
+    ----------
+    title : what it may be
+    log_probability : natural logarithm of the probability that chance makes it seem so clear
+    shift : largest change of a base parameter with it, in its stated standard deviations
+    drive : where it is largest
+    size : N, N m, rms of it there
+    part : of a typical force of this drive
+    """
+
+    title: str
+    log_probability: float
+    shift: float
+    drive: str
+    size: float
+    part: float
+
+    def __str__(self) -> str:
+        return (
+            f'the model lacks a force: {self.title} (clearest in {self.drive}, {self.size:.3g} rms, '
+            f'{100.0 * self.part:.2g} % of a typical force; chance makes it so with probability '
+            f'{np.exp(max(self.log_probability, -230.0)):.1g}): no parameter is certain'
+        )
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Friction of a drive that has changed.
+
+    Attributes
+    ----------
+    drive : name
+    since, until : ns; at ``since`` it was as before, at ``until`` it has changed
+    change, std : N, N m: rms of the friction at the present speeds, now less before, and its standard deviation
+    part : of the friction before
+    """
+
+    drive: str
+    since: int
+    until: int
+    change: float
+    std: float
+    part: float
+
+    def __str__(self) -> str:
+        return (
+            f'friction of {self.drive} has changed by {100.0 * self.part:+.2g} % ({self.change:+.3g} +- {self.std:.2g} '
+            f'at its present speeds) since {self.since / 1e9:.0f} s'
+        )
+
+
+@dataclass
+class _Tested:
+    title: str
+    forms: Sequence[Array]
+    explained: Explained
+    changes: Array
+    shift: float
+    log_probability: float
+
+    @property
+    def is_decisive(self) -> bool:
+        """Whether chance does not explain it, and parameters are wrong without it."""
+        return self.log_probability < np.log(CHANCE) and self.shift > HARM
+
+    @property
+    def belief(self) -> float:
+        """How far it is believed to be there, from 0 to 1: beyond even odds, at most (Sellke, Bayarri & Berger 2001).
+
+        The odds for it are ``1 / (-e p ln p)`` where p, its probability by chance, is below 1/e, and else one.
+        """
+        logarithm = min(self.log_probability, -1.0)
+        against = -logarithm * np.exp(1.0 + logarithm)
+        return float((1.0 - against) / (1.0 + against))
+
+
+class ModelWatch:
+    """Tests segments, and remembers what they say.
+
+    Parameters
+    ----------
+    observation : of the identification
+
+    Attributes
+    ----------
+    is_tested : whether so much was tested that a force which matters would have been found
+    lack : the clearest force that is missing; ``None``: nothing is known to be missing
+    doubts : (F, B) changes of the base parameters with forces that may be there, as far as they are believed to be:
+        part of the deviations
+    """
+
+    def __init__(self, observation: OnlineObservation) -> None:
+        self._observation = observation
+        self._joints = observation.machine.actuated_joint_names
+        self._labels = observation.machine.drive_labels
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all evidence."""
+        self.is_tested = False
+        self.lack: Lack | None = None
+        self.doubts: Array = np.zeros((0, len(self._observation.scale)))
+        self._evidence: dict[str, Evidence] = {}
+        self._freedom = self._travel = 0.0
+        self._fastest: Array | None = None
+
+    def test(self, fit: SegmentFit, std: Array) -> Generator[None, None, None]:
+        """Test a segment; a generator that yields between its steps.
+
+        Parameters
+        ----------
+        fit : of the segment
+        std : (B,) standard deviations of the base parameters by their noise
+        """
+        segment, observation = fit.segment, self._observation
+        parameters, residuals = fit.fit.parameters, fit.fit.residuals
+        predicted = segment.file_forces + segment.matrix @ parameters
+        rubbing = observation.is_friction | observation.is_offset
+        own = segment.matrix[..., rubbing] @ (observation.nominal + parameters)[rubbing]
+        freedom = fit.fit.freedom + KEPT * self._freedom
+        whole: dict[str, Evidence] = {}
+        tested: list[_Tested] = []
+        ripples: list[_Tested] = []
+        for title, key, forms in self._offered(segment, predicted, own):
+            products = fit.fit.products(_columns(forms), residuals)
+            evidence = Evidence.of(products)
+            if key in self._evidence:
+                evidence = evidence.after(self._evidence[key], KEPT)
+            whole[key] = evidence
+            yield
+            found = evidence.explained()
+            if found is None:
+                continue
+            changes = fit.fit.changes(products, found)
+            (ripples if key.startswith('ripple') else tested).append(_Tested(
+                title, forms, found, changes, float(np.abs(changes / std).max()), log_probability(found, freedom)
+            ))  # fmt: skip
+        if ripples:
+            one = min(ripples, key=_by_chance)
+            tested.append(replace(one, log_probability=min(0.0, one.log_probability + np.log(len(ripples)))))
+        # what does the harm may only resemble what is missing: the clearest has the name
+        is_lacking = any(one.is_decisive for one in tested)
+        self.lack = self._lack(min(tested, key=_by_chance), segment.used) if is_lacking else None
+        self.doubts = np.array([np.sqrt(one.belief) * one.changes for one in tested]).reshape(-1, len(std))
+        self.is_tested = self.is_tested or len(segment.stamps) >= LEAST
+        if segment.is_whole:
+            self._evidence, self._freedom = whole, freedom
+            self._fastest = self._fastest_of(segment)
+
+    def _offered(
+        self, segment: MotionSegment, predicted: Array, own: Array
+    ) -> Iterator[tuple[str, str, Sequence[Array]]]:
+        """Forces of single drives that are offered, lazily: title, key that tells it from others, and forms (n, A).
+
+        Parameters
+        ----------
+        predicted, own : (n, A) efforts, and of these what rubs
+        """
+        free, fastest = segment.joint_samples(predicted - own), self._fastest_of(segment)
+        for form in (LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA, OFFSET):
+            if form is not OFFSET or not self._observation.has_offsets:
+                yield form.title, form.kind, [form.force(free)]
+        yield STRIBECK_TITLE, 'stribeck', [fading(part * fastest, free) for part in STRIBECK]
+        yield GAIN_TITLE, 'gain', [predicted]
+        yield EffortDelay.title, 'delay', [segment.effort_rates]
+        travel = float(np.ptp(segment.positions, axis=0).mean())
+        if travel > WIDER * self._travel:
+            self._travel = travel
+            self._evidence = {key: one for key, one in self._evidence.items() if not key.startswith('ripple')}
+        for period in (self._travel / WAVES).tolist():  # as many waves as offline
+            ripple = Ripple(self._joints, period, self._travel)
+            left = segment.smoothed(ripple.period)
+            yield Ripple.title, f'ripple {period:.6g}', [left * form for form in ripple.forms(free)]
+
+    def _fastest_of(self, segment: MotionSegment) -> Array:
+        """Speeds (A,) that Stribeck's are parts of: those of the first whole segment, for evidence to add up."""
+        if self._fastest is not None:
+            return self._fastest
+        return np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
+
+    def _lack(self, tested: _Tested, used: NDArray[np.bool_]) -> Lack:
+        force = (_columns(tested.forms) @ tested.explained.factors) * used
+        size = np.sqrt((force**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
+        part = size / self._observation.typical_force
+        worst = int(np.argmax(part))
+        return Lack(
+            tested.title, tested.log_probability, tested.shift, self._labels[worst],
+            float(size[worst]), float(part[worst]),
+        )  # fmt: skip
+
+
+def _by_chance(tested: _Tested) -> float:
+    return tested.log_probability
+
+
+def _columns(forms: Sequence[Array]) -> Array:
+    """Columns (n, A, K) of forms (n, A): those of a form in one drive after the other."""
+    return np.concatenate([form[..., None] * np.eye(form.shape[1]) for form in forms], axis=-1)
+
+
+class FrictionWatch:
+    """Follows the friction of all drives.
+
+    Parameters
+    ----------
+    observation : of the identification
+
+    Attributes
+    ----------
+    drifts : of drives whose friction has changed since the first segment, by their place
+    """
+
+    def __init__(self, observation: OnlineObservation) -> None:
+        self._nominal, self._labels = observation.nominal, observation.machine.drive_labels
+        own = np.where(observation.is_friction, observation.drive_of, -1)
+        self._parts = [np.flatnonzero(own == place) for place in range(len(self._labels))]
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew: bodies may be others."""
+        self._first: tuple[Array, Array] | None = None  # parameters, covariance
+        self._as_before: dict[int, int] = {}  # last stamp at which friction of a drive was as before
+        self.drifts: dict[int, Drift] = {}
+
+    def take(self, fit: SegmentFit, model_fits: bool) -> None:
+        """Take a segment; where the model lacks a force, friction that seems to change is what it lacks."""
+        now = self._nominal + fit.fit.parameters, fit.fit.covariance
+        self._first = self._first or now
+        for place, part in enumerate(self._parts):
+            if part.size:
+                before, change = self._first[0][part], (now[0] - self._first[0])[part]
+                covariance = (now[1] + self._first[1])[np.ix_(part, part)]
+                self._judge(fit.segment, place, part, before, change, covariance, model_fits)
+
+    def _judge(
+        self, segment: MotionSegment, place: int, part: NDArray[np.intp], before: Array, change: Array,
+        covariance: Array, model_fits: bool,
+    ) -> None:  # fmt: skip
+        """Compare the friction of one drive now with that of the first segment."""
+        distance = float(change @ np.linalg.solve(covariance, change))
+        if distance < AS_BEFORE**2 * part.size:
+            self._as_before[place] = segment.middle
+        if not model_fits or distance < chi2.isf(CHANCE, part.size):
+            return
+        columns = segment.matrix[segment.used[:, place], place][:, part]
+        squares = columns.T @ columns / max(len(columns), 1)
+        rms = float(np.sqrt(max(before @ squares @ before, 1e-300)))
+        size = float(np.copysign(np.sqrt(max(change @ squares @ change, 0.0)), change @ squares @ before))
+        known = self.drifts.get(place)
+        if abs(size) < CHANGED * rms or (known is not None and abs(size / rms - known.part) <= AGAIN):
+            return
+        self.drifts[place] = Drift(
+            self._labels[place], known.since if known else self._as_before[place], segment.middle, size,
+            float(np.sqrt(np.trace(squares @ covariance))), size / rms,
+        )  # fmt: skip
+
+
+class Watches:
+    """Collects segments and has them tested.
+
+    Of the estimate only the noise is learned here, and where the first segment begins it. The work of a segment is done
+    in steps between the samples of the next one, so that no sample waits for long; the same samples give the same
+    steps.
+
+    Parameters
+    ----------
+    observation : of the identification
+    prior : (B,) standard deviations of the parameters before anything is known
+
+    Attributes
+    ----------
+    model, friction : what was found
+    """
+
+    def __init__(self, observation: OnlineObservation, prior: Array) -> None:
+        self._observation = observation
+        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation)
+        self._prior, self._floor = prior, ACCURACY * observation.typical_force
+        self._collector = SegmentCollector(len(observation.typical_force), len(prior))
+        self._work: Iterator[None] = iter(())
+
+    def interrupt(self) -> None:
+        """What was collected is no one motion."""
+        self._collector.clear()
+        self._work = iter(())
+
+    def add(
+        self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
+        polynomial: SlidingPolynomial, parameters: ChangeFilter,
+    ) -> None:  # fmt: skip
+        """Take a sample and do one step of the work.
+
+        Parameters
+        ----------
+        used : (A,) False where friction is not known
+        slow : (A,) rad/s or m/s, below which it is not
+        polynomial : that smoothed the sample
+        parameters : that are estimated
+        """
+        segment = self._collector.add(sample, rows, used, slow, polynomial)
+        if segment is not None:
+            deque(self._work, maxlen=0)  # what a slow stream has left of the last one
+            self._work = self._test(segment, parameters)
+        else:
+            next(self._work, None)
+
+    def _test(self, segment: MotionSegment, parameters: ChangeFilter) -> Generator[None, None, None]:
+        noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
+        floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
+        fit = yield from fit_segment(segment, self._prior, floor)
+        parameters.take(fit)
+        yield
+        yield from self.model.test(fit, parameters.std)
+        if segment.is_whole:
+            self.friction.take(fit, self.model.lack is None)
