@@ -13,7 +13,6 @@ from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.machine import Joint, Machine
-from pkm_description.motion.circles import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 
 from verification.check import Check, at_most, equal, near, relative_error
 from verification.mechanics.momentum import body_twists
@@ -25,7 +24,7 @@ from verification.oh_2003.kinematics import OhMotion, apply, dot, rotation_zxz, 
 from verification.oh_2003.kinematics import angle_rate_matrix as oh_angle_rate_matrix
 from verification.oh_2003.kinematics import angle_rate_matrix_rate as oh_angle_rate_matrix_rate
 from verification.oh_2003.parameters import OhModel, oh_model, random_motion
-from verification.oh_2003.trajectories import case, sine
+from verification.oh_2003.trajectories import OH_FREQUENCIES, sine
 
 #: columns in which it does not matter that real Hooke joints turn their struts about the long axis
 _WITHOUT_SPIN = [place for place, name in enumerate(PARAMETERS) if name[0] == 'm' or name.endswith('p')]
@@ -36,7 +35,6 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     model = oh_model(machine)
     motion = random_motion(model, 50 if quick else 500, seed=12)
     yield from angle_checks(motion)
-    yield trajectory_check(machine, model)
     struts = strut_kinematics(model.geometry, motion)
     platform = model.platform_motion(motion)
     legs = joint_motion(machine, platform)
@@ -91,24 +89,6 @@ def rank_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
         rows = rigid_body_regressor(machine, platform, identical_legs=True) @ model.matrix
         found = column_rank(rows.reshape(-1, len(PARAMETERS)))
         yield near('T7', f'library, {machine.name}: rank of the regressor, {name}', rank - less, found, 0.0)
-
-
-def trajectory_check(machine: Machine, model: OhModel) -> Check:
-    """The platform's motion along all trajectories of Table 2.2, by the library and by his equations."""
-    time, errors = np.linspace(0.0, 2.0, 101), []
-    for number in OH_TRAJECTORIES:
-        for frequency in OH_FREQUENCIES.values():
-            found = oh_trajectory(number, machine.home, frequency).evaluate(time)
-            expected = model.platform_motion(case(number, frequency, time, model.home), time)
-            errors.append(np.abs(found.rotation_base_platform - expected.rotation_base_platform).max())
-            errors += [
-                relative_error(np.hstack(ours), np.hstack(his))
-                for ours, his in (
-                    ((found.position, found.linear_velocity), (expected.position, expected.linear_velocity)),
-                    ((found.twist, found.acceleration), (expected.twist, expected.acceleration)),
-                )
-            ]
-    return at_most('T1', 'library: platform motion of the trajectories of Table 2.2, relative', 1e-12, errors)
 
 
 def angle_checks(motion: OhMotion) -> Iterator[Check]:
