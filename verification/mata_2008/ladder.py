@@ -18,7 +18,6 @@ from pkm_description.dynamics.parameter_reduction.reduced_models import (
     MATA_ELIMINATED,
     MATA_MODELS,
     ReducedModel,
-    backward_elimination,
 )
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
@@ -32,6 +31,7 @@ from pkm_identification.recording.recording import DriveData
 from pkm_identification.validation.other_motions import mean_relative_error, relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near, within
+from verification.elimination import backward_elimination
 from verification.mata_2008.data import NOISE, truth_run
 
 #: N, such that model 1 has an error of 4.57 %

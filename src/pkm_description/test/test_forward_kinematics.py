@@ -7,9 +7,9 @@ import pytest
 from hand_built_machines import heimann_check_robot, hexapod, polar, simona_z_down
 from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
 from pkm_description.kinematics import (
+    PoseSolver,
     drive_jacobian,
     forward_kinematics,
-    forward_kinematics_sequence,
     joint_motion,
     leg_lengths,
     length_jacobian,
@@ -62,15 +62,13 @@ def test_rotations_stay_orthogonal(machine: Machine) -> None:
     )
 
 
-def test_single_sample_and_sequence_agree_with_the_batch(machine: Machine) -> None:
+def test_single_sample_agrees_with_the_batch(machine: Machine) -> None:
     motion = random_states(machine, 30)
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
     batch = forward_kinematics(machine, lengths - machine.lengths_at_zero)
     single = forward_kinematics(machine, lengths[7:8] - machine.lengths_at_zero)
     np.testing.assert_allclose(single.position, batch.position[7:8], atol=1e-11)
     assert single.iterations[0] == batch.iterations[7]
-    sequence = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero).require()
-    np.testing.assert_allclose(sequence.position, motion.position, atol=1e-10)
 
 
 def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(machine: Machine) -> None:
@@ -149,9 +147,9 @@ def test_mp1_like_path_needs_few_iterations(machine: Machine) -> None:
     offset = size * np.stack([np.cos(1.26 * time), np.sin(1.26 * time), 0.0 * time], axis=1)
     rotation = rotation_exp(0.05 * np.sin(2.5 * time)[:, None] * np.array([1.0, 1.0, 0.0]))
     lengths = leg_lengths(machine, home.position + offset, rotation)
-    result = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero, tolerance=1e-9)
-    assert result.converged.all()
-    assert result.iterations[1:].max() <= 4
+    series = PoseSolver(machine, 1e-9, 30).series(lengths - machine.lengths_at_zero, np.zeros(len(time), dtype=bool))
+    assert not series.errors
+    assert series.found.iterations[1:].max() <= 4
 
 
 def test_simona_on_mp1() -> None:
@@ -161,11 +159,12 @@ def test_simona_on_mp1() -> None:
     simona = load_machine('srs')
     motion = mp1_profile(simona, duration=40.0).evaluate(np.arange(5.0, 18.0, 0.01))
     lengths = leg_lengths(simona, motion.position, motion.rotation_base_platform)
-    start = Pose(motion.position[0], motion.rotation_base_platform[0])
     for tolerance, error in ((1e-9, 1e-8), (1e-12, 1e-11)):
-        result = forward_kinematics_sequence(simona, lengths - simona.lengths_at_zero, start, tolerance).require()
-        assert result.iterations.max() <= 4
-        np.testing.assert_allclose(result.position, motion.position, atol=error)
+        drives = lengths - simona.lengths_at_zero
+        series = PoseSolver(simona, tolerance, 30).series(drives, np.zeros(len(drives), dtype=bool))
+        assert not series.errors
+        assert series.found.iterations[1:].max() <= 4
+        np.testing.assert_allclose(series.found.position, motion.position, atol=error)
 
 
 def test_twist_from_leg_rates(machine: Machine) -> None:

@@ -8,18 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
-from pkm_description.errors import ArgumentError, KinematicsError, SingularPoseError
+from pkm_description.errors import ArgumentError, SingularPoseError
 from pkm_description.kernels.forward_kinematics.continuation import CONDITION, DETERMINANT, REPORT_COLUMNS
 from pkm_description.kernels.forward_kinematics.forward_samples import (
     follow_samples,
-    paths_are_regular,
     solve_samples,
     solve_starts,
 )
 from pkm_description.kernels.forward_kinematics.newton import struts_alone
 from pkm_description.kernels.model import PRISMATIC
-from pkm_description.kinematics.arguments import of_samples, poses
-from pkm_description.kinematics.forward import ANY_BRANCH, Start, checked_drives, home_branch, starts
+from pkm_description.kinematics.arguments import of_samples
+from pkm_description.kinematics.forward import ANY_BRANCH, Start, checked_drives, starts
 from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
 from pkm_description.machine import Machine
 
@@ -295,30 +294,3 @@ def follow_drives(machine: Machine, drive_positions: Array, initial: Start | Non
     fraction = np.zeros(len(drives))
     follow_samples(machine.compiled_model, machine.scratch[1], drives, joints, position, rotation, fraction)
     return Continuation(position, rotation, joints, fraction)
-
-
-def regular_from_home(machine: Machine, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:
-    """Tell which poses (N,) the platform reaches from home on a straight path without passing a singular pose.
-
-    Straight is the line of the position together with the turn about one axis. The sign of the length Jacobian's
-    determinant is looked at in ``samples`` places of the path, so it proves no more than their spacing allows; and
-    where the straight path is singular, another one may not be.
-
-    Parameters
-    ----------
-    position, rotation : (N, 3) m and (N, 3, 3)
-
-    Raises
-    ------
-    KinematicsError
-        A machine of other legs than driven struts: it may not admit the poses of a straight path.
-    """
-    if not struts_alone(machine.compiled_model):
-        raise KinematicsError(f'{machine.name}: it may not admit straight paths, not all legs are driven struts')
-    position, rotation, _ = poses(position, rotation)
-    regular = np.zeros(len(position), dtype=bool)
-    paths_are_regular(
-        machine.compiled_model, machine.scratch[1], packed(position), packed(rotation),
-        samples, home_branch(machine), regular,
-    )  # fmt: skip
-    return regular
