@@ -19,7 +19,7 @@ from pkm_description.dynamics import (
     inverse_dynamics_derivatives,
 )
 from pkm_description.errors import KinematicsError
-from pkm_description.friction_laws import Asymmetric, LoadDependentStribeck, PowerLaw, Sign, Stribeck
+from pkm_description.friction_laws import Asymmetric, FrictionLaw, LoadDependentStribeck, PowerLaw, Sign, Stribeck
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
@@ -56,31 +56,43 @@ def differences(function: Callable[..., Array], state: tuple[Array, ...], place:
     return np.stack(found, axis=-1)
 
 
-def assert_close(found: Array, expected: Array, tolerance: float = 1e-6) -> None:
+def assert_close(found: Array, expected: Array, tolerance: float = 1e-6, smoothing: float = SMOOTH) -> None:
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * (1e-3 + np.abs(expected).max()))
 
 
-def drives_of(machine: Machine, motion: PlatformMotion) -> tuple[Array, Array, Array]:
+def check_by_the_drives(machine: Machine, tolerance: float = 1e-6, smoothing: float = SMOOTH) -> None:
+    motion, columns = states(machine), machine.drive_columns
     joints = joint_motion(machine, motion)
-    return tuple(
-        values[:, machine.drive_columns] for values in (joints.positions, joints.velocities, joints.accelerations)
-    )
+    drives = tuple(values[:, columns] for values in (joints.positions, joints.velocities, joints.accelerations))
+
+    def forces(*state: Array) -> Array:
+        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=smoothing)
+
+    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=smoothing)
+    assert_close(found.forces, forces(*drives))
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, drives, place, np.eye(machine.actuated_count)), tolerance)
+
+
+def check_by_the_pose(machine: Machine, tolerance: float = 1e-6) -> None:
+    motion = states(machine)
+
+    def forces(change: Array, twist: Array, acceleration: Array) -> Array:
+        moved = PlatformMotion(
+            motion.time, motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform,
+            twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:],
+        )  # fmt: skip
+        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
+
+    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
+    state = np.zeros((2, 6)), motion.twist, motion.acceleration
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, state, place, np.eye(6)[machine.model.freedom]), tolerance)
 
 
 @pytest.mark.parametrize('name', list(MACHINES))
 def test_inverse_dynamics_by_the_drives(name: str) -> None:
-    machine = MACHINES[name]()
-    motion = states(machine)
-    drives = drives_of(machine, motion)
-
-    def forces(*state: Array) -> Array:
-        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=SMOOTH)
-    assert_close(found.forces, forces(*drives))
-    units = np.eye(machine.actuated_count)
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, drives, place, units))
+    check_by_the_drives(MACHINES[name]())
 
 
 def rubbing(joint: Joint) -> JointFriction:
@@ -102,24 +114,10 @@ def test_friction_by_the_load(name: str, friction: Callable[[Joint], JointFricti
     """The drives' forces change the reactions, these the friction, and this the forces again."""
     machine = load_machine(name) if name == 'khalifa_3prr' else MACHINES[name]()
     machine = with_friction(machine, friction)
-    motion = states(machine)
-    drives = drives_of(machine, motion)
-
-    def forces(*state: Array) -> Array:
-        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=SMOOTH)
-    plain = inverse_dynamics_derivatives(machine, motion, friction=False)
-    assert_close(found.forces, forces(*drives))
+    found = inverse_dynamics_derivatives(machine, states(machine), sign_smoothing=SMOOTH)
+    plain = inverse_dynamics_derivatives(machine, states(machine), friction=False)
     assert np.abs(found.by_acceleration - plain.by_acceleration).max() > 1e-4 * np.abs(plain.by_acceleration).max()
-    units = np.eye(machine.actuated_count)
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, drives, place, units), 1e-5)
-
-
-def by_the_pose(machine: Machine, motion: PlatformMotion, change: Array) -> tuple[Array, Array]:
-    """Position and rotation after a change (N, 6) of the pose of a motion."""
-    return motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform
+    check_by_the_drives(machine, 1e-5)
 
 
 @pytest.mark.parametrize('friction', [rubbing, rubbing_drives])
@@ -132,19 +130,7 @@ def test_friction_by_the_load_of_redundant_drives(name: str, friction: Callable[
     pose = motion.position, motion.rotation_base_platform
     free = forward_dynamics(machine, *pose, motion.twist, forces, sign_smoothing=SMOOTH)
     np.testing.assert_allclose(free, motion.acceleration, atol=1e-9)
-
-    def needed(change: Array, twist: Array, acceleration: Array) -> Array:
-        moved = PlatformMotion(
-            motion.time, *by_the_pose(machine, motion, change), twist[:, :3], twist[:, 3:], acceleration[:, :3],
-            acceleration[:, 3:],
-        )  # fmt: skip
-        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
-    state = np.zeros((2, 6)), motion.twist, motion.acceleration
-    units = np.eye(6)[machine.model.freedom]
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(needed, state, place, units), 1e-5)
+    check_by_the_pose(machine, 1e-5)
 
 
 @pytest.mark.parametrize('name', FREE)
@@ -153,20 +139,7 @@ def test_derivatives_by_the_pose(name: str) -> None:
     machine = MACHINES[name]() if name in MACHINES else load_machine(FOLDER / name / 'machine.yaml')
     if len(set(machine.drive_weights)) < 2 and machine.actuated_count > machine.degrees_of_freedom:
         machine = dataclasses.replace(machine, drive_weights=tuple(np.linspace(1.0, 2.0, machine.actuated_count)))
-    motion = states(machine)
-
-    def forces(change: Array, twist: Array, acceleration: Array) -> Array:
-        moved = PlatformMotion(
-            motion.time, motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform,
-            twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:],
-        )  # fmt: skip
-        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
-    state = np.zeros((2, 6)), motion.twist, motion.acceleration
-    units = np.eye(6)[machine.model.freedom]
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, state, place, units))
+    check_by_the_pose(machine)
 
 
 @pytest.mark.parametrize(
@@ -178,19 +151,9 @@ def test_derivatives_by_the_pose(name: str) -> None:
     ],
     ids=lambda law: law.law,
 )
-def test_friction_laws(law: object) -> None:
-    def friction(joint: Joint) -> JointFriction:
-        return JointFriction(law.with_sign(Sign('tanh', SMOOTH)))
-
-    machine = with_friction(MACHINES['planar 3-PRR'](), friction)
-    motion = states(machine)
-
-    def forces(*state: Array) -> Array:
-        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state))
-
-    found, drives = inverse_dynamics_derivatives(machine, motion), drives_of(machine, motion)
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, drives, place, np.eye(3)))
+def test_friction_laws(law: FrictionLaw) -> None:
+    smooth = JointFriction(law.with_sign(Sign('tanh', SMOOTH)))
+    check_by_the_drives(with_friction(MACHINES['planar 3-PRR'](), lambda joint: smooth), smoothing=0.0)
 
 
 def test_what_is_no_coordinate_is_refused() -> None:
