@@ -182,7 +182,8 @@ class _Modes:
     def result(self, home_number: int | None, starts: int, settled: bool) -> AssemblyModes:
         """All modes in order."""
         home = self.machine.home
-        distance = self._distances(home.position, home.rotation_base_platform)
+        pose = home.position[None], home.rotation_base_platform[None]
+        distance = np.array([self._distance(number, *pose)[0] for number in range(len(self.position))])
         on_home_branch = np.arange(len(distance)) == (-1 if home_number is None else home_number)
         order = np.lexsort([distance, ~on_home_branch])
         report = self._report()[order]
@@ -204,11 +205,6 @@ class _Modes:
         move = np.abs(position - self.position[number]).max(axis=1, initial=0.0) / self.machine.model.radius[0]
         return np.maximum(move, np.abs(rotation - self.rotation[number]).max(axis=(1, 2), initial=0.0))
 
-    def _distances(self, position: Array, rotation: Array) -> Array:
-        """Distances (K,) of all modes from one pose."""
-        every = range(len(self.position))
-        return np.array([self._distance(number, position[None], rotation[None])[0] for number in every])
-
     def random_starts(self, random: np.random.Generator) -> tuple[Array, Array, Array]:
         """Configurations of one batch (S, J), (S, 3), (S, 3, 3)."""
         model, count = self.machine.model, self.batch
@@ -221,7 +217,8 @@ class _Modes:
         joints = np.array(np.broadcast_to(model.home_joints, (count, len(model.kind))))
         if self.struts:
             return joints, self._at_end_of_leg(random, rotation), rotation
-        anchors = model.home_position + model.closure_other_point[self._on_platform()] @ model.home_rotation.T
+        on_platform = model.closure_other == len(model.kind)
+        anchors = model.home_position + model.closure_other_point[on_platform] @ model.home_rotation.T
         # a box about the base, so that poses on its other side are as likely
         bases = model.translation[model.joint_start[:-1]]
         extent = float(np.linalg.norm(np.ptp(np.concatenate([anchors, bases]), axis=0)))
@@ -234,9 +231,6 @@ class _Modes:
         sliding = passive & (model.kind == PRISMATIC)
         joints[:, sliding] += random.uniform(-2.0, 2.0, (count, int(sliding.sum()))) * model.longest_step[sliding]
         return joints, position, rotation
-
-    def _on_platform(self) -> NDArray[np.bool_]:
-        return np.asarray(self.machine.model.closure_other == len(self.machine.model.kind))
 
     def _at_end_of_leg(self, random: np.random.Generator, rotation: Array) -> Array:
         """Positions in which one strut, any, has its length in a uniformly random direction."""
