@@ -11,11 +11,9 @@ from pkm_description.dynamics import (
     forward_dynamics,
     inverse_dynamics,
     mass_matrix,
-    open_chain_derivatives,
     rigid_body_regressor,
 )
 from pkm_description.dynamics.open_chain import (
-    open_chain_accelerations,
     open_chain_mass_matrix,
     open_chain_regressor,
 )
@@ -117,18 +115,6 @@ def open_chain_checks(machine: Machine, samples: int) -> Iterator[Check]:
     expected = np.array([tree_regressor(tree, *state) for state in states])
     error = relative_error(open_chain_regressor(machine, positions, velocities, accelerations), expected)
     yield at_most('Pinocchio', 'regressor of every body, relative', _LIMIT, error)
-    found = open_chain_derivatives(machine, positions, velocities, accelerations, friction=False)
-    by_position, by_velocity = zip(*(tree.torque_derivatives(*state) for state in states), strict=True)
-    pairs = {'positions': (found.by_position, by_position), 'rates': (found.by_velocity, by_velocity)}
-    for what, (ours, theirs) in pairs.items():
-        error = relative_error(ours, np.array(theirs))
-        yield at_most('Pinocchio', f'derivatives of the joint forces by {what}, relative', _LIMIT, error)
     matrices = [tree.mass_matrix(position) for position in positions]
     error = relative_error(open_chain_mass_matrix(machine, positions), np.array(matrices))
     yield at_most('Pinocchio', 'mass matrix of the joints, relative', _LIMIT, error)
-    forces = np.random.default_rng(8).normal(size=positions.shape) * 10.0 * machine.legs[0].joints[-1].body.mass
-    bias = [tree.pin.nonLinearEffects(tree.model, tree.data, *state[:2]) for state in states]
-    expected = np.linalg.solve(np.array(matrices), (forces - np.array(bias))[..., None])[..., 0]
-    moved = open_chain_accelerations(machine, positions, velocities, forces, friction=False)
-    error = relative_error(moved, expected)
-    yield at_most('Pinocchio', 'forward dynamics, relative', _LIMIT, error)

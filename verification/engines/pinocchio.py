@@ -222,11 +222,6 @@ class PinocchioTree:
         weight = self.tree_torques(configuration, still, still)
         return np.array([self.tree_torques(configuration, still, unit) - weight for unit in units]).T
 
-    def torque_derivatives(self, configuration: Array, velocity: Array, acceleration: Array) -> tuple[Array, Array]:
-        """Derivatives (nv, nv) of the open tree's generalised forces by positions and by velocities."""
-        found = self.pin.computeRNEADerivatives(self.model, self.data, configuration, velocity, acceleration)
-        return np.array(found[0]), np.array(found[1])
-
     def closure_wrenches(self, multipliers: Array) -> tuple[Array, Array]:
         """Forces and moments (K, 3) of the closures on the legs' bodies, at the configuration that was used last."""
         wrenches, row, planar = [], 0, self.machine.planar

@@ -13,8 +13,8 @@ from pkm_description.kinematics import forward_kinematics, joint_motion, joint_p
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.rotation import (
-    angle_motion,
     angle_rate_matrix,
+    angle_rate_matrix_rate,
     angles_from_matrix,
     angular_motion,
     matrix_from_angles,
@@ -161,3 +161,12 @@ def cardan_checks(motion: PlatformMotion) -> Iterator[Check]:
 def _first_axes(machine: Machine) -> Array:
     first = [leg.joints[0] for leg in machine.legs]
     return np.array([joint.rotation_parent_joint @ joint.axis for joint in first])
+
+
+def angle_motion(angles: Array, velocity: Array, acceleration: Array, order: str) -> tuple[Array, Array]:
+    """First and second derivatives (..., 3) of angles from angular velocity and acceleration (..., 3), base axes."""
+    matrix = angle_rate_matrix(angles, order)
+    rates = np.asarray(np.linalg.solve(matrix, velocity[..., None]), dtype=float)
+    drift = angle_rate_matrix_rate(angles, rates[..., 0], order) @ rates
+    second = np.linalg.solve(matrix, acceleration[..., None] - drift)
+    return rates[..., 0], np.asarray(second[..., 0])

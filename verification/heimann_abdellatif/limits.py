@@ -10,7 +10,6 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_positions, leg_lengths
-from pkm_description.kinematics.joint_motion import leg_vectors
 from pkm_description.kinematics.workspace import position_violations, random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.limits import check_motion, require_motion
@@ -131,8 +130,8 @@ def _tilts(machine: Machine, position: Array, rotation_base_platform: Array) -> 
     """Angles (N, L) rad between a leg, seen from the platform, and the same leg at home."""
     home = machine.home
     directions = []
-    for where in ((position, rotation_base_platform), (home.position[None], home.rotation_base_platform[None])):
-        vectors = leg_vectors(machine, *where)[0] @ where[1]
+    for place, turn in ((position, rotation_base_platform), (home.position[None], home.rotation_base_platform[None])):
+        vectors = (place[:, None] - machine.base_points) @ turn + machine.platform_points
         directions.append(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
     return np.asarray(np.arccos(np.sum(directions[0] * directions[1], axis=-1)))
 

@@ -14,12 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import BaseParameters, reduce_parameters
-from pkm_description.dynamics.parameter_reduction.reduced_models import (
-    MATA_ELIMINATED,
-    MATA_MODELS,
-    ReducedModel,
-    backward_elimination,
-)
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm
@@ -31,8 +25,14 @@ from pkm_identification.judgement.significance import IDENTIFIED, classify, poss
 
 from verification.check import Check, at_least, at_most, equal, holds, near, within
 from verification.drive_data import DriveData
+from verification.elimination import backward_elimination
 from verification.force_errors import mean_relative_error, relative_absolute_error
 from verification.mata_2008.data import NOISE, truth_run
+from verification.mata_2008.reduced_models import (
+    MATA_ELIMINATED,
+    MATA_MODELS,
+    ReducedModel,
+)
 
 #: N, such that model 1 has an error of 4.57 %
 FORCE_NOISE = 44.0

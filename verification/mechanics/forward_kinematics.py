@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
+from pkm_description.kernels.forward_kinematics.assembly import straight_path_is_regular
+from pkm_description.kernels.kinematics.tree import set_platform
 from pkm_description.kinematics import drive_positions, forward_kinematics, leg_lengths
-from pkm_description.kinematics.assembly_modes import regular_from_home
 from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.forward import home_branch
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import single_axis_limits
@@ -124,6 +126,20 @@ def random_workspace_poses(
         rotations.append(rotation[keep])
         found += int(np.count_nonzero(keep))
     return np.concatenate(positions)[:count], np.concatenate(rotations)[:count]
+
+
+def regular_from_home(machine: Machine, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:
+    """Tell which poses (N,) a platform on struts reaches from home on a straight path without passing a singular pose.
+
+    The sign of the length Jacobian's determinant is looked at in ``samples`` places of the path, so it proves no more
+    than their spacing allows; and where the straight path is singular, another one may not be.
+    """
+    model, scratch, branch = machine.compiled_model, machine.scratch[1], home_branch(machine)
+    regular = np.zeros(len(position), dtype=bool)
+    for sample in range(len(position)):
+        set_platform(model, scratch, packed(position), packed(rotation), sample)
+        regular[sample] = straight_path_is_regular(model, scratch, branch, samples)
+    return regular
 
 
 def _within_limits(machine: Machine, position: Array, rotation: Array) -> NDArray[np.bool_]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.dynamics.open_chain import (
-    open_chain_accelerations,
     open_chain_energy,
     open_chain_forces,
     open_chain_mass_matrix,
@@ -52,7 +51,3 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     power = np.sum(forces * velocity, axis=1)
     error = relative_error(smooth_derivative(energy, STEP), power)
     yield at_most('power', 'd(T + V)/dt = power of the joint forces, relative', 1e-6, error)
-    with_friction = open_chain_forces(machine, position, velocity, acceleration)
-    found = open_chain_accelerations(machine, position, velocity, with_friction)
-    error = relative_error(found, acceleration)
-    yield at_most('forward', 'forward(inverse) gives the acceleration back, relative', 1e-9, error)

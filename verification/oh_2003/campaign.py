@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.motion.circles import OH_FREQUENCIES
 from pkm_identification.online.estimators import FixedNoise, RandomWalk, UnscentedParameterFilter, unobserved_directions
 from scipy.integrate import solve_ivp
 
 from verification.oh_2003.kane import PARAMETERS, energy_regressor, regressor, strut_force_regressor
 from verification.oh_2003.kinematics import HOME_ANGLES, OhMotion, strut_kinematics
 from verification.oh_2003.parameters import OhModel
-from verification.oh_2003.trajectories import sine
+from verification.oh_2003.trajectories import OH_FREQUENCIES, sine
 
 #: the design of section 4.3 (kg, kg m^2), in the order of PARAMETERS; y is the strut's long axis
 TRUE = np.array([

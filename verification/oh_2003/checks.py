@@ -9,7 +9,6 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import skew
 from pkm_description.machine import Machine
-from pkm_description.motion.circles import OH_FREQUENCIES
 
 from verification.check import Check, at_most, equal, near, relative_error, within
 from verification.mechanics.neighbours import smooth_derivative
@@ -34,7 +33,7 @@ from verification.oh_2003.kinematics import (
     strut_kinematics,
 )
 from verification.oh_2003.parameters import OhModel, oh_model, random_motion, shifted
-from verification.oh_2003.trajectories import case, sine
+from verification.oh_2003.trajectories import OH_FREQUENCIES, case, sine
 
 #: m_p / (6 m_e), section 2.4.1.4, with the printed digits
 MASS_RATIOS = {'uf': (0.449, 5e-4), 'snl': (3.341, 5e-4), 'ford': (22.94, 5e-3)}

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_description.motion.circles import OH_FREQUENCIES
 
 from verification.check import Check, at_least, at_most
 from verification.oh_2003.kane import group_regressors, pseudo_jacobian
 from verification.oh_2003.parameters import OhModel, oh_model
-from verification.oh_2003.trajectories import case
+from verification.oh_2003.trajectories import OH_FREQUENCIES, case
 
 TRANSLATIONS, ALL_CASES = (1, 2, 3, 4), (1, 2, 3, 4, 5, 6)
 

@@ -8,14 +8,13 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.machine import Machine
-from pkm_description.motion.circles import OH_FREQUENCIES
 
 from verification.check import Check, near, near_each
 from verification.oh_2003.checks import energy_balance
 from verification.oh_2003.kane import strut_forces
 from verification.oh_2003.kinematics import OhMotion, strut_kinematics
 from verification.oh_2003.parameters import OhModel, oh_model
-from verification.oh_2003.trajectories import case, sine
+from verification.oh_2003.trajectories import OH_FREQUENCIES, case, sine
 
 #: s, instant of the moving points
 TIME = 0.1

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.open_chain import (
-    PENDULUM_PARAMETERS,
-    PendulumMotion,
-    open_chain_forces,
-    pendulum_force_jacobian,
-    pendulum_forces,
-)
+from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.machine import Machine
 
 from verification.check import Check, at_most, near_each, relative_error
 from verification.mechanics.neighbours import smooth_derivative
+from verification.oh_2003.pendulum import (
+    PENDULUM_PARAMETERS,
+    PendulumMotion,
+    pendulum_force_jacobian,
+    pendulum_forces,
+)
 
 #: l1, l2 [m], m1, m2, M [kg] of the benchmark
 TRUE_PARAMETERS = np.array([0.50, 0.75, 0.75, 0.50, 1.50])

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.open_chain import PendulumMotion
 from pkm_description.machine import Machine
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 
 from verification.check import Check, at_least, at_most, near_each, within
+from verification.oh_2003.pendulum import PendulumMotion
 from verification.oh_2003.pendulum_runs import (
     TRUE_PARAMETERS,
     Start,

@@ -8,9 +8,10 @@ from math import sin
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.open_chain import PendulumMotion, pendulum_force_jacobian, pendulum_forces
 from pkm_identification.online.estimators import ExtendedParameterFilter, RobbinsMonro, UnscentedParameterFilter
 from scipy.integrate import solve_ivp
+
+from verification.oh_2003.pendulum import PendulumMotion, pendulum_force_jacobian, pendulum_forces
 
 #: l1, l2 [m], m1, m2, M [kg] of the benchmark
 TRUE_PARAMETERS = np.array([0.50, 0.75, 0.75, 0.50, 1.50])

@@ -59,9 +59,10 @@ def _checks(machine: Machine, engine: str, limit: float) -> list[engines.Check]:
 @pytest.mark.parametrize('name', ['turned', *CLOSED, 'cart with pendulum'])
 def test_models(name: str) -> None:
     pytest.importorskip('pinocchio')
-    checks = list(engine_models.checks(built(name), quick=True))
+    machine = built(name)
+    checks = list(engine_models.checks(machine, quick=True))
     assert [check for check in checks if check.status != 'met'] == []
-    assert len(checks) >= 3
+    assert len(checks) >= (3 if machine.has_platform else 2)
 
 
 def test_models_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,10 @@ import numpy as np
 from pkm_description import dynamics, kinematics
 from pkm_description.dynamics.friction import friction_torques
 from pkm_description.dynamics.inverse import drive_force_terms
-from pkm_description.dynamics.open_chain import open_chain_accelerations
+from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
 from pkm_description.kernels.friction import deflect
 from pkm_description.kernels.kinematics.tree import turn_about
-from pkm_description.kinematics.assembly_modes import regular_from_home
 from pkm_description.kinematics.closed_legs import admissible_home, close_legs, leg_regularity
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.loading import load_machine
@@ -41,8 +40,7 @@ def first_calls() -> Iterator[Call]:
         yield partial(base_parameters, machine)
         if not machine.has_platform:
             still = np.zeros((1, len(machine.joints)))
-            yield partial(open_chain_accelerations, machine, still, still, still)
-            yield partial(dynamics.open_chain_derivatives, machine, still, still, still)
+            yield partial(open_chain_forces, machine, still, still, still)
         else:
             yield from _poses(machine)
             yield from _motions(machine)
@@ -77,8 +75,6 @@ def _poses(machine: Machine) -> Iterator[Call]:
     if machine.legs_hold_platform:
         wrong = replace(machine, tolerances=USUAL_TOLERANCES)
         yield partial(with_geometry, wrong, np.zeros(len(geometry_constants(wrong).kind)))
-    if machine.drives_are_struts:
-        yield partial(regular_from_home, machine, position, rotation)
     if machine.has_closed_form:
         yield partial(kinematics.leg_lengths, machine, position, rotation)
         yield partial(kinematics.length_jacobian, machine, position, rotation)
@@ -108,7 +104,6 @@ def _drives(machine: Machine) -> Iterator[Call]:
     yield partial(getattr, found, 'condition')
     yield partial(kinematics.forward_kinematics, machine, positions, initial=found, verify_branch=True)
     yield partial(kinematics.forward_kinematics, machine, positions, initial=machine.home)
-    yield partial(kinematics.forward_kinematics_sequence, machine, positions)
     yield partial(kinematics.assembly_modes, machine, positions[0], max_batches=1)
     yield partial(kinematics.PoseSolver(machine, 1e-9, 10).series, positions, np.zeros(len(positions), dtype=bool))
     yield partial(kinematics.motion_from_drives, machine, motion.time, positions, still, still)

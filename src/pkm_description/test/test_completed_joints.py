@@ -15,7 +15,7 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import array3, stamp
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.viewing.coupled_pose import CompletedJoints
+from pkm_description.viewing.coupled_pose import JointReader
 from sensor_msgs.msg import JointState
 from warm_programs import WarmNode
 
@@ -38,20 +38,21 @@ def moving(name: str) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
 def test_all_joints_follow_from_the_drives(name: str) -> None:
     machine = load_machine(name)
     motion, positions, velocities = moving(name)
-    completed, drives = CompletedJoints(machine), machine.drive_columns
+    completed, drives = JointReader(machine, machine.actuated_joint_names), machine.drive_columns
     names = machine.actuated_joint_names
     assert completed.lacks(names)
     assert not completed.lacks(machine.joint_names)
     assert not completed.lacks(names[1:])
     for k in range(0, len(motion), 5):
         # in another order, with a joint of something else
-        whole, rates = completed.of((*names[::-1], 'wheel'), np.append(positions[k, drives][::-1], 1.0),
-                                    np.append(velocities[k, drives][::-1], 2.0))  # fmt: skip
+        given = *names[::-1], 'wheel'
+        whole = completed.read(given, np.append(positions[k, drives][::-1], 1.0), [])
+        rates = completed.rates(whole, given, np.append(velocities[k, drives][::-1], 2.0))
         np.testing.assert_allclose(whole.joint_positions, positions[k], rtol=0.0, atol=1e-8)
         np.testing.assert_allclose(rates, velocities[k], rtol=0.0, atol=1e-7)
         np.testing.assert_allclose(whole.position, motion.position[k], rtol=0.0, atol=1e-9)
         np.testing.assert_allclose(whole.rotation_base_platform, motion.rotation_base_platform[k], rtol=0.0, atol=1e-8)
-    assert completed.of(names, positions[0, drives], np.zeros(0))[1] is None
+    assert completed.rates(completed.read(names, positions[0, drives], []), names, np.zeros(0)) is None
 
 
 def test_the_node_publishes_them_and_their_frames(listener: Listener) -> None:

@@ -1,4 +1,4 @@
-"""Jacobians of inverse and forward dynamics against central differences of the functions themselves."""
+"""Jacobians of the inverse dynamics against central differences of the function itself."""
 
 from __future__ import annotations
 
@@ -11,21 +11,18 @@ import numpy as np
 import pytest
 from graph_machines import FOLDER, agile_eye
 from hand_built_machines import turned_link_frames
-from other_machines import CLOSED, cart_with_pendulum
+from other_machines import CLOSED
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     forward_dynamics,
-    forward_dynamics_derivatives,
     inverse_dynamics,
     inverse_dynamics_derivatives,
-    open_chain_derivatives,
 )
-from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.errors import KinematicsError
-from pkm_description.friction_laws import Asymmetric, LoadDependentStribeck, PowerLaw, Sign, Stribeck
+from pkm_description.friction_laws import Asymmetric, FrictionLaw, LoadDependentStribeck, PowerLaw, Sign, Stribeck
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.kinematics.workspace import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
@@ -59,31 +56,43 @@ def differences(function: Callable[..., Array], state: tuple[Array, ...], place:
     return np.stack(found, axis=-1)
 
 
-def assert_close(found: Array, expected: Array, tolerance: float = 1e-6) -> None:
+def assert_close(found: Array, expected: Array, tolerance: float = 1e-6, smoothing: float = SMOOTH) -> None:
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * (1e-3 + np.abs(expected).max()))
 
 
-def drives_of(machine: Machine, motion: PlatformMotion) -> tuple[Array, Array, Array]:
+def check_by_the_drives(machine: Machine, tolerance: float = 1e-6, smoothing: float = SMOOTH) -> None:
+    motion, columns = states(machine), machine.drive_columns
     joints = joint_motion(machine, motion)
-    return tuple(
-        values[:, machine.drive_columns] for values in (joints.positions, joints.velocities, joints.accelerations)
-    )
+    drives = tuple(values[:, columns] for values in (joints.positions, joints.velocities, joints.accelerations))
+
+    def forces(*state: Array) -> Array:
+        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=smoothing)
+
+    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=smoothing)
+    assert_close(found.forces, forces(*drives))
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, drives, place, np.eye(machine.actuated_count)), tolerance)
+
+
+def check_by_the_pose(machine: Machine, tolerance: float = 1e-6) -> None:
+    motion = states(machine)
+
+    def forces(change: Array, twist: Array, acceleration: Array) -> Array:
+        moved = PlatformMotion(
+            motion.time, motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform,
+            twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:],
+        )  # fmt: skip
+        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
+
+    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
+    state = np.zeros((2, 6)), motion.twist, motion.acceleration
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, state, place, np.eye(6)[machine.model.freedom]), tolerance)
 
 
 @pytest.mark.parametrize('name', list(MACHINES))
 def test_inverse_dynamics_by_the_drives(name: str) -> None:
-    machine = MACHINES[name]()
-    motion = states(machine)
-    drives = drives_of(machine, motion)
-
-    def forces(*state: Array) -> Array:
-        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=SMOOTH)
-    assert_close(found.forces, forces(*drives))
-    units = np.eye(machine.actuated_count)
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, drives, place, units))
+    check_by_the_drives(MACHINES[name]())
 
 
 def rubbing(joint: Joint) -> JointFriction:
@@ -105,38 +114,10 @@ def test_friction_by_the_load(name: str, friction: Callable[[Joint], JointFricti
     """The drives' forces change the reactions, these the friction, and this the forces again."""
     machine = load_machine(name) if name == 'khalifa_3prr' else MACHINES[name]()
     machine = with_friction(machine, friction)
-    motion = states(machine)
-    drives = drives_of(machine, motion)
-
-    def forces(*state: Array) -> Array:
-        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=SMOOTH)
-    plain = inverse_dynamics_derivatives(machine, motion, friction=False)
-    assert_close(found.forces, forces(*drives))
+    found = inverse_dynamics_derivatives(machine, states(machine), sign_smoothing=SMOOTH)
+    plain = inverse_dynamics_derivatives(machine, states(machine), friction=False)
     assert np.abs(found.by_acceleration - plain.by_acceleration).max() > 1e-4 * np.abs(plain.by_acceleration).max()
-    units = np.eye(machine.actuated_count)
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, drives, place, units), 1e-5)
-    # the accelerations under forces are the inverse of that
-    twist = np.hstack([motion.linear_velocity, motion.angular_velocity])
-    pose = motion.position, motion.rotation_base_platform
-    forward = forward_dynamics_derivatives(machine, *pose, twist, found.forces, sign_smoothing=SMOOTH)
-    step = 1e-4 * np.abs(found.forces).max()
-
-    def accelerations(forces: Array) -> Array:
-        moved = forward_dynamics(machine, *pose, twist, forces, sign_smoothing=SMOOTH)
-        again = dataclasses.replace(motion, linear_acceleration=moved[:, :3], angular_acceleration=moved[:, 3:])
-        return drives_of(machine, again)[2]
-
-    for a, unit in enumerate(units):
-        sides = accelerations(found.forces + step * unit) - accelerations(found.forces - step * unit)
-        assert_close(forward.by_force[..., a], sides / (2.0 * step), 1e-5)
-
-
-def by_the_pose(machine: Machine, motion: PlatformMotion, change: Array) -> tuple[Array, Array]:
-    """Position and rotation after a change (N, 6) of the pose of a motion."""
-    return motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform
+    check_by_the_drives(machine, 1e-5)
 
 
 @pytest.mark.parametrize('friction', [rubbing, rubbing_drives])
@@ -149,53 +130,7 @@ def test_friction_by_the_load_of_redundant_drives(name: str, friction: Callable[
     pose = motion.position, motion.rotation_base_platform
     free = forward_dynamics(machine, *pose, motion.twist, forces, sign_smoothing=SMOOTH)
     np.testing.assert_allclose(free, motion.acceleration, atol=1e-9)
-
-    def needed(change: Array, twist: Array, acceleration: Array) -> Array:
-        moved = PlatformMotion(
-            motion.time, *by_the_pose(machine, motion, change), twist[:, :3], twist[:, 3:], acceleration[:, :3],
-            acceleration[:, 3:],
-        )  # fmt: skip
-        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
-    state = np.zeros((2, 6)), motion.twist, motion.acceleration
-    units = np.eye(6)[machine.model.freedom]
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(needed, state, place, units), 1e-5)
-
-    def accelerations(change: Array, twist: Array, forces: Array) -> Array:
-        pose = by_the_pose(machine, motion, change)
-        found = forward_dynamics(machine, *pose, twist, forces, sign_smoothing=SMOOTH)
-        return found[:, machine.model.freedom]
-
-    forces = 1.1 * forces
-    forward = forward_dynamics_derivatives(machine, *pose, motion.twist, forces, 'platform', sign_smoothing=SMOOTH)
-    for place, ours in enumerate((forward.by_position, forward.by_velocity, forward.by_force)):
-        size = 1e3 if place == 2 else 1.0  # N: accelerations hardly change with one newton
-        columns = size * (np.eye(machine.actuated_count) if place == 2 else units)
-        assert_close(ours, differences(accelerations, (state[0], state[1], forces), place, columns) / size, 1e-5)
-
-
-@pytest.mark.parametrize('name', ['6-UPS', '3-RPS', 'delta'])
-def test_forward_dynamics_by_the_drives(name: str) -> None:
-    machine = MACHINES[name]()
-    motion = states(machine)
-    positions, rates, _ = drives_of(machine, motion)
-    forces = 1.1 * inverse_dynamics(machine, motion)
-
-    def accelerations(positions: Array, rates: Array, forces: Array) -> Array:
-        state = motion_from_drives(machine, motion.time, positions, rates, np.zeros_like(rates))
-        pose = state.position, state.rotation_base_platform
-        free = forward_dynamics(machine, *pose, state.twist, forces, sign_smoothing=SMOOTH)
-        moving = dataclasses.replace(state, linear_acceleration=free[:, :3], angular_acceleration=free[:, 3:])
-        return drives_of(machine, moving)[2]
-
-    pose = motion.position, motion.rotation_base_platform
-    found = forward_dynamics_derivatives(machine, *pose, motion.twist, forces, sign_smoothing=SMOOTH)
-    units = np.eye(machine.actuated_count)
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_force)):
-        size = 1e3 if place == 2 else 1.0  # N: accelerations hardly change with one newton
-        assert_close(ours, differences(accelerations, (positions, rates, forces), place, size * units) / size)
+    check_by_the_pose(machine, 1e-5)
 
 
 @pytest.mark.parametrize('name', FREE)
@@ -204,38 +139,7 @@ def test_derivatives_by_the_pose(name: str) -> None:
     machine = MACHINES[name]() if name in MACHINES else load_machine(FOLDER / name / 'machine.yaml')
     if len(set(machine.drive_weights)) < 2 and machine.actuated_count > machine.degrees_of_freedom:
         machine = dataclasses.replace(machine, drive_weights=tuple(np.linspace(1.0, 2.0, machine.actuated_count)))
-    motion = states(machine)
-
-    def forces(change: Array, twist: Array, acceleration: Array) -> Array:
-        moved = PlatformMotion(
-            motion.time, motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform,
-            twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:],
-        )  # fmt: skip
-        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
-
-    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
-    state = np.zeros((2, 6)), motion.twist, motion.acceleration
-    units = np.eye(6)[machine.model.freedom]
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, state, place, units))
-
-
-def test_forward_dynamics_of_redundant_drives_by_the_pose() -> None:
-    machine = load_machine(FOLDER / 'octopod_8ups' / 'machine.yaml')
-    motion = states(machine)
-    forces = 1.1 * inverse_dynamics(machine, motion)
-
-    def accelerations(change: Array, twist: Array, forces: Array) -> Array:
-        pose = motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform
-        return forward_dynamics(machine, *pose, twist, forces, sign_smoothing=SMOOTH)
-
-    pose = motion.position, motion.rotation_base_platform
-    found = forward_dynamics_derivatives(machine, *pose, motion.twist, forces, 'platform', sign_smoothing=SMOOTH)
-    state = np.zeros((2, 6)), motion.twist, forces
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_force)):
-        size = 1e3 if place == 2 else 1.0
-        units = np.eye(8 if place == 2 else 6)
-        assert_close(ours, differences(accelerations, state, place, size * units) / size)
+    check_by_the_pose(machine)
 
 
 @pytest.mark.parametrize(
@@ -247,32 +151,9 @@ def test_forward_dynamics_of_redundant_drives_by_the_pose() -> None:
     ],
     ids=lambda law: law.law,
 )
-def test_friction_laws_of_open_chains(law: object) -> None:
-    def friction(joint: Joint) -> JointFriction:
-        return JointFriction(law.with_sign(Sign('tanh', SMOOTH)))
-
-    machine = with_friction(cart_with_pendulum(), friction)
-    state = random_joint_states(machine, 4, seed=1)
-    found = open_chain_derivatives(machine, *state)
-
-    def forces(*state: Array) -> Array:
-        return open_chain_forces(machine, *state)
-
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, state, place, np.eye(3)))
-
-
-def test_friction_by_the_load_of_open_chains() -> None:
-    machine = with_friction(cart_with_pendulum(), rubbing)
-    state = random_joint_states(machine, 4, seed=1)
-    found = open_chain_derivatives(machine, *state, sign_smoothing=SMOOTH)
-
-    def forces(*state: Array) -> Array:
-        return open_chain_forces(machine, *state, sign_smoothing=SMOOTH)
-
-    assert np.abs(found.by_acceleration - open_chain_derivatives(machine, *state, False).by_acceleration).max() > 1e-3
-    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
-        assert_close(ours, differences(forces, state, place, np.eye(3)), 1e-5)
+def test_friction_laws(law: FrictionLaw) -> None:
+    smooth = JointFriction(law.with_sign(Sign('tanh', SMOOTH)))
+    check_by_the_drives(with_friction(MACHINES['planar 3-PRR'](), lambda joint: smooth), smoothing=0.0)
 
 
 def test_what_is_no_coordinate_is_refused() -> None:

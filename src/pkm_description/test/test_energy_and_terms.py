@@ -1,4 +1,4 @@
-"""Energy model, shares of the drive forces, payloads, and time derivatives of Jacobians."""
+"""Shares of the drive forces, payloads, and drive forces sample by sample."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drive_motions import TIME, drive_motion
 from graph_machines import FOLDER
-from hand_built_machines import heimann_check_robot, random_body, turned_link_frames, with_identical_legs
+from hand_built_machines import heimann_check_robot, random_body, turned_link_frames
 from other_machines import CLOSED, cart_with_pendulum
 from pkm_description.dynamics import (
     DriveDynamics,
@@ -16,19 +16,15 @@ from pkm_description.dynamics import (
     friction_loads,
     friction_regressor,
     inverse_dynamics,
-    kinetic_energy,
-    potential_energy,
-    rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.energy import energy_equations, energy_regressor
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
+from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.machine import joined, with_gravity, with_payload, without_rotors
+from pkm_description.machine.machine import joined, with_gravity, with_payload
 
 BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
 
@@ -36,41 +32,6 @@ BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
 @pytest.fixture(scope='module', params=list(BUILDERS))
 def machine(request: pytest.FixtureRequest) -> Machine:
     return BUILDERS[request.param]()
-
-
-def test_energy_is_linear_in_the_parameters(machine: Machine) -> None:
-    machine = without_rotors(machine)
-    motion = drive_motion(machine, TIME)
-    pose = motion.position, motion.rotation_base_platform
-    energy = kinetic_energy(machine, *pose, motion.twist) + potential_energy(machine, *pose)
-    columns = energy_regressor(machine, motion, identical_legs=False)
-    np.testing.assert_allclose(columns @ rigid_body_parameters(machine, False), energy, rtol=1e-12)
-
-
-def test_energy_of_identical_legs_shares_columns() -> None:
-    machine = with_identical_legs(heimann_check_robot())
-    motion = drive_motion(machine, TIME)
-    shared = energy_regressor(machine, motion) @ rigid_body_parameters(machine)
-    separate = energy_regressor(machine, motion, False) @ rigid_body_parameters(machine, False)
-    np.testing.assert_allclose(shared, separate, rtol=1e-12)
-
-
-def test_work_of_the_drives_is_the_change_of_energy(machine: Machine) -> None:
-    machine = without_rotors(machine)
-    error = []
-    for step in (2e-3, 1e-3):
-        motion = drive_motion(machine, np.arange(0.0, 0.4, step))
-        drives = drive_positions(machine, motion.position, motion.rotation_base_platform)
-        forces = inverse_dynamics(machine, motion, friction=False)
-        differences, work = energy_equations(machine, motion, drives, forces, identical_legs=False)
-        error.append(np.abs(differences @ rigid_body_parameters(machine, False) - work).max() / step)
-    assert error[1] == pytest.approx(error[0] / 4, rel=0.05)  # trapezoidal rule: second order
-
-
-def test_terms_add_up(machine: Machine) -> None:
-    motion = drive_motion(machine, TIME)
-    terms = drive_force_terms(machine, motion)
-    np.testing.assert_allclose(terms.total, inverse_dynamics(machine, motion), atol=1e-9)
 
 
 def test_terms_scale_as_they_should(machine: Machine) -> None:

@@ -7,10 +7,8 @@ import pytest
 from hand_built_machines import heimann_check_robot, hexapod, polar, simona_z_down
 from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
 from pkm_description.kinematics import (
-    drive_jacobian,
+    PoseSolver,
     forward_kinematics,
-    forward_kinematics_sequence,
-    joint_motion,
     leg_lengths,
     length_jacobian,
 )
@@ -60,17 +58,6 @@ def test_rotations_stay_orthogonal(machine: Machine) -> None:
     np.testing.assert_allclose(
         rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12
     )
-
-
-def test_single_sample_and_sequence_agree_with_the_batch(machine: Machine) -> None:
-    motion = random_states(machine, 30)
-    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    batch = forward_kinematics(machine, lengths - machine.lengths_at_zero)
-    single = forward_kinematics(machine, lengths[7:8] - machine.lengths_at_zero)
-    np.testing.assert_allclose(single.position, batch.position[7:8], atol=1e-11)
-    assert single.iterations[0] == batch.iterations[7]
-    sequence = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero).require()
-    np.testing.assert_allclose(sequence.position, motion.position, atol=1e-10)
 
 
 def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(machine: Machine) -> None:
@@ -142,18 +129,6 @@ def test_condition_numbers_near_and_far_from_singular_poses() -> None:
     assert len(twists) > 5 and np.abs(noticed).max() < 1e-3
 
 
-def test_mp1_like_path_needs_few_iterations(machine: Machine) -> None:
-    time = np.arange(0.0, 2.5, 0.01)
-    home = machine.home
-    size = 0.2 * abs(home.position[2])
-    offset = size * np.stack([np.cos(1.26 * time), np.sin(1.26 * time), 0.0 * time], axis=1)
-    rotation = rotation_exp(0.05 * np.sin(2.5 * time)[:, None] * np.array([1.0, 1.0, 0.0]))
-    lengths = leg_lengths(machine, home.position + offset, rotation)
-    result = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero, tolerance=1e-9)
-    assert result.converged.all()
-    assert result.iterations[1:].max() <= 4
-
-
 def test_simona_on_mp1() -> None:
     """Warm start needs at most four iterations at 1e-9 and never leaves the branch (S3-07, S3-08)."""
     from pkm_description.loading import load_machine
@@ -161,20 +136,11 @@ def test_simona_on_mp1() -> None:
     simona = load_machine('srs')
     motion = mp1_profile(simona, duration=40.0).evaluate(np.arange(5.0, 18.0, 0.01))
     lengths = leg_lengths(simona, motion.position, motion.rotation_base_platform)
-    start = Pose(motion.position[0], motion.rotation_base_platform[0])
     for tolerance, error in ((1e-9, 1e-8), (1e-12, 1e-11)):
-        result = forward_kinematics_sequence(simona, lengths - simona.lengths_at_zero, start, tolerance).require()
-        assert result.iterations.max() <= 4
-        np.testing.assert_allclose(result.position, motion.position, atol=error)
+        drives = lengths - simona.lengths_at_zero
+        series = PoseSolver(simona, tolerance, 30).series(drives, np.zeros(len(drives), dtype=bool))
+        assert not series.errors
+        assert series.found.iterations[1:].max() <= 4
+        np.testing.assert_allclose(series.found.position, motion.position, atol=error)
 
 
-def test_twist_from_leg_rates(machine: Machine) -> None:
-    motion = random_states(machine, 40)
-    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
-    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
-    np.testing.assert_allclose((jacobian @ motion.twist[..., None])[..., 0], rates, atol=1e-9)
-
-
-def test_wrong_shape_is_a_clear_error(machine: Machine) -> None:
-    with pytest.raises(ValueError, match=r'expected \(N, 6\) or \(6,\)'):
-        forward_kinematics(machine, np.ones(5))

@@ -19,11 +19,10 @@ from pkm_description.kinematics import (
     drive_jacobian,
     drive_positions,
     forward_kinematics,
-    forward_kinematics_sequence,
     joint_positions,
     measured_tolerance,
 )
-from pkm_description.kinematics.assembly_modes import follow_drives, regular_from_home
+from pkm_description.kinematics.assembly_modes import follow_drives
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.forward import checked_drives
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
@@ -95,7 +94,7 @@ def test_a_sample_does_not_depend_on_the_others(machine: Machine) -> None:
         forward_kinematics(machine, drives[1]).require()
 
 
-def test_sequences_and_steps_of_the_solver_find_the_same(machine: Machine) -> None:
+def test_steps_of_the_solver_find_the_same(machine: Machine) -> None:
     first, last = forward_kinematics(machine, drives_near_home(machine, 2, seed=3)).require().position
     part = np.linspace(0.0, 1.0, 25)[:, None]
     if machine.actuated_count > machine.degrees_of_freedom:
@@ -105,8 +104,6 @@ def test_sequences_and_steps_of_the_solver_find_the_same(machine: Machine) -> No
         ends = drives_near_home(machine, 2, seed=3)
         drives = ends[0] + part * (ends[1] - ends[0])
     expected = forward_kinematics(machine, drives).require()
-    sequence = forward_kinematics_sequence(machine, drives).require()
-    np.testing.assert_allclose(sequence.position, expected.position, atol=1e-10)
     solver, found = PoseSolver(machine, 1e-9, 10), None
     poses = [found := solver.solve(sample, found) for sample in drives]
     np.testing.assert_allclose([pose.position for pose in poses], expected.position, atol=1e-10)
@@ -178,12 +175,6 @@ def test_delta_has_a_mode_below_and_one_above() -> None:
     np.testing.assert_allclose(
         modes.position[0], forward_kinematics(machine, drives).position[0], atol=1e-9
     )
-
-
-def test_straight_paths_are_for_struts_alone() -> None:
-    delta = from_content('delta', {})
-    with pytest.raises(KinematicsError, match='delta.*straight paths'):
-        regular_from_home(delta, delta.home.position[None], delta.home.rotation_base_platform[None])
 
 
 def test_too_few_drives_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Forward kinematics along paths, which keep the assembly mode; all poses of given leg lengths."""
+"""All poses of given leg lengths, and a singular one between two of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from pkm_description.kinematics import (
     assembly_modes,
     drive_positions,
     forward_kinematics,
-    forward_kinematics_sequence,
     leg_lengths,
     length_jacobian,
 )
@@ -73,74 +72,6 @@ def _pairs(modes: AssemblyModes, same_sign: bool) -> list[tuple[int, int]]:
     return [(i, j) for i in range(len(modes)) for j in range(i) if (sign[i] == sign[j]) == same_sign]
 
 
-def test_the_mode_is_kept_where_start_and_end_have_the_same_lengths(dietmaier: Machine, forty: AssemblyModes) -> None:
-    """Some of the 40 modes join without a singular pose: only who follows the path knows which one is reached."""
-    kept = 0
-    for first, last in _pairs(forty, same_sign=True):
-        path = _path(dietmaier, forty, first, last, 100)
-        jacobian = length_jacobian(dietmaier, path.position, path.rotation)
-        if path.determinant.min() <= 0.0 or np.linalg.cond(jacobian).max() > 200.0:
-            continue
-        np.testing.assert_allclose(path.lengths[-1], path.lengths[0], atol=1e-9)
-        result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start).require()
-        assert path.error(result.position, result.rotation_base_platform).max() < 1e-8
-        # the pose it began with has the last lengths too, and so have 38 more
-        assert np.abs(result.position[-1] - result.position[0]).max() > 0.1
-        kept += 1
-    assert kept >= 4
-
-
-@pytest.mark.parametrize('pair', [(12, 8), (15, 13)])
-def test_another_solution_nearby_does_not_catch_the_path(
-    dietmaier: Machine, forty: AssemblyModes, pair: tuple[int, int]
-) -> None:
-    path = _path(dietmaier, forty, *pair, 100)
-    result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start).require()
-    assert path.error(result.position, result.rotation_base_platform).max() < 1e-8
-    narrowest = int(np.argmax(result.condition))
-    modes = assembly_modes(dietmaier, path.lengths[narrowest] - dietmaier.lengths_at_zero, quiet_batches=1)
-    move = np.abs(modes.position - path.position[narrowest]).max(axis=1)
-    turn = np.abs(modes.rotation_base_platform - path.rotation[narrowest]).max(axis=(1, 2))
-    own, other = np.sort(np.maximum(move, turn))[:2]
-    # metres and rotation matrix entries; the platform's joints span more than 1 m
-    assert own < 1e-8
-    assert other < 0.05
-
-
-def test_a_path_through_a_singular_pose_is_not_trusted_beyond_it(dietmaier: Machine, forty: AssemblyModes) -> None:
-    """Modes of different sign: the lengths come back from the singular pose on either of two modes."""
-    pairs = _pairs(forty, same_sign=False)
-    right_before, mistaken = [], []
-    for first, last in [pairs[k] for k in np.random.default_rng(5).choice(len(pairs), 20, replace=False)]:
-        path = _path(dietmaier, forty, first, last, 200)
-        crossing = int(np.argmax(path.determinant <= 0.0))
-        if crossing < 10:
-            continue  # the mode cannot be watched before the path has begun
-        result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start)
-        wrong = path.error(result.position, result.rotation_base_platform) > 1e-6
-        assert not np.any(result.trusted & wrong)
-        assert not np.any(result.trusted[crossing:])
-        right_before.append(result.trusted[:crossing].mean())
-        mistaken.append(wrong[crossing:].any())
-    assert len(mistaken) >= 10
-    assert np.mean(right_before) > 0.7
-    # the lengths really do not tell: most of these paths were taken for their mirror image in the singular pose
-    assert np.mean(mistaken) > 0.5
-
-
-def test_a_singular_pose_passed_between_samples_is_named(dietmaier: Machine, forty: AssemblyModes) -> None:
-    for pair in _pairs(forty, same_sign=False):
-        path = _path(dietmaier, forty, *pair, 200)
-        crossing = int(np.argmax(path.determinant <= 0.0))
-        result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start)
-        if crossing > 100 and not result.singular.any():
-            break
-    assert result.trusted[: crossing - 10].all()
-    with pytest.raises(SingularPoseError, match=r'sample \d+: the path passes a singular pose here') as raised:
-        result.require()
-    assert crossing - 3 <= int(str(raised.value).split()[1].rstrip(':')) <= crossing
-
-
 def test_a_singular_pose_itself_is_refused_with_the_motion_that_is_free(
     dietmaier: Machine, forty: AssemblyModes
 ) -> None:
@@ -177,22 +108,6 @@ def test_a_singular_pose_itself_is_refused_with_the_motion_that_is_free(
     ]
     assert np.linalg.norm(twist) == pytest.approx(1.0)
     assert np.abs(moved[1] - moved[0]).max() / (2.0 * step) < 1e-3
-
-
-def test_one_wrong_measurement_does_not_end_a_path() -> None:
-    machine = heimann_check_robot()
-    home = machine.home
-    part = np.linspace(0.0, 1.0, 40)[:, None]
-    position = home.position + part * [0.05, 0.1, 0.02]
-    rotation = rotation_exp(part * [0.1, 0.0, 0.2])
-    lengths = leg_lengths(machine, position, rotation)
-    lengths[15] = np.nan
-    lengths[16] = np.nan
-    lengths[25, 2] += 0.8
-    result = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero)
-    np.testing.assert_array_equal(np.flatnonzero(~result.trusted), [15, 16, 25])
-    good = result.trusted
-    np.testing.assert_allclose(result.position[good], position[good], atol=1e-10)
 
 
 def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Machine, forty: AssemblyModes) -> None:

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from other_machines import CLOSED, cart_with_pendulum, six_rus, three_rps
+from other_machines import CLOSED, cart_with_pendulum, six_rus
 from pkm_description.errors import ArgumentError, KinematicsError, PkmError, ShapeError
-from pkm_description.kinematics import forward_kinematics_sequence, leg_lengths, length_jacobian
+from pkm_description.kinematics import leg_lengths, length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Pose
 
@@ -62,10 +62,10 @@ def test_every_machine_by_the_same_names(name: str) -> None:
     motion = motion_of(machine)
     q = drive_positions(machine, motion)
     assert q.shape == (len(motion), machine.actuated_count)
-    for found in (forward_kinematics(machine, q).require(), forward_kinematics_sequence(machine, q).require()):
-        np.testing.assert_allclose(found.position, motion.position, atol=1e-9)
-        np.testing.assert_allclose(found.rotation_base_platform, motion.rotation_base_platform, atol=1e-9)
-        np.testing.assert_allclose(found.joint_positions, joint_motion(machine, motion).positions, atol=1e-8)
+    found = forward_kinematics(machine, q).require()
+    np.testing.assert_allclose(found.position, motion.position, atol=1e-9)
+    np.testing.assert_allclose(found.rotation_base_platform, motion.rotation_base_platform, atol=1e-9)
+    np.testing.assert_allclose(found.joint_positions, joint_motion(machine, motion).positions, atol=1e-8)
     rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
     jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
     np.testing.assert_allclose((jacobian @ motion.twist[..., None])[..., 0], rates, atol=1e-9)
@@ -128,20 +128,6 @@ def test_starts_are_poses_or_results(name: str, start: str) -> None:
     near = forward_kinematics(machine, q[40]).require()
     initial = near if start == 'result' else Pose(near.position[0], near.rotation_base_platform[0])
     np.testing.assert_allclose(forward_kinematics(machine, q[41], initial).position[0], motion.position[41], atol=1e-9)
-    sequence = forward_kinematics_sequence(machine, q[41:], initial).require()
-    np.testing.assert_allclose(sequence.position, motion.position[41:], atol=1e-9)
-
-
-def test_sequence_goes_on_after_a_sample_that_no_pose_has() -> None:
-    machine = three_rps()
-    home = machine.home
-    at_home = drive_positions(machine, home.position, home.rotation_base_platform)
-    q = at_home + np.linspace(0.0, 0.05, 6)[:, None] * [1.0, 0.5, -0.3]
-    q[2], q[3, 0] = q[2] + [3.0, -3.0, 0.0], np.nan
-    found = forward_kinematics_sequence(machine, q)
-    assert found.trusted.tolist() == [True, True, False, False, True, True]
-    expected = forward_kinematics(machine, q[4:]).require()
-    np.testing.assert_allclose(found.position[4:], expected.position, atol=1e-9)
 
 
 @pytest.mark.parametrize('machine', [load_machine('hexaglide_6pus'), six_rus(), CLOSED['planar 3-PRR']()])

@@ -1,4 +1,4 @@
-"""Dynamics of machines with legs of any kind: the same quantity by two ways that share little."""
+"""Dynamics of machines of every kind: the same quantity by two ways that share little."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 from graph_machines import FOLDER, NAMES
+from hand_built_machines import heimann_check_robot, turned_link_frames
+from other_machines import CLOSED
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     base_parameters,
@@ -37,11 +39,15 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction
 
+#: built in tests: general bodies, all different
+BUILT = CLOSED | {'heimann': heimann_check_robot, 'turned': turned_link_frames}
 
-@pytest.fixture(scope='module', params=NAMES)
+
+@pytest.fixture(scope='module', params=[*NAMES, *BUILT])
 def machine(request: pytest.FixtureRequest) -> Machine:
     """With friction and rotors in all joints."""
-    machine = load_machine(FOLDER / request.param / 'machine.yaml')
+    name = request.param
+    machine = BUILT[name]() if name in BUILT else load_machine(FOLDER / name / 'machine.yaml')
     rubbing = with_friction(machine, lambda joint: JointFriction.viscous_coulomb(0.3, 0.2))
     legs = tuple(
         dataclasses.replace(
@@ -131,6 +137,8 @@ def test_mass_matrix_is_the_slope_of_the_forces(machine: Machine, motion: Platfo
     mass = mass_matrix(machine, motion.position, motion.rotation_base_platform)
     energy = kinetic_energy(machine, motion.position, motion.rotation_base_platform, motion.twist)
     assert_close(0.5 * np.einsum('ni,nij,nj->n', motion.twist, mass, motion.twist), energy)
+    assert_close(mass, np.swapaxes(mass, 1, 2), 1e-12)
+    assert np.linalg.eigvalsh(mass).min() > 0.0
     forces = inverse_dynamics(machine, motion, friction=False)
     for column in np.moveaxis(legs.admitted, 2, 0):
         faster = dataclasses.replace(

@@ -13,7 +13,7 @@ from other_machines import with_limits as with_drive_limits
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError, MachineFileError
 from pkm_description.kinematics.joint_limits import LimitViolation
-from pkm_description.kinematics.joint_motion import leg_lengths, leg_vectors
+from pkm_description.kinematics.joint_motion import leg_lengths
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.loading import load_machine
@@ -136,7 +136,8 @@ def test_ball_joints_tilt_by_the_angle_of_their_struts() -> None:
     """Angle between strut and its direction at home, both in platform axes; it counts to either side of the cone."""
     machine = MACHINE
     motion = turned(0.0, 0.1, -0.3)
-    vectors, _ = leg_vectors(machine, motion.position, motion.rotation_base_platform)
+    levers = machine.platform_points @ np.swapaxes(motion.rotation_base_platform, -1, -2)
+    vectors = motion.position[:, None] + levers - machine.base_points
     directions = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True) @ motion.rotation_base_platform
     angles = np.arccos(np.clip(np.sum(directions * directions[0], axis=-1), -1.0, 1.0))
     cone = (1.0 + 1e-9) * float(np.median(angles[2]))  # two legs are at the median itself

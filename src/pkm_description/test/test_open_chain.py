@@ -1,4 +1,4 @@
-"""Chains without a platform: the printed pendulum equations, Oh's pendulum in closed form, their own energy."""
+"""Chains without a platform: the printed pendulum equations and their own energy."""
 
 from __future__ import annotations
 
@@ -10,21 +10,14 @@ from other_machines import cart_with_pendulum
 from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_parameters
 from pkm_description.dynamics.open_chain import (
-    PENDULUM_PARAMETERS,
-    PendulumMotion,
-    open_chain_accelerations,
     open_chain_energy,
     open_chain_forces,
     open_chain_mass_matrix,
     open_chain_regressor,
-    pendulum_force_jacobian,
-    pendulum_forces,
 )
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_positions
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.machine import with_gravity
 
 
 def random_motion(count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -43,8 +36,6 @@ def test_regressor_mass_matrix_and_inverse_agree() -> None:
     still = open_chain_forces(machine, positions, velocities, 0.0 * accelerations, friction=False)
     mass = open_chain_mass_matrix(machine, positions)
     np.testing.assert_allclose((mass @ accelerations[..., None])[..., 0], forces - still, atol=1e-10)
-    back = open_chain_accelerations(machine, positions, velocities, forces, friction=False)
-    np.testing.assert_allclose(back, accelerations, atol=1e-10)
 
 
 def test_energy_follows_the_power_of_the_forces() -> None:
@@ -112,34 +103,3 @@ def test_printed_equations_of_the_double_pendulum() -> None:
 def test_platform_functions_say_what_to_use() -> None:
     with pytest.raises(KinematicsError, match='open chain'):
         joint_positions(cart_with_pendulum(), np.zeros((1, 3)), np.eye(3)[None])
-
-
-#: as in the machine file
-PARAMETERS = np.array([0.50, 0.75, 0.75, 0.50, 1.50])
-
-
-@pytest.fixture
-def motion() -> PendulumMotion:
-    random = np.random.default_rng(3)
-    return PendulumMotion(*(random.uniform(-size, size, (30, 3)) for size in (3.0, 10.0, 40.0)))
-
-
-@pytest.mark.parametrize('gravity', [9.81, 1.62])
-def test_forces_are_those_of_the_open_chain(motion: PendulumMotion, gravity: float) -> None:
-    machine = load_machine('double_pendulum')
-    machine = with_gravity(machine, machine.gravity * gravity / np.linalg.norm(machine.gravity))
-    relative = [
-        np.stack([values[:, 0], values[:, 1], values[:, 2] - values[:, 1]], axis=1)
-        for values in (motion.position, motion.velocity, motion.acceleration)
-    ]
-    force, first, second = open_chain_forces(machine, *relative, friction=False).T
-    expected = np.stack([force, first - second, second], axis=1)
-    np.testing.assert_allclose(pendulum_forces(motion, PARAMETERS, gravity), expected, atol=1e-11)
-
-
-def test_derivatives(motion: PendulumMotion) -> None:
-    found = pendulum_force_jacobian(motion, PARAMETERS)
-    assert found.shape == (30, 3, len(PENDULUM_PARAMETERS))
-    for place, unit in enumerate(1e-4 * np.eye(5)):
-        change = pendulum_forces(motion, PARAMETERS + unit) - pendulum_forces(motion, PARAMETERS - unit)
-        np.testing.assert_allclose(found[..., place], change / 2e-4, rtol=1e-7, atol=1e-6)

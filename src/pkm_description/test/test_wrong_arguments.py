@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.energy import energy_regressor
 from pkm_description.dynamics.inverse import drive_force_terms
+from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ArgumentError, PkmError, ShapeError
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
@@ -36,7 +36,7 @@ OF_MOTION: tuple[Callable[..., Any], ...] = (
     pkm_description.check_motion, pkm_description.drive_positions, pkm_description.inverse_dynamics,
     pkm_description.joint_motion, pkm_description.rigid_body_regressor, dynamics.friction_forces,
     dynamics.friction_loads, dynamics.inverse_dynamics_derivatives,
-    dynamics.regressor_parts, drive_force_terms, energy_regressor, joint_reactions,
+    dynamics.regressor_parts, drive_force_terms, joint_reactions,
     limits.limit_use, limits.require_motion, position_violations,
 )  # fmt: skip
 
@@ -44,14 +44,14 @@ OF_MOTION: tuple[Callable[..., Any], ...] = (
 OF_POSES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (pkm_description.drive_jacobian, ()), (pkm_description.drive_positions, ()), (pkm_description.gravity_forces, ()),
     (pkm_description.forward_dynamics, (MOTION.twist, DRIVES)),
-    (dynamics.forward_dynamics_derivatives, (MOTION.twist, DRIVES)), (dynamics.kinetic_energy, (MOTION.twist,)),
+    (dynamics.kinetic_energy, (MOTION.twist,)),
     (dynamics.mass_matrix, ()), (dynamics.potential_energy, ()), (kinematics.joint_positions, ()),
     (kinematics.joint_rates, (REST, REST)), (kinematics.leg_lengths, ()), (kinematics.length_jacobian, ()),
 )  # fmt: skip
 
 #: functions of a machine and drive positions or lengths of N samples or of one
 OF_DRIVES: tuple[tuple[Callable[..., Any], Any], ...] = (
-    (pkm_description.forward_kinematics, DRIVES), (kinematics.forward_kinematics_sequence, DRIVES),
+    (pkm_description.forward_kinematics, DRIVES),
     (kinematics.assembly_modes, DRIVES[0]),
 )  # fmt: skip
 
@@ -76,13 +76,13 @@ EVERY: tuple[Call, ...] = (
 
 PENDULUM = load_machine('double_pendulum')
 #: of machines without a platform
-OF_CHAINS: tuple[Call, ...] = ((dynamics.open_chain_derivatives, (np.zeros((2, len(PENDULUM.joints))),) * 3),)
+OF_CHAINS: tuple[Call, ...] = ((open_chain_forces, (np.zeros((2, len(PENDULUM.joints))),) * 3),)
 
 #: names of the front doors that take no machine, or are no functions
 WITHOUT_MACHINE = {
     'Machine', 'PlatformMotion', 'load_machine', 'machine_names', 'profile', 'AssemblyModes', 'ForwardKinematicsResult',
     'JointMotion', 'PoseSolver', 'BaseParameters', 'BodyForm', 'ParameterMap', 'body_form_map', 'reduce_parameters',
-    'DriveRows', 'ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives', 'JointReactions',
+    'DriveRows', 'InverseDynamicsDerivatives', 'JointReactions',
 }  # fmt: skip
 
 

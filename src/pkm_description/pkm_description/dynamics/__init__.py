@@ -1,12 +1,6 @@
 """Dynamics of parallel machines: inverse and forward dynamics, energies, friction, regressors, base parameters."""
 
-from pkm_description.dynamics.derivatives import (
-    ForwardDynamicsDerivatives,
-    InverseDynamicsDerivatives,
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    open_chain_derivatives,
-)
+from pkm_description.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
@@ -36,14 +30,12 @@ __all__ = [
     'DriveDynamics',
     'DriveRegressor',
     'DriveRows',
-    'ForwardDynamicsDerivatives',
     'InverseDynamicsDerivatives',
     'JointReactions',
     'ParameterMap',
     'base_parameters',
     'body_form_map',
     'forward_dynamics',
-    'forward_dynamics_derivatives',
     'friction_forces',
     'friction_loads',
     'friction_parameter_names',
@@ -56,7 +48,6 @@ __all__ = [
     'kinetic_energy',
     'machine_parameters',
     'mass_matrix',
-    'open_chain_derivatives',
     'potential_energy',
     'reduce_parameters',
     'regressor_parts',

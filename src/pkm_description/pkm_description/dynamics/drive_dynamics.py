@@ -31,20 +31,14 @@ class DriveDynamics:
     Parameters
     ----------
     machine : with a platform that the drives determine
-    friction, sign_smoothing : as of :func:`pkm_description.dynamics.inverse_dynamics`
-    tolerance, max_iterations : of forward kinematics, m
     """
 
-    def __init__(
-        self, machine: Machine, friction: bool = True, sign_smoothing: float = 0.0, tolerance: float = 1e-12,
-        max_iterations: int = 20,
-    ) -> None:  # fmt: skip
+    def __init__(self, machine: Machine) -> None:
         require_machine(machine)
         require_platform(machine, 'the functions of dynamics.open_chain')
         require_drives(machine)
         self.machine = machine
-        self._friction, self._smoothing = bool(friction), float(sign_smoothing)
-        self._solver = PoseSolver(machine, tolerance, max_iterations)
+        self._solver = PoseSolver(machine, 1e-12, 20)
         self._last: FoundPose | None = None
 
     def reset(self) -> None:
@@ -67,9 +61,8 @@ class DriveDynamics:
 
     def _forces(self, sample: KnownSample, wrench: Array = _NO_WRENCH) -> Array:
         forces = np.empty((1, self.machine.actuated_count))
-        run_kernel(self.machine, drive_dynamics, *sample, self._friction, self._smoothing, wrench, forces)
-        result: Array = forces[0]
-        return result
+        run_kernel(self.machine, drive_dynamics, *sample, True, 0.0, wrench, forces)
+        return np.asarray(forces[0])
 
     def _next(self, positions: Array, velocities: Array, accelerations: Array) -> KnownSample:
         """Configuration, rates and accelerations of the next sample, from arrays (A,)."""
@@ -109,14 +102,12 @@ class DriveRegressor(DriveDynamics):
 
     Parameters
     ----------
-    machine, tolerance, max_iterations : as of :class:`DriveDynamics`
+    machine : as of :class:`DriveDynamics`
     identical_legs : as in :func:`pkm_description.dynamics.rigid_body_parameters`
     """
 
-    def __init__(
-        self, machine: Machine, identical_legs: bool = True, tolerance: float = 1e-12, max_iterations: int = 20
-    ) -> None:
-        super().__init__(machine, tolerance=tolerance, max_iterations=max_iterations)
+    def __init__(self, machine: Machine, identical_legs: bool = True) -> None:
+        super().__init__(machine)
         self._block, blocks = body_blocks(machine, identical_legs, None)
         count = machine.actuated_count
         self._bodies, self._columns = np.zeros((1, count, 10 * blocks)), np.zeros((1, count, 4 * count))

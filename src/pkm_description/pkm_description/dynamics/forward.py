@@ -7,8 +7,8 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.inverse import packed_wrench, require_definite
 from pkm_description.kernels.dynamics import forward_dynamics as kernels
-from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform, run_kernel
-from pkm_description.kinematics.joint_motion import start_of
+from pkm_description.kinematics.arguments import of_samples, poses, require_machine, run_kernel
+from pkm_description.kinematics.joint_motion import require_legs, start_of
 from pkm_description.machine import Machine
 
 
@@ -49,7 +49,7 @@ def forward_dynamics(
         Bodies that cannot exist leave a motion without inertia.
     """
     require_machine(machine)
-    require_platform(machine, 'open_chain_accelerations')
+    require_legs(machine)
     position, rotation_base_platform, single = poses(position, rotation_base_platform)
     count = len(position)
     require_definite(machine, position, rotation_base_platform)

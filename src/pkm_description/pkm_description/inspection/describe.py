@@ -71,7 +71,9 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
         facts.append(('base parameters', _not_computed(error)))
     facts += _sensors(machine)
     if content is not None:
-        facts.append(('provenance', _provenance(content, machine)))
+        counts = count_origins(content, machine.provenance)
+        parts = ', '.join(f'{count} {origin}' for origin, count in counts.items())
+        facts.append(('provenance', f'{sum(counts.values())} numbers: {parts}'))
     lines += [f'{name:<20}{text}' for name, text in facts]
     lines += ['', *drive_lines(machine, positions, forces), '', *passive_joint_lines(machine, positions)]
     if not machine.driver.is_standard:
@@ -201,12 +203,6 @@ def _sensors(machine: Machine) -> list[tuple[str, str]]:
         f'{_range(sensors.velocity_noise, units[1])}, {_range(sensors.effort_noise, units[2])}'
     )
     return [*facts, ('sensors of drives', text)]
-
-
-def _provenance(content: Mapping[str, Any], machine: Machine) -> str:
-    counts = count_origins(content, machine.provenance)
-    parts = ', '.join(f'{count} {origin}' for origin, count in counts.items())
-    return f'{sum(counts.values())} numbers: {parts}'
 
 
 def _range(values: Array, unit: str) -> str:

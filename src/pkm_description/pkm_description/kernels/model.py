@@ -201,7 +201,7 @@ class ScratchData(NamedTuple):
     drive_changes : (A,) changes of drive forces along one direction, see :func:`.tangents.follow_loads`
     zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
-    states : (4, J + 12) configurations that iterations go back to: joints, position and rotation of the platform
+    states : (3, J + 12) configurations that iterations go back to: joints, position and rotation of the platform
     detail : (4,) what belongs to a negative status: sample, leg or row, and a number that says how far off
     """
 
@@ -295,7 +295,7 @@ def scratch_data(model: ModelData) -> ScratchData:
         loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((14, joints + 2, 3)),
         joint_tangents=np.zeros((7, joints)), twist=np.zeros(6), drive_changes=np.zeros(drives),
         zeros=np.zeros((coordinates, coordinates)),
-        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((4, joints + 12)),
+        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((3, joints + 12)),
         detail=np.zeros(4),
     )  # fmt: skip
 

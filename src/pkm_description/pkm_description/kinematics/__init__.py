@@ -2,7 +2,7 @@
 
 from pkm_description.kinematics.assembly_modes import AssemblyModes, assembly_modes
 from pkm_description.kinematics.drive_map import motion_from_drives
-from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics, forward_kinematics_sequence
+from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
 from pkm_description.kinematics.joint_motion import (
     JointMotion,
     drive_jacobian,
@@ -24,7 +24,6 @@ __all__ = [
     'drive_jacobian',
     'drive_positions',
     'forward_kinematics',
-    'forward_kinematics_sequence',
     'joint_motion',
     'joint_positions',
     'joint_rates',

@@ -148,6 +148,66 @@ def of_poses(
     return checked
 
 
+_FROM_DRIVES = 'make the motion from the drives (motion_from_drives)'
+#: status of a kernel -> kind of the error, and what it says
+_ERRORS: dict[int, tuple[type[KinematicsError], str]] = {
+    model.NOT_FINITE: (KinematicsError, 'the platform pose contains NaN or infinity, no leg can be closed'),
+    model.LEG_SINGULAR: (
+        SingularPoseError,
+        '{leg} is stretched or folded (relative size of its joint directions {value:.3g}): its joints cannot follow '
+        'the platform',
+    ),
+    model.UNIVERSAL_SINGULAR: (
+        SingularPoseError,
+        '{leg} lies along its first universal axis (sine of the angle {value:.3g}, at least 0.001 needed)',
+    ),
+    model.DRIVES_SINGULAR: (
+        SingularPoseError,
+        'the Jacobian of the drives is singular (condition number {value:.3g}), no drive forces can hold the platform '
+        'here',
+    ),
+    model.CONSTRAINTS_SINGULAR: (
+        SingularPoseError,
+        'the legs leave the platform {value:.0f} degrees of freedom here, at home they leave {freedoms}: the platform '
+        'can move otherwise than its legs admit',
+    ),
+    model.NOT_ADMITTED: (
+        KinematicsError,
+        '{name} does not admit this velocity (constraint {row} is violated by {value:.3g}); ' + _FROM_DRIVES,
+    ),
+    model.OTHER_BRANCH: (
+        AssemblyModeError,
+        '{leg} reaches its platform joint only on another branch than at home (elbow or strut turned over): it would '
+        'have to pass its own singular position',
+    ),
+    model.UNDECIDED_BRANCH: (
+        AssemblyModeError,
+        '{leg} closes in several ways that differ by {value:.3g} rad or m and more, and on the straight path from home '
+        'it passes its own singular position, so home does not tell which; begin a sequence nearer to home, or take '
+        'another pose',
+    ),
+    model.NOT_REACHED: (KinematicsError, '{leg} misses its platform joint by {value:.3g} m: it is out of reach'),
+    model.OUT_OF_PLANE: (
+        KinematicsError,
+        '{name} moves in a plane; this pose leaves it by {value:.3g} m and tilts by {tilt:.3g} rad',
+    ),
+    model.MOTION_NOT_FINITE: (KinematicsError, 'a velocity, acceleration or force contains NaN or infinity'),
+    model.FRICTION_NOT_SETTLED: (
+        ConvergenceError,
+        'friction and the forces in the joints do not settle, the loads still change by {value:.3g} N; a joint locks '
+        'itself, its friction coefficient is too large for this pose',
+    ),
+    model.MASS_SINGULAR: (
+        SingularPoseError, 'a freedom of {name} moves no mass, its acceleration is not determined',
+    ),
+    model.DRIVES_DISAGREE: (
+        KinematicsError,
+        '{name} has more drives than degrees of freedom, and what they are told does not fit together: {drive} is off '
+        'by {value:.3g}; take rates and accelerations from a motion of the platform',
+    ),
+}  # fmt: skip
+
+
 def run_kernel(machine: Machine, kernel: Callable[..., int], *arguments: object) -> None:
     """Call a kernel on this thread's memory; raises the error of a negative status as :func:`require_ok` does."""
     data, scratch = machine.scratch
@@ -173,74 +233,16 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
         return
     sample, value = f'sample {int(detail[0])}', float(detail[2])
     leg = machine.legs[int(detail[1])].name if 0 <= detail[1] < len(machine.legs) else ''
-    if result == model.NOT_FINITE:
-        raise KinematicsError(f'{sample}: the platform pose contains NaN or infinity, no leg can be closed')
-    if result == model.LEG_SINGULAR:
-        raise SingularPoseError(
-            f'{sample}: {leg} is stretched or folded (relative size of its joint directions {value:.3g}): its joints '
-            'cannot follow the platform'
-        )
-    if result == model.UNIVERSAL_SINGULAR:
-        raise SingularPoseError(
-            f'{sample}: {leg} lies along its first universal axis (sine of the angle {value:.3g}, at least 0.001 '
-            'needed)'
-        )
-    if result == model.DRIVES_SINGULAR:
-        raise SingularPoseError(
-            f'{sample}: the Jacobian of the drives is singular (condition number {value:.3g}), no drive forces can '
-            'hold the platform here'
-        )
-    if result == model.CONSTRAINTS_SINGULAR:
-        raise SingularPoseError(
-            f'{sample}: the legs leave the platform {int(value)} degrees of freedom here, at home they leave '
-            f'{machine.degrees_of_freedom}: the platform can move otherwise than its legs admit'
-        )
-    if result == model.NOT_ADMITTED:
-        raise KinematicsError(
-            f'{sample}: {machine.name} does not admit this velocity (constraint {int(detail[1]) + 1} is violated by '
-            f'{value:.3g}); make the motion from the drives (motion_from_drives)'
-        )
-    if result == model.OTHER_BRANCH:
-        raise AssemblyModeError(
-            f'{sample}: {leg} reaches its platform joint only on another branch than at home (elbow or strut turned '
-            'over): it would have to pass its own singular position'
-        )
-    if result == model.UNDECIDED_BRANCH:
-        raise AssemblyModeError(
-            f'{sample}: {leg} closes in several ways that differ by {value:.3g} rad or m and more, and on the straight '
-            'path from home it passes its own singular position, so home does not tell which; begin a sequence nearer '
-            'to home, or take another pose'
-        )
-    if result == model.NOT_REACHED:
-        reason = (
-            'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
-            if holds_platform(machine)
-            else 'it is out of reach'
-        )
-        raise KinematicsError(f'{sample}: {leg} misses its platform joint by {value:.3g} m: {reason}')
-    if result == model.OUT_OF_PLANE:
-        raise KinematicsError(
-            f'{sample}: {machine.name} moves in a plane; this pose leaves it by {value:.3g} m and tilts by '
-            f'{float(detail[3]):.3g} rad'
-        )
-    if result == model.MOTION_NOT_FINITE:
-        raise KinematicsError(f'{sample}: a velocity, acceleration or force contains NaN or infinity')
-    if result == model.FRICTION_NOT_SETTLED:
-        raise ConvergenceError(
-            f'{sample}: friction and the forces in the joints do not settle, the loads still change by {value:.3g} N; '
-            'a joint locks itself, its friction coefficient is too large for this pose'
-        )
-    if result == model.MASS_SINGULAR:
-        raise SingularPoseError(
-            f'{sample}: a freedom of {machine.name} moves no mass, its acceleration is not determined'
-        )
+    kind, reason = _ERRORS.get(result, (ConvergenceError, 'the iterations do not close the loops'))
+    told = {
+        'name': machine.name, 'leg': leg, 'value': value, 'tilt': float(detail[3]), 'row': int(detail[1]) + 1,
+        'freedoms': machine.degrees_of_freedom,
+    }  # fmt: skip
+    if result == model.NOT_REACHED and holds_platform(machine):
+        reason = '{leg} misses its platform joint by {value:.3g} m: the legs do not admit this pose; ' + _FROM_DRIVES
     if result == model.DRIVES_DISAGREE:
-        drive = machine.actuated_joint_names[int(detail[1])]
-        raise KinematicsError(
-            f'{sample}: {machine.name} has more drives than degrees of freedom, and what they are told does not fit '
-            f'together: {drive} is off by {value:.3g}; take rates and accelerations from a motion of the platform'
-        )
-    raise ConvergenceError(f'{sample}: the iterations do not close the loops')
+        told['drive'] = machine.actuated_joint_names[int(detail[1])]
+    raise kind(f'{sample}: {reason.format(**told)}')
 
 
 def holds_platform(machine: Machine) -> bool:

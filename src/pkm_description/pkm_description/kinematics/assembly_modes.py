@@ -8,18 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array, packed
-from pkm_description.errors import ArgumentError, KinematicsError, SingularPoseError
+from pkm_description.errors import ArgumentError, SingularPoseError
 from pkm_description.kernels.forward_kinematics.continuation import CONDITION, DETERMINANT, REPORT_COLUMNS
 from pkm_description.kernels.forward_kinematics.forward_samples import (
     follow_samples,
-    paths_are_regular,
     solve_samples,
     solve_starts,
 )
 from pkm_description.kernels.forward_kinematics.newton import struts_alone
 from pkm_description.kernels.model import PRISMATIC
-from pkm_description.kinematics.arguments import of_samples, poses
-from pkm_description.kinematics.forward import ANY_BRANCH, Start, checked_drives, home_branch, starts
+from pkm_description.kinematics.arguments import of_samples
+from pkm_description.kinematics.forward import ANY_BRANCH, Start, checked_drives, starts
 from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
 from pkm_description.machine import Machine
 
@@ -183,7 +182,8 @@ class _Modes:
     def result(self, home_number: int | None, starts: int, settled: bool) -> AssemblyModes:
         """All modes in order."""
         home = self.machine.home
-        distance = self._distances(home.position, home.rotation_base_platform)
+        pose = home.position[None], home.rotation_base_platform[None]
+        distance = np.array([self._distance(number, *pose)[0] for number in range(len(self.position))])
         on_home_branch = np.arange(len(distance)) == (-1 if home_number is None else home_number)
         order = np.lexsort([distance, ~on_home_branch])
         report = self._report()[order]
@@ -205,11 +205,6 @@ class _Modes:
         move = np.abs(position - self.position[number]).max(axis=1, initial=0.0) / self.machine.model.radius[0]
         return np.maximum(move, np.abs(rotation - self.rotation[number]).max(axis=(1, 2), initial=0.0))
 
-    def _distances(self, position: Array, rotation: Array) -> Array:
-        """Distances (K,) of all modes from one pose."""
-        every = range(len(self.position))
-        return np.array([self._distance(number, position[None], rotation[None])[0] for number in every])
-
     def random_starts(self, random: np.random.Generator) -> tuple[Array, Array, Array]:
         """Configurations of one batch (S, J), (S, 3), (S, 3, 3)."""
         model, count = self.machine.model, self.batch
@@ -222,7 +217,8 @@ class _Modes:
         joints = np.array(np.broadcast_to(model.home_joints, (count, len(model.kind))))
         if self.struts:
             return joints, self._at_end_of_leg(random, rotation), rotation
-        anchors = model.home_position + model.closure_other_point[self._on_platform()] @ model.home_rotation.T
+        on_platform = model.closure_other == len(model.kind)
+        anchors = model.home_position + model.closure_other_point[on_platform] @ model.home_rotation.T
         # a box about the base, so that poses on its other side are as likely
         bases = model.translation[model.joint_start[:-1]]
         extent = float(np.linalg.norm(np.ptp(np.concatenate([anchors, bases]), axis=0)))
@@ -235,9 +231,6 @@ class _Modes:
         sliding = passive & (model.kind == PRISMATIC)
         joints[:, sliding] += random.uniform(-2.0, 2.0, (count, int(sliding.sum()))) * model.longest_step[sliding]
         return joints, position, rotation
-
-    def _on_platform(self) -> NDArray[np.bool_]:
-        return np.asarray(self.machine.model.closure_other == len(self.machine.model.kind))
 
     def _at_end_of_leg(self, random: np.random.Generator, rotation: Array) -> Array:
         """Positions in which one strut, any, has its length in a uniformly random direction."""
@@ -295,30 +288,3 @@ def follow_drives(machine: Machine, drive_positions: Array, initial: Start | Non
     fraction = np.zeros(len(drives))
     follow_samples(machine.compiled_model, machine.scratch[1], drives, joints, position, rotation, fraction)
     return Continuation(position, rotation, joints, fraction)
-
-
-def regular_from_home(machine: Machine, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:
-    """Tell which poses (N,) the platform reaches from home on a straight path without passing a singular pose.
-
-    Straight is the line of the position together with the turn about one axis. The sign of the length Jacobian's
-    determinant is looked at in ``samples`` places of the path, so it proves no more than their spacing allows; and
-    where the straight path is singular, another one may not be.
-
-    Parameters
-    ----------
-    position, rotation : (N, 3) m and (N, 3, 3)
-
-    Raises
-    ------
-    KinematicsError
-        A machine of other legs than driven struts: it may not admit the poses of a straight path.
-    """
-    if not struts_alone(machine.compiled_model):
-        raise KinematicsError(f'{machine.name}: it may not admit straight paths, not all legs are driven struts')
-    position, rotation, _ = poses(position, rotation)
-    regular = np.zeros(len(position), dtype=bool)
-    paths_are_regular(
-        machine.compiled_model, machine.scratch[1], packed(position), packed(rotation),
-        samples, home_branch(machine), regular,
-    )  # fmt: skip
-    return regular

@@ -9,15 +9,15 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows
 from pkm_description.kernels.kinematics.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
 from pkm_description.kernels.kinematics.pose import stretch_leg
-from pkm_description.kernels.kinematics.tree import leg_poses, set_platform
+from pkm_description.kernels.kinematics.tree import set_platform
 from pkm_description.kernels.model import Integers, constraint_row_count
 from pkm_description.kinematics.arguments import run_kernel
 from pkm_description.kinematics.joint_motion import joint_positions, require_legs
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
+from pkm_description.machine.idle_freedoms import AtHome, closing_equations
 
 #: m, largest gap of a closure in the result
 _TOLERANCE = 1e-12
@@ -294,22 +294,10 @@ def _worst_leg(machine: Machine, gap: Array) -> tuple[str, float]:
 
 def _gaps(machine: Machine, pose: Pose, joints: Array) -> tuple[Array, Array]:
     """Gaps (R,) m of all closures, and their derivative (R, J + 6) by joints and twist."""
-    model, compiled, (data, scratch) = machine.model, machine.compiled_model, machine.scratch
-    starts = model.row_start[model.closure_start]
-    gap, matrix = np.zeros(starts[-1]), np.zeros((starts[-1], len(joints) + 6))
+    data, scratch = machine.scratch
     _place(machine, pose)
     data.joints[:] = joints
-    for leg in range(machine.leg_count):
-        rows = slice(starts[leg], starts[leg + 1])
-        own = model.column_joint[model.column_start[leg] : model.column_start[leg + 1]]
-        leg_poses(compiled, scratch, leg)
-        closure_gaps(compiled, scratch, leg)
-        closure_rows(compiled, scratch, leg)
-        found = data.rows[leg, : rows.stop - rows.start]
-        gap[rows] = data.bias[: len(found)]
-        matrix[rows, own] = found[:, : len(own)]
-        matrix[rows, len(joints) :] = found[:, len(own) : len(own) + 6]
-    return gap, matrix
+    return closing_equations(AtHome(machine.model, machine.compiled_model, data, scratch))
 
 
 def _step(rows: Array, right: Array, weights: Array, away: Array) -> Array:

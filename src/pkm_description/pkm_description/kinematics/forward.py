@@ -22,7 +22,7 @@ from pkm_description.kernels.forward_kinematics.continuation import (
     RESIDUAL,
     WORST_LEG,
 )
-from pkm_description.kernels.forward_kinematics.forward_samples import condition_numbers, solve_samples, solve_sequence
+from pkm_description.kernels.forward_kinematics.forward_samples import condition_numbers, solve_samples
 from pkm_description.kernels.forward_kinematics.newton import struts_alone
 from pkm_description.kinematics.arguments import drives, poses, require_machine, require_platform
 from pkm_description.kinematics.joint_motion import joint_positions
@@ -47,8 +47,6 @@ class ForwardKinematicsResult:
     max_condition : condition number from which :meth:`require` refuses a configuration
     free_twist : (N, 6) m/s and rad/s, the unit twist [velocity, angular velocity] in base axes that the drives resist
         least, of poses with a condition number beyond ``max_condition``; NaN elsewhere
-    mode_lost : (N,), True from the sample on before which a sequence passed a singular pose: the drives no longer tell
-        which of the modes that meet there the platform has taken
     joint_positions : (N, J) rad or m, of all joints in the order of ``machine.joint_names``; the angles of a strut NaN
         where it lies along its first universal axis
     """
@@ -64,7 +62,6 @@ class ForwardKinematicsResult:
     right_assembly_mode: NDArray[np.bool_]
     max_condition: float
     free_twist: Array
-    mode_lost: NDArray[np.bool_]
     joint_positions: Array
 
     def __len__(self) -> int:
@@ -72,11 +69,9 @@ class ForwardKinematicsResult:
 
     @classmethod
     def of_report(
-        cls, machine: Machine, joints: Array, position: Array, rotation: Array, report: Array, max_condition: float,
-        lost: int | None = None,
-    ) -> ForwardKinematicsResult:  # fmt: skip
-        """Result of the kernels: configurations, and a report (N, R) on each; ``lost``: see ``mode_lost``."""
-        count = len(report)
+        cls, machine: Machine, joints: Array, position: Array, rotation: Array, report: Array, max_condition: float
+    ) -> ForwardKinematicsResult:
+        """Result of the kernels: configurations, and a report (N, R) on each."""
         return cls(
             machine,
             position,
@@ -89,7 +84,6 @@ class ForwardKinematicsResult:
             report[:, ON_BRANCH] == 1.0,
             max_condition,
             report[:, FREE_TWIST : FREE_TWIST + 6],
-            np.arange(count) >= (count if lost is None else lost),
             joints,
         )
 
@@ -115,7 +109,7 @@ class ForwardKinematicsResult:
     @property
     def trusted(self) -> NDArray[np.bool_]:
         """Samples (N,) that :meth:`require` lets pass."""
-        return self.converged & self.right_assembly_mode & ~self.singular & ~self.mode_lost
+        return self.converged & self.right_assembly_mode & ~self.singular
 
     def require(self) -> ForwardKinematicsResult:
         """Return the result itself if every configuration can be trusted.
@@ -126,7 +120,7 @@ class ForwardKinematicsResult:
             Naming the first sample concerned, and the number that decides.
         """
         checks: list[tuple[NDArray[np.bool_], type[KinematicsError]]] = [
-            (self.singular | self.mode_lost, SingularPoseError),
+            (self.singular, SingularPoseError),
             (~self.converged, ConvergenceError),
             (~self.right_assembly_mode, AssemblyModeError),
         ]
@@ -146,18 +140,12 @@ class ForwardKinematicsResult:
         return replace(self, **chosen)
 
     def _complaint(self, error: type[Exception], sample: int) -> str:
-        if error is SingularPoseError and self.singular[sample]:
+        if error is SingularPoseError:
             free = self.free_twist[sample]
             return (
                 f'condition number {self.condition[sample]:.3g} of the drives\' Jacobian exceeds '
                 f'{self.max_condition:g}: the drives do not determine the platform here'
                 + (f', they do not hold {_spelled(free)}' if np.isfinite(free).all() else '')
-            )
-        if error is SingularPoseError:
-            return (
-                'the path passes a singular pose here (condition number of the last pose before '
-                f'{self.condition[max(sample - 1, 0)]:.3g}): the drives no longer tell the assembly mode; '
-                'start again from a known pose'
             )
         if error is ConvergenceError:
             return (
@@ -258,45 +246,6 @@ def solve_from(
         from_home, verify_branch, report,
     )  # fmt: skip
     return ForwardKinematicsResult.of_report(machine, *start, report, max_condition)
-
-
-def forward_kinematics_sequence(
-    machine: Machine,
-    drive_positions: Array,
-    initial: Start | None = None,
-    tolerance: float = 1e-12,
-    max_iterations: int = 30,
-    max_condition: float = 1e4,
-) -> ForwardKinematicsResult:
-    """Solve samples in order, each from the last good one, as a real-time user does.
-
-    A sample to which Newton's steps do not shrink fast enough (by Newton and Kantorovich's criterion) is followed
-    along the straight line of drive positions from the last good sample; where a singular pose stands in the way its
-    ``right_assembly_mode`` is False and the next sample starts from the last good one again.
-
-    Drives do not tell what happens at a singular pose: two modes meet there, and a platform that goes through and one
-    that turns back have the same drive positions afterwards. So ``mode_lost`` is set from the sample on before which
-    the path, going on as it came for two steps, passes a singular pose, from the first singular sample on, and from the
-    first of two samples in a row to which a singular pose bars the way.
-
-    Arguments and result as :func:`forward_kinematics`, but the mode that ``right_assembly_mode`` speaks of is the one
-    of the start, ``initial`` or home.
-    """
-    positions = checked_drives(machine, drive_positions)
-    joints, position, rotation = starts(machine, initial, 1)
-    branch = home_branch(machine) if initial is None else branch_of(machine, joints, position, rotation)
-    count = len(positions)
-    joints, position, rotation = (
-        np.repeat(one, max(count, 1), axis=0) for one in (joints, position, rotation)
-    )
-    report = np.empty((count, REPORT_COLUMNS))
-    lost = solve_sequence(
-        machine.compiled_model, machine.scratch[1], positions, joints, position, rotation, max_iterations, tolerance,
-        max_condition, branch, report,
-    )  # fmt: skip
-    return ForwardKinematicsResult.of_report(
-        machine, joints[:count], position[:count], rotation[:count], report, max_condition, lost
-    )
 
 
 def checked_drives(machine: Machine, drive_positions: Array) -> Array:

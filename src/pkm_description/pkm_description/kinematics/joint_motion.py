@@ -17,6 +17,7 @@ from pkm_description.kinematics.arguments import (
     poses,
     require_machine,
     require_machine_and_motion,
+    require_platform,
     run_kernel,
 )
 from pkm_description.machine import Machine, PlatformMotion
@@ -164,11 +165,7 @@ def require_joint_motion(machine: Machine, motion: object) -> None:
 
 def require_legs(machine: Machine) -> None:
     """Refuse open chains, which have no platform to close legs onto."""
-    if not machine.has_platform:
-        raise KinematicsError(
-            f'{machine.name} is an open chain, it has no platform: use the functions of dynamics.open_chain, '
-            'which take the motion of the joints'
-        )
+    require_platform(machine, 'the functions of dynamics.open_chain, which take the motion of the joints')
 
 
 def start_of(machine: Machine, start: Array | None) -> Array:
@@ -249,23 +246,6 @@ def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Ar
     return np.asarray(jacobian[0]) if single else jacobian
 
 
-def leg_vectors(machine: Machine, position: Array, rotation_base_platform: Array) -> tuple[Array, Array]:
-    """Leg vectors and platform levers, both in base axes.
-
-    Parameters
-    ----------
-    position : (N, 3) m, platform origin in the base frame
-    rotation_base_platform : (N, 3, 3)
-
-    Returns
-    -------
-    vectors : (N, L, 3) m, from base joint to platform joint
-    levers : (N, L, 3) m, from platform origin to platform joint
-    """
-    levers = machine.platform_points @ np.swapaxes(rotation_base_platform, -1, -2)
-    return position[..., None, :] + levers - machine.base_points, levers
-
-
 def require_struts(machine: Machine) -> None:
     """Refuse machines whose drives are not the lengths of struts: with them these functions would be wrong."""
     if not machine.drives_are_struts:
@@ -297,19 +277,7 @@ def length_jacobian(machine: Machine, position: Array, rotation_base_platform: A
     """Jacobian (N, L, 6): leg rates = J @ [velocity of the platform origin, angular velocity], base axes.
 
     Row i is ``[n_i, (R p_i) x n_i]`` with the leg's unit vector n_i (the derivative of Miletovic et al. 2017,
-    Eq. 1).
-
-    Parameters
-    ----------
-    position : (N, 3) or (3,) m, platform origin in the base frame
-    rotation_base_platform : (N, 3, 3) or (3, 3)
-
-    Raises
-    ------
-    KinematicsError
-        A machine whose drives are not the lengths of struts.
-    ShapeError
-        Positions and rotations of other shapes.
+    Eq. 1). Parameters and errors as of :func:`leg_lengths`.
     """
     return _of_struts(strut_jacobians, machine, position, rotation_base_platform, 6)
 

@@ -16,10 +16,6 @@ from math import cos, inf, sin, sqrt
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import SingularPoseError
-
-#: sine or cosine of the second angle from which angle rates are refused: eight digits would be lost
-_SINGULAR = 1e-8
 
 
 def cross(left: Array, right: Array) -> Array:
@@ -222,28 +218,6 @@ def angular_motion(angles: Array, rates: Array, second: Array, order: str = 'xyz
     matrix, matrix_rate = angle_rate_matrix(angles, order), angle_rate_matrix_rate(angles, rates, order)
     velocity = (matrix @ rates[..., None])[..., 0]
     return velocity, (matrix @ second[..., None] + matrix_rate @ rates[..., None])[..., 0]
-
-
-def angle_motion(angles: Array, velocity: Array, acceleration: Array, order: str = 'xyz') -> tuple[Array, Array]:
-    """First and second derivatives (..., 3) of the angles from angular velocity and acceleration (..., 3), base axes.
-
-    Raises
-    ------
-    SingularPoseError
-        Where first and third axis are parallel, so that the rates are not determined; names the sample.
-    """
-    matrix = angle_rate_matrix(angles, order)
-    determinant = np.abs(np.linalg.det(matrix))
-    if not np.all(determinant > _SINGULAR):
-        sample = int(np.argmin(determinant))
-        raise SingularPoseError(
-            f'sample {sample}: first and third axis of the angles {order!r} are parallel (second angle '
-            f'{np.reshape(angles, (-1, 3))[sample, 1]:.6g} rad): their rates are not determined; use another order'
-        )
-    rates = np.asarray(np.linalg.solve(matrix, velocity[..., None]), dtype=float)
-    drift = angle_rate_matrix_rate(angles, rates[..., 0], order) @ rates
-    second = np.linalg.solve(matrix, acceleration[..., None] - drift)
-    return rates[..., 0], np.asarray(second[..., 0], dtype=float)
 
 
 def _axes(order: str) -> list[Array]:

@@ -182,13 +182,11 @@ def _reached(machine: Machine, drawn: Draws, states: Callable[..., PlatformMotio
     return tuple(values[good] for values in drawn)
 
 
-def random_joint_states(
-    machine: Machine, count: int, seed: int = 0, turn: float = 0.8
-) -> tuple[Array, Array, Array]:
+def random_joint_states(machine: Machine, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
     """Random joint positions, velocities and accelerations (N, J) around home, for open chains."""
     random = np.random.default_rng(seed)
     shape = (count, len(machine.joints))
-    positions = machine.home_positions + random.uniform(-turn, turn, shape)
+    positions = machine.home_positions + random.uniform(-0.8, 0.8, shape)
     return positions, random.uniform(-1.0, 1.0, shape), random.uniform(-5.0, 5.0, shape)
 
 
@@ -253,12 +251,8 @@ class DriveReach:
     turn: Array
 
 
-def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]:
+def drive_reaches(machine: Machine) -> list[DriveReach]:
     """Reach of every drive by itself, the others at home, and of all drives together by the same amount.
-
-    Parameters
-    ----------
-    tolerance : m or rad of the drive
 
     Raises
     ------
@@ -274,7 +268,7 @@ def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]
         ends = [
             _last_allowed(
                 lambda steps, way=sign * direction: _allowed(machine, start + np.outer(steps, way)),  # type: ignore[misc]
-                _farthest(machine, direction), _DRIVE_SCAN, tolerance,
+                _farthest(machine, direction), _DRIVE_SCAN, 1e-5,
             )
             for sign in (-1.0, 1.0)
         ]  # fmt: skip

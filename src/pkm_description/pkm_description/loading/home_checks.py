@@ -7,10 +7,10 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.kinematics.closures import closure_gaps
 from pkm_description.kernels.kinematics.drive_map import admitted_twists, map_drives
 from pkm_description.kernels.kinematics.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
-from pkm_description.kernels.kinematics.tree import leg_poses, set_platform, turn_about
+from pkm_description.kernels.kinematics.tree import set_platform, turn_about
 from pkm_description.kinematics.arguments import holds_platform, require_ok
 from pkm_description.loading.yaml_reader import (
     MILLIMETRES,
@@ -20,8 +20,8 @@ from pkm_description.loading.yaml_reader import (
     joint_key,
     machine_error,
 )
-from pkm_description.machine import Leg, Machine
-from pkm_description.machine.idle_freedoms import AtHome, nearest_closed
+from pkm_description.machine import Machine
+from pkm_description.machine.idle_freedoms import AtHome, closing_equations, nearest_closed
 
 #: rad, by which the platform must be able to move from home (times its radius: m)
 _STEP = 0.05
@@ -99,11 +99,11 @@ def _beside_home(home: AtHome, twist: Array) -> tuple[float, float]:
         nearest_closed(home, leg)  # so that the shortest way on is not the way back
     gap, went = np.inf, twist.copy()
     for _ in range(_ITERATIONS):
-        matrix, gaps = _all_rows(home)
+        gaps, matrix = closing_equations(home)
         gap = float(np.abs(gaps).max())
         if gap < 1e-11:
             break
-        step = -np.linalg.pinv(matrix, 1e-6) @ gaps
+        step = -np.linalg.pinv(matrix[:, [*columns, *(len(model.kind) + model.freedom)]], 1e-6) @ gaps
         memory.joints[columns] += step[: len(columns)]
         free = np.zeros(6)
         free[model.freedom] = step[len(columns) :]
@@ -111,26 +111,6 @@ def _beside_home(home: AtHome, twist: Array) -> tuple[float, float]:
         went += free
     scale = np.repeat([1.0, model.radius[0]], 3) ** 2
     return gap, float((went * scale) @ twist / ((twist * scale) @ twist))
-
-
-def _all_rows(home: AtHome) -> tuple[Array, Array]:
-    """Jacobian of all gaps by joints (in the order of ``column_joint``) and platform, and the gaps."""
-    model = home.model
-    columns, rows = len(model.column_joint), int(model.row_start[-1])
-    matrix, gaps = np.zeros((rows, columns + len(model.freedom))), np.zeros(rows)
-    first = 0
-    for leg in range(len(model.closed_form)):
-        leg_poses(home.compiled, home.scratch, leg)
-        closure_gaps(home.compiled, home.scratch, leg)
-        closure_rows(home.compiled, home.scratch, leg)
-        count = leg_rows(home.compiled, leg)
-        own = slice(int(model.column_start[leg]), int(model.column_start[leg + 1]))
-        width = own.stop - own.start
-        matrix[first : first + count, own] = home.memory.rows[leg, :count, :width]
-        matrix[first : first + count, columns:] = home.memory.rows[leg][:count, width + model.freedom]
-        gaps[first : first + count] = home.memory.bias[:count]
-        first += count
-    return matrix, gaps
 
 
 def _move(home: AtHome, twist: Array) -> None:
@@ -206,18 +186,14 @@ def _check_drive_count(machine: Machine) -> None:
         )  # fmt: skip
 
 
-def _anchors(machine: Machine, leg: Leg) -> Array:
-    """Platform points (C, 3) m of a leg at home, base axes."""
-    points = np.array([closure.other_point for closure in leg.platform_closures])
-    anchors: Array = machine.home.position + points @ machine.home.rotation_base_platform.T
-    return anchors
-
-
 def _leg_lengths(machine: Machine) -> Array:
     """Largest distance (L,) m from base joint to platform points at home."""
-    return np.array(
-        [np.linalg.norm(_anchors(machine, leg) - leg.base_point, axis=1).max() for leg in machine.legs]
-    )
+    position, turn = machine.home.position, machine.home.rotation_base_platform.T
+    ends = [np.array([closure.other_point for closure in leg.platform_closures]) @ turn for leg in machine.legs]
+    return np.array([
+        np.linalg.norm(position + points - leg.base_point, axis=1).max()
+        for leg, points in zip(machine.legs, ends, strict=True)
+    ])  # fmt: skip
 
 
 def _check_platform_points(machine: Machine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,24 +38,52 @@ def read_legs(top: Section, freedom: str) -> tuple[Leg, ...]:
     instances = top.section('legs').named_sections()
     if not instances:
         raise top.error('legs', {}, 'a parallel machine needs legs; add leg1, leg2, ...')
-    if 'leg_chains' in top.content:
-        return _legs_of_chains(top, instances, freedom)
-    joints = top.section('leg_chain').named_sections()
-    if not joints:
-        raise top.error('leg_chain', {}, 'a leg needs joints; add them from base to platform')
-    count, closed = len(instances), freedom != 'none'
-    tips = top.vector_per_leg('leg_tip', 3, count) if closed else np.zeros((count, 3))
+    closed, several = freedom != 'none', 'leg_chains' in top.content
+    if several:
+        named = top.section('leg_chains').named_sections()
+        chains = {name: _chain(section, freedom) for name, section in named.items()}
+        if not chains:
+            raise top.error('leg_chains', {}, 'legs need joints; add a chain with joints and closures')
+    else:
+        joints = top.section('leg_chain').named_sections()
+        if not joints:
+            raise top.error('leg_chain', {}, 'a leg needs joints; add them from base to platform')
+        chains = {'': _Chain(joints, {})}
+    users: dict[str, list[str]] = {name: [] for name in chains}
+    for name, instance in instances.items():
+        instance.expect_keys(
+            [*(['chain'] if several else []), 'base_point', 'base_rpy', *(['platform_point'] if closed else [])],
+            ['platform_rpy'] if closed and several else [],
+        )
+        chain = instance.text('chain') if several else ''
+        if chain not in chains:
+            hint = nearest_of(chain, chains, f'there are: {", ".join(chains)}')
+            raise instance.error('chain', chain, f'is not in leg_chains; {hint}')
+        users[chain].append(name)
+    for chain, own in users.items():
+        if not own:
+            raise top.error(f'leg_chains.{chain}', None, 'no leg uses this chain; name it in a leg, or leave it out')
+    tips = top.vector_per_leg('leg_tip', 3, len(instances)) if closed and not several else None
+    link = top.section('platform').text('link') if closed else ''
     legs = []
-    for index, (name, instance) in enumerate(instances.items()):
-        instance.expect_keys(['base_point', 'base_rpy', *(['platform_point'] if closed else [])])
-        place = LegPlace(name, index, count, _base(instance))
-        leg = Leg(name, read_joints(joints, place))
-        legs.append(_on_platform(leg, top, instance, place, tips[index], freedom) if closed else leg)
+    for number, (name, instance) in enumerate(instances.items()):
+        chain = instance.text('chain') if several else ''
+        base = Placement(instance.vector('base_point', 3), read_rotation(instance, 'base_rpy'))
+        place = LegPlace(name, users[chain].index(name), len(users[chain]), base)
+        leg = Leg(name, read_joints(chains[chain].joints, place), chain=chain)
+        if tips is not None:
+            leg = _on_platform(leg, top, instance.vector('platform_point', 3), place, tips[number], freedom)
+        elif closed:
+            frame = Placement(instance.vector('platform_point', 3), _rotation(instance, 'platform_rpy'))
+            bodies = chains[chain].bodies
+            closures = read_closures(chains[chain].closures, place, bodies, link, frame, freedom)
+            leg = replace(leg, closures=closures)
+        legs.append(leg)
     return tuple(legs)
 
 
-def _on_platform(leg: Leg, top: Section, instance: Section, place: LegPlace, tip: Array, freedom: str) -> Leg:
-    """The leg, closed at its tip."""
+def _on_platform(leg: Leg, top: Section, point: Array, place: LegPlace, tip: Array, freedom: str) -> Leg:
+    """The leg, closed at its tip on a point (3,) m of the platform."""
     kind, cone = 'pin' if freedom == 'planar' else 'ball', np.inf
     if 'ball_joint' in top.content:
         section = top.section('ball_joint')
@@ -65,43 +93,7 @@ def _on_platform(leg: Leg, top: Section, instance: Section, place: LegPlace, tip
                 'ball_joint', section.content, 'planar machines end in pins, not in ball joints; leave it out'
             )
         cone = read_cone(section, place)
-    platform = top.section('platform').text('link')
-    return Leg.to_platform(leg.name, leg.joints, kind, tip, platform, instance.vector('platform_point', 3), cone)
-
-
-def _legs_of_chains(top: Section, instances: dict[str, Section], freedom: str) -> tuple[Leg, ...]:
-    """Legs of a file with several kinds of them."""
-    chains = {name: _chain(section, freedom) for name, section in top.section('leg_chains').named_sections().items()}
-    if not chains:
-        raise top.error('leg_chains', {}, 'legs need joints; add a chain with joints and closures')
-    users: dict[str, list[str]] = {name: [] for name in chains}
-    closed = freedom != 'none'
-    for name, instance in instances.items():
-        instance.expect_keys(
-            ['chain', 'base_point', 'base_rpy', *(['platform_point'] if closed else [])],
-            ['platform_rpy'] if closed else [],
-        )
-        chain = instance.text('chain')
-        if chain not in chains:
-            hint = nearest_of(chain, chains, f'there are: {", ".join(chains)}')
-            raise instance.error('chain', chain, f'is not in leg_chains; {hint}')
-        users[chain].append(name)
-    for chain, own in users.items():
-        if not own:
-            raise top.error(f'leg_chains.{chain}', None, 'no leg uses this chain; name it in a leg, or leave it out')
-    legs = []
-    for name, instance in instances.items():
-        chain = instance.text('chain')
-        place = LegPlace(name, users[chain].index(name), len(users[chain]), _base(instance))
-        joints = read_joints(chains[chain].joints, place)
-        closures: tuple[Closure, ...] = ()
-        if closed:
-            frame = Placement(instance.vector('platform_point', 3), _rotation(instance, 'platform_rpy'))
-            link = top.section('platform').text('link')
-            bodies = chains[chain].bodies
-            closures = read_closures(chains[chain].closures, place, bodies, link, frame, freedom)
-        legs.append(Leg(name, joints, closures, chain))
-    return tuple(legs)
+    return Leg.to_platform(leg.name, leg.joints, kind, tip, top.section('platform').text('link'), point, cone)
 
 
 def _chain(section: Section, freedom: str) -> _Chain:
@@ -119,10 +111,6 @@ def _chain(section: Section, freedom: str) -> _Chain:
             'does not reach the platform: one closure of the leg needs to: platform (the default)',
         )  # fmt: skip
     return _Chain(joints, closures)
-
-
-def _base(instance: Section) -> Placement:
-    return Placement(instance.vector('base_point', 3), read_rotation(instance, 'base_rpy'))
 
 
 def _rotation(section: Section, key: str) -> Array:

@@ -68,6 +68,25 @@ class AtHome:
         return float(closure_gaps(self.compiled, self.scratch, leg))
 
 
+def closing_equations(home: AtHome) -> tuple[Array, Array]:
+    """Gaps (R,) m of all closures, and their derivative (R, J + 6) by joints and the platform's twist, where they are.
+
+    Columns of joints that their closures do not determine are zero.
+    """
+    starts = home.model.row_start[home.model.closure_start]
+    joints = len(home.model.kind)
+    gaps, matrix = np.zeros(starts[-1]), np.zeros((starts[-1], joints + 6))
+    for leg in range(len(home.model.closed_form)):
+        rows, own = slice(starts[leg], starts[leg + 1]), home.columns(leg)
+        home.gap(leg)
+        closure_rows(home.compiled, home.scratch, leg)
+        found = home.memory.rows[leg, : rows.stop - rows.start]
+        gaps[rows] = home.memory.bias[: len(found)]
+        matrix[rows, own] = found[:, : len(own)]
+        matrix[rows, joints:] = found[:, len(own) : len(own) + 6]
+    return gaps, matrix
+
+
 def nearest_closed(home: AtHome, leg: int) -> float:
     """Close a leg by Newton's iterations with the pseudo-inverse, from where it is: idle joints do not matter.
 

@@ -41,15 +41,9 @@ class PlatformMotion:
         if np.ndim(self.time) != 1:
             raise ShapeError('time', '(N,)', np.shape(self.time))
         count = len(self.time)
-        for name, shape in (
-            ('time', (count,)),
-            ('position', (count, 3)),
-            ('rotation_base_platform', (count, 3, 3)),
-            ('linear_velocity', (count, 3)),
-            ('angular_velocity', (count, 3)),
-            ('linear_acceleration', (count, 3)),
-            ('angular_acceleration', (count, 3)),
-        ):
+        shapes = {'time': (count,), 'rotation_base_platform': (count, 3, 3)}
+        for name in self.__dataclass_fields__:
+            shape = shapes.get(name, (count, 3))
             values = getattr(self, name)
             if not isinstance(values, np.ndarray):
                 values = np.asarray(values, dtype=float)

@@ -32,7 +32,7 @@ from pkm_description.ros.parameters import declare_machine_files, declare_settin
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE, FramesWriter, JointReading, JointStateWriter, read_joint_state
 from pkm_description.settings import Settings, setting
-from pkm_description.viewing.coupled_pose import CompletedJoints
+from pkm_description.viewing.coupled_pose import JointReader
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class StatePublisher(Node):
             loaded = load_machine(machine, overlay)
             text = text or urdf_text(loaded)
             if settings.completes and loaded.has_platform and loaded.passive_joint_names:
-                self._completed = CompletedJoints(loaded)
+                self._completed = JointReader(loaded, loaded.actuated_joint_names)
                 self._names = loaded.joint_names
                 self._states = JointStateWriter(loaded.joint_names)
                 self._complete = self.create_publisher(JointState, 'joint_states_complete', RELIABLE_STREAM_QOS)
@@ -144,9 +144,10 @@ class StatePublisher(Node):
             self._frames[key] = FramesOfJoints([self._moving[joint] for joint in joints], self._prefix)
         return self._frames[key]
 
-    def _closed(self, completed: CompletedJoints, state: JointReading) -> Array:
+    def _closed(self, completed: JointReader, state: JointReading) -> Array:
         """Publish the joint state with the passive joints that close the loops; returns the positions of all joints."""
-        whole, rates = completed.of(state.names, state.positions, state.velocities)
+        whole = completed.read(state.names, state.positions, [])
+        rates = completed.rates(whole, state.names, state.velocities)
         self._complete.publish(self._states(state.stamp, state.frame, whole.joint_positions, rates))
         if self._shows_platform and whole.position is not None and whole.rotation_base_platform is not None:
             numbers = np.concatenate([whole.position, quaternion_from_matrix(whole.rotation_base_platform)])[None]

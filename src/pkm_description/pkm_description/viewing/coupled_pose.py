@@ -128,45 +128,6 @@ def _rates_of_twist(angles: Array) -> Array:
     return result
 
 
-class CompletedJoints:
-    """Closes the loops of one machine, each time from the configuration before.
-
-    Parameters
-    ----------
-    machine : with a platform
-    """
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._reader = JointReader(machine, machine.actuated_joint_names)
-        self._speeds = JointStateReader(machine.actuated_joint_names)
-        self._passive = frozenset(machine.passive_joint_names)
-        self._driven = frozenset(machine.actuated_joint_names)
-
-    def lacks(self, names: Sequence[str]) -> bool:
-        """Whether a joint state has all drives and not all passive joints."""
-        present = set(names)
-        return self._driven <= present and not self._passive <= present
-
-    def of(self, names: Sequence[str], positions: Array, velocities: Array) -> tuple[PlatformReading, Array | None]:
-        """Complete one joint state; and the rates (J,) of all joints, where those of the drives are known.
-
-        Raises
-        ------
-        JointStateError
-            A driven joint is named twice or not finite.
-        KinematicsError
-            The loops cannot be closed.
-        """
-        reading = self._reader.read(names, positions, [])
-        position, rotation, twists = reading.position, reading.rotation_base_platform, reading.twist_per_drive
-        drives = self._speeds.order(names).by_joint_or_nan(velocities)
-        if position is None or rotation is None or twists is None or not np.isfinite(drives).all():
-            return reading, None
-        legs = close_legs(self._machine, position[None], rotation[None], reading.joint_positions[None])
-        return reading, legs.joint_map[0] @ (twists @ drives)
-
-
 @dataclass(frozen=True)
 class PlatformReading:
     """Where a machine is, and with what its drives push.
@@ -201,8 +162,25 @@ class JointReader:
         else:
             needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
             self._positions, self._efforts = JointStateReader(needed), JointStateReader(effort_joints)
+        self._machine = machine
         self._solver = PoseSolver(machine, 1e-9, 30) if machine.has_platform else None
         self._last: FoundPose | None = None
+        self._speeds = JointStateReader(machine.actuated_joint_names)
+        self._driven, self._passive = frozenset(machine.actuated_joint_names), frozenset(machine.passive_joint_names)
+
+    def lacks(self, names: Sequence[str]) -> bool:
+        """Whether a joint state has all drives and not all passive joints."""
+        present = set(names)
+        return self._driven <= present and not self._passive <= present
+
+    def rates(self, reading: PlatformReading, names: Sequence[str], velocities: Array) -> Array | None:
+        """Rates (J,) of all joints of a reading; None where those of the drives are not all known."""
+        position, rotation, twists = reading.position, reading.rotation_base_platform, reading.twist_per_drive
+        drives = self._speeds.order(names).by_joint_or_nan(velocities)
+        if position is None or rotation is None or twists is None or not np.isfinite(drives).all():
+            return None
+        legs = close_legs(self._machine, position[None], rotation[None], reading.joint_positions[None])
+        return np.asarray(legs.joint_map[0] @ (twists @ drives))
 
     def read(
         self, names: Sequence[str], positions: Sequence[float] | Array, efforts: Sequence[float] | Array

@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics of one sample, exact.
+"""Derivatives of the inverse dynamics of one sample, exact.
 
 Along each direction of the coordinates the equilibrium of every joint and of the platform is differentiated with the
 closure forces held: what these change by does no virtual work on motions that the closures admit, so that the
@@ -9,14 +9,12 @@ on the load asks for them, see :func:`~.tangents.follow_loads`.
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.dynamics.inverse_dynamics import forces_of_state, needed_forces, settle_loads
-from pkm_description.kernels.dynamics.newton_euler import loads_of_joints, reactions, tree_wrenches
-from pkm_description.kernels.dynamics.state import move, move_joints
+from pkm_description.kernels.dynamics.inverse_dynamics import forces_of_state
+from pkm_description.kernels.dynamics.newton_euler import reactions
+from pkm_description.kernels.dynamics.state import move
 from pkm_description.kernels.dynamics.tangents import (
     ACCELERATION,
     ACCELERATIONS,
-    FORCE,
-    FORCES,
     JOINTS,
     NOTHING,
     RATES,
@@ -33,14 +31,12 @@ from pkm_description.kernels.dynamics.tangents import (
     acceleration_tangents,
     closure_acceleration_tangents,
     follow_loads,
-    follow_open_loads,
     force_tangents,
     set_rows,
 )
-from pkm_description.kernels.friction import friction_of_joints
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.kinematics.closures import gap_rate_changes
-from pkm_description.kernels.kinematics.drive_map import map_drives, map_joints_to_drives
+from pkm_description.kernels.kinematics.drive_map import map_joints_to_drives
 from pkm_description.kernels.kinematics.drive_motion import solve_drives
 from pkm_description.kernels.kinematics.legs import split_bias
 from pkm_description.kernels.kinematics.tree import body_velocities, velocity_changes
@@ -192,7 +188,7 @@ def _change_shares(model: ModelData, scratch: ScratchData) -> None:
 def derivatives(
     model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
     angular: Array, linear_rate: Array, angular_rate: Array, friction: bool, smoothing: float, external: Array,
-    coordinates: int, forces: Array, given: bool, by_drives: Array, by_coordinates: Array, effect: Array,
+    coordinates: int, forces: Array, by_drives: Array,
 ) -> int:  # fmt: skip
     """Derivatives of N samples by coordinates, their rates and their accelerations (second axis).
 
@@ -200,140 +196,39 @@ def derivatives(
     ----------
     coordinates : DRIVES, for machines with one drive per degree of freedom; PLATFORM, for those whose legs do not hold
         the platform: its position and rotation vector, base axes, its twist and its acceleration
-    forces : (N, A) of the drives; written, unless they are ``given``
-    by_drives : (N, 3, A, C) of the drive forces of the inverse dynamics; or (0, ...): not wanted
-    by_coordinates : (N, 3, C, C) of the forces on the coordinates; ``given`` drive forces are held
-    effect : (N, C, A) of ``given`` drive forces on the coordinates: given without friction, corrected here
+    forces : (N, A) of the drives
+    by_drives : (N, 3, A, C) of the drive forces
     """
-    count, drives = by_coordinates.shape[2], len(model.drive_joint)
+    drives = len(model.drive_joint)
     for sample in range(len(position)):
         status = move(model, scratch, start, position, rotation, linear, angular, linear_rate, angular_rate, sample)
         if status < 0:
             return status
-        if given:
-            status = _known_forces(model, scratch, friction, smoothing, external, coordinates, forces, sample)
-        else:
-            status = forces_of_state(model, scratch, friction, smoothing, external, forces, sample)
+        status = forces_of_state(model, scratch, friction, smoothing, external, forces, sample)
         if status < 0:
             return status
         reactions(model, scratch, forces, sample)
         if coordinates == DRIVES:
             map_joints_to_drives(model, scratch)
-        if len(by_drives):
-            _share_tangents(model, scratch, forces, sample)
+        _share_tangents(model, scratch, forces, sample)
         for part in range(3):
-            for k in range(count):
+            for k in range(by_drives.shape[3]):
                 status = _move_along(model, scratch, coordinates, part, k)
                 if status < 0:
                     return status
                 force_tangents(model, scratch, friction, smoothing)
                 for a in range(drives):
                     scratch.drive_changes[a] = 0.0
-                if len(by_drives) and part == POSITION and drives > model.degrees_of_freedom[0]:
+                if part == POSITION and drives > model.degrees_of_freedom[0]:
                     _change_shares(model, scratch)
                 if friction and model.friction_loads[0]:
-                    status = follow_loads(model, scratch, smoothing, given)
+                    status = follow_loads(model, scratch, smoothing)
                     if status < 0:
                         scratch.detail[0] = sample
                         return status
-                for row in range(count):
-                    by_coordinates[sample, part, row, k] = _on_coordinate(model, scratch, coordinates, row)
-                if len(by_drives):
-                    for a in range(drives):
-                        by_drives[sample, part, a, k] = _on_coordinate(model, scratch, DRIVES, a)
-                        by_drives[sample, part, a, k] += scratch.drive_changes[a]
-        if given and friction and model.friction_loads[0]:
-            status = _less_friction(model, scratch, coordinates, smoothing, effect, sample)
-            if status < 0:
-                return status
-    return OK
-
-
-@kernel
-def _less_friction(
-    model: ModelData, scratch: ScratchData, coordinates: int, smoothing: float, effect: Array, sample: int
-) -> int:
-    """Take off the effect of drive forces what they change friction by through its loads, the motion held."""
-    for a in range(len(model.drive_joint)):
-        for body in range(len(scratch.force)):
-            for i in range(3):
-                scratch.tangents[FORCE, body, i] = scratch.tangents[TURN, body, i] = 0.0
-        for joint in range(len(model.kind)):
-            scratch.joint_tangents[FORCES, joint] = 0.0
-        for i in range(6):
-            scratch.wrench[i] = 0.0
-        for other in range(len(model.drive_joint)):
-            scratch.drive_changes[other] = 1.0 if other == a else 0.0
-        status = follow_loads(model, scratch, smoothing, True)
-        if status < 0:
-            scratch.detail[0] = sample
-            return status
-        for row in range(effect.shape[1]):
-            effect[sample, row, a] -= _on_coordinate(model, scratch, coordinates, row)
-    return OK
-
-
-@kernel
-def _known_forces(
-    model: ModelData, scratch: ScratchData, friction: bool, smoothing: float, external: Array, coordinates: int,
-    forces: Array, sample: int,
-) -> int:  # fmt: skip
-    """Needed forces of the state, for given drive forces; maps the drives where they are the coordinates."""
-    for joint in range(len(model.kind)):
-        scratch.loads[joint] = 0.0
-    if friction:
-        friction_of_joints(model, scratch, smoothing)
-    needed_forces(model, scratch, friction, external, sample)
-    if friction and model.friction_loads[0]:
-        status = settle_loads(model, scratch, smoothing, external, forces, True, sample)
-        if status < 0:
-            return status
-    return map_drives(model, scratch) if coordinates == DRIVES else OK
-
-
-@kernel
-def _on_coordinate(model: ModelData, scratch: ScratchData, coordinates: int, k: int) -> float:
-    """Part of ``scratch.wrench`` that acts on a coordinate."""
-    if coordinates == PLATFORM:
-        found: float = scratch.wrench[model.freedom[k]]
-        return found
-    total = 0.0
-    for i in range(6):
-        total += scratch.twist_map[i, k] * scratch.wrench[i]
-    return total
-
-
-@kernel
-def open_chain_derivatives(
-    model: ModelData, scratch: ScratchData, positions: Array, rates: Array, accelerations: Array, friction: bool,
-    smoothing: float, by_joints: Array,
-) -> int:  # fmt: skip
-    """Derivatives (N, 3, J, J) of the joint forces of an open chain by joint positions, rates and accelerations."""
-    tangents, joints, still, last = scratch.tangents, scratch.joint_tangents, scratch.zeros, len(model.kind)
-    for sample in range(len(positions)):
-        status = move_joints(model, scratch, positions, rates, accelerations, sample)
-        if status < 0:
-            return status
-        tree_wrenches(model, scratch)
-        loads_of_joints(model, scratch)
-        set_rows(tangents[SHIFT], last, tangents[TURN], still[0])
-        set_rows(tangents[VELOCITY], last, tangents[SPIN], still[0])
-        set_rows(tangents[ACCELERATION], last, tangents[SPIN_RATE], still[0])
-        for part in range(3):
-            for k in range(last):
-                for joint in range(last):
-                    joints[JOINTS, joint] = 1.0 if part == POSITION and joint == k else 0.0
-                    joints[RATES, joint] = 1.0 if part == RATE and joint == k else 0.0
-                    joints[ACCELERATIONS, joint] = 1.0 if part == SECOND and joint == k else 0.0
-                body_velocities(model, scratch, joints[JOINTS], tangents[TURN], tangents[SHIFT])
-                velocity_changes(
-                    model, scratch, tangents[TURN], tangents[SHIFT], scratch.spin, scratch.joint_rates, joints[RATES],
-                    tangents[SPIN], tangents[VELOCITY],
-                )  # fmt: skip
-                acceleration_tangents(model, scratch, joints[RATES], joints[ACCELERATIONS])
-                force_tangents(model, scratch, friction, smoothing)
-                if friction and model.friction_loads[0]:
-                    follow_open_loads(model, scratch, smoothing)
-                for joint in range(last):
-                    by_joints[sample, part, joint, k] = joints[FORCES, joint]
+                for a in range(drives):
+                    total = 0.0
+                    for i in range(6):
+                        total += scratch.twist_map[i, a] * scratch.wrench[i]
+                    by_drives[sample, part, a, k] = total + scratch.drive_changes[a]
     return OK

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.dynamics.regressor import add_energies
 from pkm_description.kernels.dynamics.state import coast
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.kinematics.tree import inertia_times, map_bodies, mass_of_map
 from pkm_description.kernels.linalg import cross, dot, plus, times, turned, turned_back, vector
-from pkm_description.kernels.model import OK, Integers, ModelData, ScratchData
+from pkm_description.kernels.model import OK, ModelData, ScratchData
 
 
 @kernel
@@ -54,16 +53,14 @@ def potential_energy(model: ModelData, scratch: ScratchData) -> float:
 @kernel
 def energies(
     model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
-    angular: Array, block: Integers, kinetic: Array, potential: Array, masses: Array, columns: Array,
+    angular: Array, kinetic: Array, potential: Array, masses: Array,
 ) -> int:  # fmt: skip
     """Energies of N samples, poses (N, 3), (N, 3, 3) with velocities (N, 3), (N, 3).
 
     Parameters
     ----------
-    block : see :func:`~pkm_description.kernels.dynamics.regressor.add_blocks`
     kinetic, potential : (N,) J
     masses : (N, 6, 6) mass matrices on the platform's twist, or (0, 6, 6): not wanted
-    columns : (N, P) energy without rotors per inertial parameter, zero before, or (0, P): not wanted
     """
     for sample in range(len(position)):
         status = coast(model, scratch, start, position, rotation, linear, angular, sample)
@@ -74,6 +71,4 @@ def energies(
         if len(masses):
             mass_on_twist(model, scratch)
             copy_mass(scratch, masses, sample)
-        if len(columns):
-            add_energies(model, scratch, block, columns, sample)
     return OK

@@ -147,14 +147,14 @@ def _accelerate_with_friction(
 @kernel
 def open_chain_forces(
     model: ModelData, scratch: ScratchData, positions: Array, rates: Array, accelerations: Array, friction: bool,
-    smoothing: float, block: Integers, forces: Array, loads: Array, energies: Array, masses: Array, regressor: Array,
+    smoothing: float, block: Integers, forces: Array, energies: Array, masses: Array, regressor: Array,
 ) -> int:  # fmt: skip
     """Forces, energies, mass matrices and regressors of a motion of the joints (N, J).
 
     Parameters
     ----------
     block : see :func:`~pkm_description.kernels.dynamics.regressor.add_blocks`
-    forces, loads : (N, J) along and across the joints; friction along them does not change the loads
+    forces : (N, J) along the joints; friction along them does not change the loads across
     energies : (N, 2) J, kinetic and potential
     masses : (N, J, J), or (0, J, J): not wanted
     regressor : (N, J, P) of the joint forces, or (0, J, P): not wanted
@@ -172,7 +172,6 @@ def open_chain_forces(
             add_friction(model, scratch)
         for joint in range(joints):
             forces[sample, joint] = scratch.joint_forces[joint]
-            loads[sample, joint] = scratch.loads[joint]
         energies[sample, 0] = kinetic_energy(model, scratch)
         energies[sample, 1] = potential_energy(model, scratch)
         if len(masses) + len(regressor):
@@ -184,72 +183,3 @@ def open_chain_forces(
             clear(regressor, sample)
             add_blocks(model, scratch, block, joints, regressor, sample)
     return OK
-
-
-@kernel
-def open_chain_accelerations(
-    model: ModelData, scratch: ScratchData, positions: Array, rates: Array, forces: Array, friction: bool,
-    smoothing: float, accelerations: Array,
-) -> int:  # fmt: skip
-    """Joint accelerations (N, J) under joint forces (N, J)."""
-    joints = len(model.kind)
-    for sample in range(len(positions)):
-        status = move_joints(model, scratch, positions, rates, rates, sample)
-        if status < 0:
-            return status
-        total = 0.0
-        for joint in range(joints):
-            total += forces[sample, joint]
-            scratch.loads[joint] = 0.0
-            scratch.friction[joint] = 0.0
-        if not math.isfinite(total):
-            return MOTION_NOT_FINITE
-        if friction:
-            friction_of_joints(model, scratch, smoothing)
-        status = _accelerate(model, scratch, forces, sample)
-        if status < 0:
-            return status
-        if friction and model.friction_loads[0]:
-            status = _settle(model, scratch, smoothing, forces, sample)
-            if status < 0:
-                return status
-        for joint in range(joints):
-            accelerations[sample, joint] = scratch.joint_accelerations[joint]
-    return OK
-
-
-@kernel
-def _accelerate(model: ModelData, scratch: ScratchData, forces: Array, sample: int) -> int:
-    """Accelerations of joints and bodies under joint forces and ``scratch.friction``."""
-    joints = len(model.kind)
-    for joint in range(joints):
-        scratch.joint_accelerations[joint] = 0.0
-    body_accelerations(model, scratch, scratch.joint_accelerations)
-    tree_wrenches(model, scratch)
-    joint_forces(model, scratch)
-    map_bodies(model, scratch, scratch.unit, scratch.unit, joints)
-    mass_of_map(model, scratch, scratch.unit, joints)
-    for joint in range(joints):
-        left = forces[sample, joint] - scratch.joint_forces[joint]
-        scratch.joint_accelerations[joint] = left - scratch.friction[joint]
-    if not solve_square(scratch.mass, scratch.vector, joints, scratch.joint_accelerations):
-        return MASS_SINGULAR
-    body_accelerations(model, scratch, scratch.joint_accelerations)
-    return OK
-
-
-@kernel
-def _settle(model: ModelData, scratch: ScratchData, smoothing: float, forces: Array, sample: int) -> int:
-    """Iterate friction and the forces across the joints that it depends on."""
-    for _ in range(MOST_LOADS):
-        for joint in range(len(model.kind)):
-            scratch.last_loads[joint] = scratch.loads[joint]
-        tree_wrenches(model, scratch)
-        loads_of_joints(model, scratch)
-        friction_of_joints(model, scratch, smoothing)
-        status = _accelerate(model, scratch, forces, sample)
-        if status < 0:
-            return status
-        if loads_settled(model, scratch):
-            return OK
-    return FRICTION_NOT_SETTLED

@@ -70,14 +70,14 @@ def forces_of_state(
     drive_forces(model, scratch, forces, sample)
     if not friction or model.friction_loads[0] == 0:
         return OK
-    return settle_loads(model, scratch, smoothing, external, forces, False, sample)
+    return _settle_loads(model, scratch, smoothing, external, forces, sample)
 
 
 @kernel
-def settle_loads(
-    model: ModelData, scratch: ScratchData, smoothing: float, external: Array, forces: Array, given: bool, sample: int
-) -> int:  # fmt: skip
-    """Iterate friction and its loads, from needed forces without; drive forces are written, unless ``given``."""
+def _settle_loads(
+    model: ModelData, scratch: ScratchData, smoothing: float, external: Array, forces: Array, sample: int
+) -> int:
+    """Iterate friction, its loads and the drive forces, from needed forces without."""
     for iteration in range(MOST_LOADS):
         for joint in range(len(model.kind)):
             scratch.last_loads[joint] = scratch.loads[joint]
@@ -87,10 +87,9 @@ def settle_loads(
             return OK
         friction_of_joints(model, scratch, smoothing)
         needed_forces(model, scratch, True, external, sample)
-        if not given:
-            drive_forces(model, scratch, forces, sample)
-            if model.friction_loads[0] == 1:
-                return OK
+        drive_forces(model, scratch, forces, sample)
+        if model.friction_loads[0] == 1:
+            return OK
     return FRICTION_NOT_SETTLED
 
 

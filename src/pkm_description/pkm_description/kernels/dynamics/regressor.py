@@ -1,4 +1,4 @@
-"""Regressors of one sample: drive forces, and the machine's energy, linear in the inertial parameters of its bodies."""
+"""Regressors of one sample: drive forces linear in the inertial parameters of the bodies."""
 
 from __future__ import annotations
 
@@ -102,31 +102,6 @@ def clear(matrices: Array, sample: int) -> None:
     for i in range(matrices.shape[1]):
         for k in range(matrices.shape[2]):
             matrices[sample, i, k] = 0.0
-
-
-@kernel
-def add_energies(model: ModelData, scratch: ScratchData, block: Integers, energies: Array, sample: int) -> None:
-    """Add the energy of every body, kinetic and potential, per parameter to its block of a row of (N, P)."""
-    gravity = model.gravity[0], model.gravity[1], model.gravity[2]
-    for body in range(len(model.kind) + 1):
-        if block[body] < 0:
-            continue
-        first = 10 * block[body]
-        v = turned_back(scratch.rotation, body, vector(scratch.velocity, body))
-        w = turned_back(scratch.rotation, body, vector(scratch.spin, body))
-        g = turned_back(scratch.rotation, body, gravity)
-        # v . (w x c) = c . (v x w)
-        moment = minus(cross(v, w), g)
-        energies[sample, first] += 0.5 * dot(v, v) - dot(vector(scratch.origin, body), gravity)
-        energies[sample, first + 1] += moment[0]
-        energies[sample, first + 2] += moment[1]
-        energies[sample, first + 3] += moment[2]
-        energies[sample, first + 4] += 0.5 * w[0] * w[0]
-        energies[sample, first + 5] += w[0] * w[1]
-        energies[sample, first + 6] += w[0] * w[2]
-        energies[sample, first + 7] += 0.5 * w[1] * w[1]
-        energies[sample, first + 8] += w[1] * w[2]
-        energies[sample, first + 9] += 0.5 * w[2] * w[2]
 
 
 @kernel

@@ -235,12 +235,12 @@ def force_tangents(model: ModelData, scratch: ScratchData, friction: bool, smoot
 # closure forces are those of the forces themselves with other right-hand sides: what joints and platform need more
 # while the closure forces are held, and how the drive forces change.
 @kernel
-def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float, given: bool) -> int:
+def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> int:
     """Add the change of friction with its loads to ``scratch.wrench``, the change of the force on the platform's twist.
 
     Known are the changes with closure forces and loads held: ``joint_tangents[FORCES]``, ``tangents[FORCE]`` and
-    ``scratch.wrench``. Drive forces change by ``drive_changes``: by nothing else where they are ``given``, otherwise
-    by what they need besides. Iterated to a fixed point as the loads themselves are.
+    ``scratch.wrench``. Drive forces change by ``drive_changes`` and by what they need besides. Iterated to a fixed
+    point as the loads themselves are.
     """
     tangents, joints = scratch.tangents, scratch.joint_tangents
     _copy(scratch.force, tangents[KEPT_FORCE])
@@ -253,10 +253,9 @@ def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float, given
     status = FRICTION_NOT_SETTLED
     for _ in range(MOST_LOADS):
         _force_on_twist(model, scratch)
-        if not given:
-            drive_forces(model, scratch, scratch.forces, 0)
+        drive_forces(model, scratch, scratch.forces, 0)
         for a in range(len(model.drive_joint)):
-            scratch.forces[0, a] = scratch.drive_changes[a] + (0.0 if given else scratch.forces[0, a])
+            scratch.forces[0, a] += scratch.drive_changes[a]
         for joint in range(len(model.kind)):
             scratch.joint_forces[joint] += joints[FORCES, joint]
         closure_multipliers(model, scratch, scratch.forces, 0)
@@ -273,17 +272,6 @@ def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float, given
     _copy(tangents[KEPT_MOMENT], scratch.moment)
     _copy(scratch.kept_multipliers, scratch.multipliers)
     return status
-
-
-@kernel
-def follow_open_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> None:
-    """Add the change of friction with its loads to the forces of an open chain, whose friction changes no load."""
-    for joint in range(len(model.kind)):
-        _, slope = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
-        change = load_change(
-            model, scratch, joint, vector(scratch.force, joint), vector(scratch.tangents[FORCE], joint)
-        )
-        scratch.joint_tangents[FORCES, joint] += slope * change
 
 
 @kernel

@@ -1,7 +1,6 @@
 """Forward kinematics with a verdict: Newton's iterations, and numerical continuation where they are in doubt.
 
-Rows of ``scratch.states``: 0 where a sample starts, 1 the last good place of a continuation, 2 what was found first, 3
-the last good sample of a sequence.
+Rows of ``scratch.states``: 0 where a sample starts, 1 the last good place of a continuation, 2 what was found first.
 """
 
 from __future__ import annotations
