@@ -17,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, Machine, PlatformMotion, RigidBody
 
@@ -25,7 +26,6 @@ from verification.check import Check, holds
 from verification.heimann_abdellatif import measurement
 from verification.mata_2008 import estimation, ladder, machine_data
 from verification.mata_2008.data import NOISE, truth_run
-from verification.mata_2008.reduced_models import MATA_MODELS
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.rows import ROWS
 from verification.miletovic_2017.scenario import machine_named

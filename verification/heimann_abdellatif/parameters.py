@@ -20,6 +20,10 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.body_blocks import identical_leg_groups
 from pkm_description.dynamics.friction import JointSelection
+from pkm_description.dynamics.parameter_reduction.reduced_models import (
+    minimal_count,
+    unseen_directions,
+)
 from pkm_description.dynamics.parameters import ParameterMap
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
@@ -28,10 +32,6 @@ from pkm_description.machine import Machine, PlatformMotion
 from verification.check import Check, at_least, at_most, equal, holds, relative_error
 from verification.elimination import backward_elimination
 from verification.heimann_abdellatif.dynamics import with_friction_everywhere
-from verification.heimann_abdellatif.minimal_set import (
-    minimal_count,
-    unseen_directions,
-)
 from verification.mechanics.neighbours import numeric_joint_map
 
 _RING = {'*_cross': BodyForm(center='origin', inertia='principal')}

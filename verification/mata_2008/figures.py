@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from matplotlib.figure import Figure as Drawing
+from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
@@ -16,7 +17,6 @@ from verification.mata_2008.data import NOISE, excitation, truth_run
 from verification.mata_2008.estimation import run_of
 from verification.mata_2008.ladder import Ladder
 from verification.mata_2008.prediction import ways
-from verification.mata_2008.reduced_models import MATA_MODELS
 from verification.suite import Figure
 
 

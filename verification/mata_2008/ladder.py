@@ -14,6 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import BaseParameters, reduce_parameters
+from pkm_description.dynamics.parameter_reduction.reduced_models import (
+    MATA_ELIMINATED,
+    MATA_MODELS,
+    ReducedModel,
+)
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm
@@ -28,11 +33,6 @@ from verification.drive_data import DriveData
 from verification.elimination import backward_elimination
 from verification.force_errors import mean_relative_error, relative_absolute_error
 from verification.mata_2008.data import NOISE, truth_run
-from verification.mata_2008.reduced_models import (
-    MATA_ELIMINATED,
-    MATA_MODELS,
-    ReducedModel,
-)
 
 #: N, such that model 1 has an error of 4.57 %
 FORCE_NOISE = 44.0

@@ -16,6 +16,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.friction import JointSelection
+from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS
 from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.friction_laws.registry import friction_law
 from pkm_description.kinematics import joint_motion, motion_from_drives
@@ -24,7 +25,6 @@ from pkm_description.machine.machine import without_rotors
 
 from verification.check import Check, at_most, equal, near, relative_error
 from verification.mata_2008.model import ThreeRps
-from verification.mata_2008.reduced_models import MATA_ELIMINATED, MATA_MODELS
 from verification.mata_2008.regressor import (
     Samples,
     body_frames,

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
 from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
 from pkm_identification.motion_source.by_name import CentralDifferences, Fourier, LocalRegression
@@ -25,7 +26,6 @@ from verification.force_errors import relative_absolute_error
 from verification.mata_2008.data import NOISE, fine_run
 from verification.mata_2008.excitation import PERIOD, POINTS
 from verification.mata_2008.ladder import Ladder
-from verification.mata_2008.reduced_models import MATA_MODELS
 
 #: Hz: of control and measurement; cut-offs of forces (Butterworth of second order) and of positions before differences
 RATE, FORCE_CUTOFF, CUTOFF = 100.0, 20.0, 8.0

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_regressor
+from pkm_description.dynamics.parameter_reduction.reduced_models import (
+    MATA_ELIMINATED,
+    MATA_MODELS,
+    ReducedModel,
+    minimal_count,
+    unseen_directions,
+)
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_names
 from pkm_description.machine import Machine
 from pkm_description.machine.machine import with_gravity
-
-from verification.heimann_abdellatif.minimal_set import minimal_count, unseen_directions
-from verification.mata_2008.reduced_models import MATA_ELIMINATED, MATA_MODELS, ReducedModel
 
 NAMES = ('body.m', 'leg1_rod.m', 'leg2_rod.m', 'leg1_rod.mx', 'leg2_rod.mx')
 

@@ -1,1 +1,1 @@
-"""Base parameters, computed numerically and printed as readable text."""
+"""Base parameters and models with fewer parameters, computed numerically and printed as readable text."""
