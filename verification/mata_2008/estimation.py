@@ -27,12 +27,12 @@ from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.least_squares import ordinary, weighted
 from pkm_identification.judgement.physical import bodies_by_name, infeasibilities
+from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.optimize import minimize_scalar
 
 from verification.check import Check, at_least, at_most, equal, holds
 from verification.drive_data import DriveData, DriveNoise
 from verification.estimators.base_feasibility import FEASIBLE, INFEASIBLE, base_feasibility
-from verification.force_errors import relative_absolute_error
 from verification.forward_run import forward_run
 from verification.mata_2008.data import robot
 

@@ -27,11 +27,11 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.least_squares import Estimate, ordinary
 from pkm_identification.fitting.aliases import aliases_of
 from pkm_identification.judgement.significance import IDENTIFIED, classify, possible_signs
+from pkm_identification.validation.other_motions import mean_relative_error, relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near, within
 from verification.drive_data import DriveData
 from verification.elimination import backward_elimination
-from verification.force_errors import mean_relative_error, relative_absolute_error
 from verification.mata_2008.data import NOISE, truth_run
 
 #: N, such that model 1 has an error of 4.57 %

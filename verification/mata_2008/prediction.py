@@ -14,13 +14,13 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
-
-from verification.check import Check, at_least, at_most, holds, not_reachable, within
-from verification.force_errors import (
+from pkm_identification.validation.other_motions import (
     CrossPrediction,
     mean_relative_error,
     relative_absolute_error,
 )
+
+from verification.check import Check, at_least, at_most, holds, not_reachable, within
 from verification.mata_2008.estimation import OTHERS, Model, Run, run_of
 
 #: exponent of the power law (Eq. 17) that M28 finds

@@ -18,11 +18,11 @@ from pkm_identification.motion_source.filters import low_pass
 from pkm_identification.motion_source.interface import Curve, Repeatability, repeatability
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.recording.recording import Recording
+from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.signal import butter, sosfiltfilt
 
 from verification.check import Check, at_most, equal, holds, within
 from verification.drive_data import DriveData
-from verification.force_errors import relative_absolute_error
 from verification.mata_2008.data import NOISE, fine_run
 from verification.mata_2008.excitation import PERIOD, POINTS
 from verification.mata_2008.ladder import Ladder

@@ -16,14 +16,14 @@ from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.feasible_problem import feasible_problem
+from pkm_identification.estimator.force_fit import FitResult, ForceFit, bounded_least_squares
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.judgement.force_error import force_error
+from pkm_identification.validation.other_motions import relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near_each
 from verification.estimators.base_feasibility import INFEASIBLE, base_feasibility
-from verification.force_errors import relative_absolute_error
 from verification.rosyid_2020.data import FORCE_NOISE, LibraryExperiment, measured, truth_run
-from verification.rosyid_2020.force_fit import FitResult, ForceFit, bounded_least_squares
 from verification.rosyid_2020.identification import FRICTION_LIMITS, GRAVITY, NOISE, SHARES, truth
 
 #: (Stribeck or not, varying normal force or its mean), in words

@@ -22,12 +22,12 @@ from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.report.words import text_table
+from pkm_identification.estimator.force_fit import FitResult, ForceFit
 
 from verification.check import Check, at_most, equal, holds
 from verification.force_figures import curves, shown
 from verification.rosyid_2020.comparison import BEST, outcomes
 from verification.rosyid_2020.data import measured, true_machine, truth_run
-from verification.rosyid_2020.force_fit import FitResult, ForceFit
 from verification.rosyid_2020.identification import FRICTION_LIMITS, NAMES, truth
 from verification.rosyid_2020.recording import differentiated, recorded
 from verification.rosyid_2020.table import ESTIMATE, embedding

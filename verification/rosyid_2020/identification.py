@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_identification.estimator.force_fit import ForceFit, design_bounds
 
 from verification.rosyid_2020.dynamics import PlanarDynamics
-from verification.rosyid_2020.force_fit import ForceFit, design_bounds
 from verification.rosyid_2020.model import PlanarGeometry
 from verification.rosyid_2020.table import DESIGN, ESTIMATE, FRICTION, printed_parameters
 

@@ -16,13 +16,7 @@ from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
-from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities
-
-from verification.check import Check, at_least, at_most, equal, holds, near_each
-from verification.rosyid_2020.data import measured, truth_run
-from verification.rosyid_2020.dynamics import base_parameters
-from verification.rosyid_2020.force_fit import (
+from pkm_identification.estimator.force_fit import (
     FitResult,
     ForceFit,
     bounded_least_squares,
@@ -30,6 +24,12 @@ from verification.rosyid_2020.force_fit import (
     pattern_search,
     weak_directions,
 )
+from pkm_identification.estimator.least_squares import weighted
+from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities
+
+from verification.check import Check, at_least, at_most, equal, holds, near_each
+from verification.rosyid_2020.data import measured, truth_run
+from verification.rosyid_2020.dynamics import base_parameters
 from verification.rosyid_2020.identification import FRICTION_LIMITS, NAMES, NOISE, Experiment, experiment, truth
 from verification.rosyid_2020.model import PlanarGeometry
 from verification.rosyid_2020.table import FRICTION, geometry_of, printed_parameters

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
+from scipy import optimize
+
 from pkm_identification.estimator.least_squares import SolverRecord
 from pkm_identification.estimator.pseudo_inertia import is_inertial
-from scipy import optimize
 
 #: final over start value, of an unbounded parameter, from which on it has run away
 RUNAWAY = 100.0
