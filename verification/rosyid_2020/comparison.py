@@ -15,8 +15,8 @@ from pkm_description.friction_laws import LoadDependentStribeck, guide_loads
 from pkm_description.machine import Machine
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.constrained import FitResult, ForceFit, bounded_least_squares
 from pkm_identification.estimator.feasible_problem import feasible_problem
-from pkm_identification.estimator.force_fit import FitResult, ForceFit, bounded_least_squares
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.judgement.force_error import force_error
 from pkm_identification.validation.other_motions import relative_absolute_error

@@ -22,7 +22,7 @@ from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.report.words import text_table
-from pkm_identification.estimator.force_fit import FitResult, ForceFit
+from pkm_identification.estimator.constrained import FitResult, ForceFit
 
 from verification.check import Check, at_most, equal, holds
 from verification.force_figures import curves, shown

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_identification.estimator.force_fit import ForceFit, design_bounds
+from pkm_identification.estimator.constrained import ForceFit, design_bounds
 
 from verification.rosyid_2020.dynamics import PlanarDynamics
 from verification.rosyid_2020.model import PlanarGeometry

@@ -19,7 +19,7 @@ from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
-from pkm_identification.estimator.force_fit import bounded_least_squares
+from pkm_identification.estimator.constrained import bounded_least_squares
 from pkm_identification.judgement.force_error import force_error
 from pkm_identification.motion_source.by_name import SavitzkyGolay
 from pkm_identification.recording.recording import Recording, recording_from_joint_states

@@ -14,9 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.feasible import feasible_parameters
-from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
-from pkm_identification.estimator.force_fit import (
+from pkm_identification.estimator.constrained import (
     FitResult,
     ForceFit,
     bounded_least_squares,
@@ -24,6 +22,8 @@ from pkm_identification.estimator.force_fit import (
     pattern_search,
     weak_directions,
 )
+from pkm_identification.estimator.feasible import feasible_parameters
+from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities
 

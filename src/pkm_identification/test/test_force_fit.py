@@ -9,7 +9,7 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import constrained
-from pkm_identification.estimator.force_fit import (
+from pkm_identification.estimator.constrained import (
     ForceFit,
     bounded_least_squares,
     design_bounds,

@@ -1,15 +1,21 @@
-"""Fits of physical parameters to forces that are not linear in them, within bounds (Rosyid & El-Khasawneh, Eq. 34).
+"""Searches of physical parameters, with bodies that keep the constraints of Mata et al. (2008), Eqs. 28 and 29.
 
-Rosyid & El-Khasawneh (2020) use a generalised pattern search with the positive basis 2N (Torczon 1997; Audet & Dennis
-2003), for fear of local minima. SciPy has none, so it stands here, with the constants that they used. Bounded least
-squares by SciPy are the better choice where derivatives exist. Fits do not determine all parameters: where a result is
-not better determined than its start, the record of the search cannot say so, but :func:`weak_directions` does.
+Physical parameters are the unknowns. Each body has to keep, with the inertia about its centre of mass::
+
+    m > 0,  Ixx > 0,  Ixx Iyy - Ixy^2 > 0,  det I > 0
+
+which is Sylvester's criterion. The triangle inequality is not among them, and can be asked for. :func:`sqp` keeps the
+constraints as such, as the paper does, and says how well its Karush-Kuhn-Tucker conditions hold. The problem is not
+convex: on a whole robot it can stop short of the optimum, which the record then says (``converged``). What is linear
+but for a few parameters is better searched over these, with
+:func:`~pkm_identification.estimator.feasible.feasible_parameters` for all others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +24,139 @@ from pkm_description.errors import ConfigurationError
 from scipy import optimize
 
 from pkm_identification.estimator.least_squares import SolverRecord
-from pkm_identification.estimator.pseudo_inertia import is_inertial
+from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies, symmetric
 
 #: final over start value, of an unbounded parameter, from which on it has run away
 RUNAWAY = 100.0
+#: constraint values, relative to those of the start, that count as zero; part of the start's value that is kept
+ACTIVE, MARGIN = 1e-6, 1e-6
+
+#: figure of optimality up to which a fit counts as converged, and most iterations of SQP until then
+OPTIMAL, ITERATIONS = 1e-3, 300
+
+#: factor of the squared relative distance from the start, over the cost there: 45 of 70 directions of a 3-RPS leave no
+#: force, and have no other minimum
+PULL = 1e-6
+
 #: singular value of the scaled Jacobian, relative to the largest, of what the residuals hardly show
 WEAK = 1e-6
+
 #: bounds of masses and of other parameters of bodies in Rosyid's Table 1, as factors of design values
 MASSES, OTHERS = (1.0, 1.5), (0.75, 1.5)
+
 #: factors of the mesh after success and failure, and where it ends
 EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6
 
+_UPPER = [*zip(*(index.tolist() for index in np.triu_indices(3)), strict=True)]
 
+
+def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
+    """Constrained fit by SciPy's SLSQP with exact gradients.
+
+    Parameters
+    ----------
+    fit : its start must keep the constraints strictly; bodies are found by the names of the parameters
+    triangle : ask for the triangle inequality of the principal moments, too, by the positive determinant of
+        ``tr(I) / 2 - I``
+    pull : see :data:`PULL`
+
+    Notes
+    -----
+    The record holds the norm of the Karush-Kuhn-Tucker conditions with the best multipliers, relative to the gradient
+    at the start of the fit, and the largest violation.
+    """
+    size = fit.magnitudes
+    bodies = places_of_bodies(fit.names)
+    first = max(fit.cost(fit.start), 1e-300)
+    reference = np.concatenate([_conditions(fit.start[at], triangle)[0] for at in bodies.values()] or [np.zeros(0)])
+    reference = np.where(reference > 0.0, reference, 1.0)
+
+    def cost(scaled: Array) -> float:
+        return fit.cost(scaled * size) / first + pull * float(np.sum((scaled - fit.start / size) ** 2))
+
+    def gradient(scaled: Array) -> Array:
+        values = scaled * size
+        slope = 2.0 * fit.jacobian(values).T @ fit.residuals(values) * size / first
+        return np.asarray(slope + 2.0 * pull * (scaled - fit.start / size), dtype=float)
+
+    def conditions(scaled: Array) -> Array:
+        values = scaled * size
+        parts = [_conditions(values[at], triangle)[0] for at in bodies.values()]
+        return np.concatenate(parts) / reference - MARGIN if parts else np.zeros(0)
+
+    def slopes(scaled: Array) -> Array:
+        values, rows = scaled * size, []
+        for at in bodies.values():
+            block = _conditions(values[at], triangle)[1]
+            full = np.zeros((len(block), len(values)))
+            full[:, at] = block * size[at]
+            rows.append(full)
+        return np.concatenate(rows) / reference[:, None] if rows else np.zeros((0, len(values)))
+
+    constraints = [{'type': 'ineq', 'fun': conditions, 'jac': slopes}] if bodies else []
+    lower = fit.lower / size
+    for at in bodies.values():
+        # constraints may be broken on the way, bounds not: beyond a mass of zero lies another, senseless branch
+        lower[at[0]] = max(lower[at[0]], 1e-4)
+    bounds = [*zip(lower.tolist(), (fit.upper / size).tolist(), strict=True)]
+    found = optimize.minimize(
+        cost, fit.start / size, jac=gradient, method='SLSQP', bounds=bounds,
+        constraints=constraints, options={'maxiter': ITERATIONS, 'ftol': 1e-12},
+    )  # fmt: skip
+    scaled = np.asarray(found.x, dtype=float)
+    left = conditions(scaled)
+    active = left < ACTIVE
+    unit = np.eye(len(scaled))
+    columns = [*slopes(scaled)[active], *unit[scaled - lower < ACTIVE], *-unit[fit.upper / size - scaled < ACTIVE]]
+    now = gradient(scaled)
+    stationarity = float(optimize.nnls(np.array(columns).T, now)[1]) if columns else float(np.linalg.norm(now))
+    residual = stationarity / max(float(np.linalg.norm(gradient(fit.start / size))), 1e-300)
+    record = SolverRecord(
+        'SQP (SLSQP) with the constraints of Mata 2008, Eq. 28' + (', triangle inequality' if triangle else ''),
+        int(found.nit), bool(found.success) and residual <= OPTIMAL,
+        {
+            'KKT residual, relative': residual,
+            'largest violation, relative': float(np.maximum(-left, 0.0).max(initial=0.0)),
+            'active constraints': float(active.sum()),
+        },
+        int(found.nfev), str(found.message), fit.cost(scaled * size),
+    )  # fmt: skip
+    return result_of(fit, scaled * size, record)
+
+
+def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:
+    """Values of the constraints of a body, and their derivatives by its ten parameters."""
+    mass, moments = float(parameters[0]), parameters[1:4]
+    inertia = symmetric(parameters[4:]) - (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass
+    changes = np.zeros((10, 3, 3))
+    changes[0] = (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass**2
+    for axis in range(3):
+        outer = np.outer(np.eye(3)[axis], moments)
+        changes[1 + axis] = -(2.0 * moments[axis] * np.eye(3) - outer - outer.T) / mass
+    for row, (i, j) in enumerate(_UPPER):
+        changes[4 + row, i, j] = changes[4 + row, j, i] = 1.0
+    matrices = [(inertia, changes)]
+    if triangle:  # second moments of mass
+        half = 0.5 * np.eye(3)
+        matrices.append((
+            np.trace(inertia) * half - inertia, np.trace(changes, axis1=1, axis2=2)[:, None, None] * half - changes,
+        ))  # fmt: skip
+    values, slopes = [mass], [np.eye(10)[0]]
+    for matrix, parts in matrices:
+        for order in (1, 2, 3):
+            sizes, axes = np.linalg.eigh(matrix[:order, :order])
+            values.append(float(np.prod(sizes)))
+            # the derivative of a determinant is its adjugate, whose eigenvalues are products of all others
+            others = [np.prod(np.delete(sizes, place)) for place in range(order)]
+            slopes.append(np.einsum('ij,kji->k', axes * others @ axes.T, parts[:, :order, :order]))
+    return np.array(values), np.array(slopes)
+
+
+# A fit of physical parameters to forces that need not be linear in them: the problem, and what every search returns.
+#
+# Mata et al. (2008, Eq. 29) and Rosyid & El-Khasawneh (2020, Eq. 34) fit physical parameters, not base parameters,
+# with friction laws whose parameters enter nonlinearly. Fits do not determine all of them: where a result is not
+# better determined than its start, the record of the search cannot say so, but :func:`weak_directions` does.
 @dataclass(frozen=True)
 class ForceFit:
     """Minimise ``|residuals(x)|^2`` within bounds.
@@ -126,6 +253,11 @@ def _chosen(names: tuple[str, ...], which: NDArray[np.bool_]) -> tuple[str, ...]
     return tuple(name for name, chosen in zip(names, which, strict=True) if chosen)
 
 
+# Searches within bounds: pattern search, least squares from several starts, and a global search.
+#
+# Rosyid & El-Khasawneh (2020) use a generalised pattern search with the positive basis 2N (Torczon 1997; Audet & Dennis
+# 2003), for fear of local minima. SciPy has none, so it stands here, with the constants that they used. Bounded least
+# squares by SciPy are the better choice where derivatives exist, and are compared with it in the reproduction.
 def pattern_search(fit: ForceFit, scaled_mesh: bool = True, evaluations: int | None = None) -> FitResult:
     """Generalised pattern search with the positive basis 2N, from the start of the fit; never leaves the bounds.
 
@@ -179,17 +311,34 @@ def bounded_least_squares(fit: ForceFit, starts: int = 1, seed: int = 0) -> FitR
     return _finished(fit, best, method, int(best.nfev), sum(one.nfev for one in found), seed if starts > 1 else None)
 
 
-def global_search(fit: ForceFit, seed: int = 0, evaluations: int = 20_000) -> FitResult:
-    """Differential evolution within finite bounds (SciPy), finished by bounded least squares.
+def global_search(
+    fit: ForceFit,
+    method: Literal['direct', 'differential_evolution', 'dual_annealing'] = 'differential_evolution',
+    seed: int = 0,
+    evaluations: int = 20_000,
+) -> FitResult:
+    """Global search within finite bounds (SciPy), finished by bounded least squares.
 
     In place of infinite bounds the global part searches ten magnitudes beyond the start; the finish may pass that.
     """
     bounds = np.stack(_finite_box(fit), axis=1).tolist()
-    generations = max(1, evaluations // (15 * len(bounds)) - 1)
-    found = optimize.differential_evolution(fit.cost, bounds, seed=seed, maxiter=generations, polish=False, tol=1e-8)
+    if method == 'direct':
+        found = optimize.direct(fit.cost, bounds, maxfun=evaluations, maxiter=evaluations)
+    elif method == 'differential_evolution':
+        generations = max(1, evaluations // (15 * len(bounds)) - 1)
+        found = optimize.differential_evolution(
+            fit.cost, bounds, seed=seed, maxiter=generations, polish=False, tol=1e-8
+        )
+    elif method == 'dual_annealing':
+        found = optimize.dual_annealing(fit.cost, bounds, seed=seed, maxfun=evaluations, no_local_search=True)
+    else:
+        raise ConfigurationError(f'method = {method!r}: choose direct, differential_evolution or dual_annealing')
     polished = _trust_region(fit, found.x)
-    method, count = 'differential evolution, then bounded least squares', int(found.nfev) + int(polished.nfev)
-    return _finished(fit, polished, method, int(found.nit), count, seed, {'cost before the finish': float(found.fun)})
+    return _finished(
+        fit, polished, f'{method}, then bounded least squares', int(getattr(found, 'nit', 0)),
+        int(found.nfev) + int(polished.nfev), None if method == 'direct' else seed,
+        {'cost before the finish': float(found.fun)},
+    )  # fmt: skip
 
 
 def _trust_region(fit: ForceFit, start: Array) -> optimize.OptimizeResult:
