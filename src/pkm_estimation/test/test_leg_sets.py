@@ -22,10 +22,11 @@ def covariance(random, size=1e-5):
     return size**2 * (root @ root.T + 0.5 * np.eye(6))
 
 
-def explanations(residual, matrix, seconds=0.01):
+def explanations(residual, matrix, seconds=0.01, may_move=False):
     return LegSets(SRS).explanations(
-        frozenset(), 1.0, LEGS, residual, matrix, np.full(6, 1e-10), np.ones(6), np.zeros(6), seconds, 1.0, False, False
-    )
+        frozenset(), 1.0, LEGS, residual, matrix, np.full(6, 1e-10), np.ones(6), np.zeros(6), seconds, 1.0, False,
+        may_move,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize('leg', range(6))
@@ -49,6 +50,23 @@ def test_one_outlier_has_the_density_of_the_others_and_is_anywhere_in_its_stroke
     none = [why for why in explanations(np.zeros(6), matrix, seconds) if not why.outliers]
     sizes = none[0].logarithm - 0.5 * residual @ np.linalg.solve(matrix, residual)  # no outlier, with this residual
     assert found[best] - sizes == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_zero_that_moved_has_any_size():
+    """A small move is likelier than an outlier that happens to be near, a large one is not."""
+    matrix = covariance(np.random.default_rng(1))
+    least = 3.0 * np.linalg.inv(matrix)[2, 2] ** -0.5
+    stroke = SRS.actuated_joints[2].limits.upper - SRS.actuated_joints[2].limits.lower
+    for size in (1e-4, 1e-2):
+        found = explanations(size * np.eye(6)[2], matrix, may_move=True)
+        (out,) = (why.logarithm for why in found if why.outliers == {2} and not why.moved)
+        (moved,) = (why.logarithm for why in found if why.moved == {2})
+        density = 0.25 / size / np.log(stroke / least) + 0.5 / stroke
+        assert moved - out == pytest.approx(np.log(0.5 * density * stroke), rel=1e-9)
+
+
+def all_legs_off(data):
+    data.drive_positions[FAULT:] += 0.3e-3
 
 
 def test_no_outlier_where_the_noise_explains_the_residual():
@@ -81,6 +99,7 @@ def imu_of_zeros(data):
 
 
 CASES = {
+    'all legs by 0.3 mm': ((all_legs_off,), 0.1e-3),
     'a leg, and the IMU while it is off': ((leg_off, imu_of_zeros), 0.5e-3),
     'wires of two legs exchanged': ((wires_exchanged,), 0.1e-3),
     'wires exchanged, and the IMU': ((wires_exchanged, imu_of_zeros), 0.5e-3),

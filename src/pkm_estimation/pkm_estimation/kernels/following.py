@@ -16,7 +16,7 @@ from pkm_description.kernels.model import Integers, ModelData, ScratchData
 from pkm_estimation.kernels.carried import VARIANCE, add_claim, add_found, add_score, observe_stamp
 from pkm_estimation.kernels.input_noise import correct_input, set_counted
 from pkm_estimation.kernels.input_path import input_at, take_samples
-from pkm_estimation.kernels.leg_lengths import SCALE, DrivesData, LegsData, accept, drives_of_all, slopes_of_drives
+from pkm_estimation.kernels.leg_lengths import DrivesData, LegsData, add_to_scale, drives_of_all, slopes_of_drives
 from pkm_estimation.kernels.process import ACCELEROMETER_ROW, ProcessData, left_chart
 from pkm_estimation.kernels.steps import differentiate, predict, update
 from pkm_estimation.kernels.unscented import CARRIED_NOISES, CorrectionData, FilterData, correct, draw_points
@@ -39,7 +39,7 @@ class FollowData(NamedTuple):
     now, end : (6,) input at the state, and at the end of a step
     differentiated : (3, 3) memory of the differentiator of the angular rate
     ages : (2,) s, since the differentiator began, and between its last samples
-    fit : (4 + A,) statistics of :mod:`pkm_estimation.kernels.leg_lengths`
+    fit : (1,) mean square of normalised innovations, see :func:`~pkm_estimation.kernels.leg_lengths.add_to_scale`
     squares : (A,) memory
     normal : (n,) what it measures of the state must be above ``height``
     walk : (n,) growth of the variances per second
@@ -226,9 +226,9 @@ def correct_and_judge(
     if spread > data.largest_spread:
         return False
     if data.is_judged:
-        if data.fit[SCALE] > data.largest_scale:
+        if data.fit[0] > data.largest_scale:
             return False
-        limit = min(limit, data.fitting_nis * max(1.0, data.fit[SCALE]))
+        limit = min(limit, data.fitting_nis * max(1.0, data.fit[0]))
     if data.has_struts:
         status = update(filter_, legs, correction, limit)
     elif correction.used_count[0] < len(correction.used) and not onto_constraints(
@@ -248,7 +248,7 @@ def correct_and_judge(
         if not abs(filter_.state[ACCELEROMETER_ROW + i]) <= data.largest_biases[i]:
             return False
     if data.is_judged:
-        accept(correction.residual, correction.variance, correction.shared, data.fit, data.squares)
+        add_to_scale(correction.residual, correction.variance, correction.shared, data.fit, data.squares)
     return True
 
 

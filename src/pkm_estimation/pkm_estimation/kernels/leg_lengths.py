@@ -17,18 +17,8 @@ from pkm_description.kernels.model import Integers, ModelData, ScratchData
 from pkm_estimation.kernels.imu_constants import LEG_OFFSETS, pose_at_legs
 from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, product, rotation, scalar_part, triple, turn
 
-#: places in the statistics (4 + A,): mean square of the normalised innovations, correlation of consecutive ones, factor
-#: on the noise variances; size of the last normalised innovation (negative: none) and, from the next on, itself
-SCALE, CORRELATION, NOISE_SCALE, LAST_SIZE, LAST_ERRORS = 0, 1, 2, 3, 4
-
-#: weight of a new measurement in the running measure of how well the model fits
+#: weight of a new measurement in the mean square of normalised innovations
 _FORGETTING = 0.05
-#: the same for the correlation of consecutive residuals; below the second number they count as white noise
-_CORRELATION_FORGETTING, WHITE = 0.1, 0.5
-#: factor on the noise variances above which the cause is not noise
-LOUDEST = 1e4
-#: change of the noise factor per measurement, and its decay where the residuals are not white
-_NOISE_RATE, _NOISE_FADE = 0.1, 0.8
 #: median of a chi-square variable with one degree of freedom
 _MEDIAN = 0.4549
 #: square of the largest error that lasts, in its standard deviations
@@ -240,31 +230,17 @@ def median_of_squares(values: Array, count: int) -> float:
 
 
 @kernel
-def accept(residual: Array, variance: Array, shared: Array, fit: Array, squares: Array) -> None:
-    """Add the first A numbers of an innovation, NaN where a leg was not used; ``squares`` (A,) is memory.
+def add_to_scale(residual: Array, variance: Array, shared: Array, scale: Array, squares: Array) -> None:
+    """Add an innovation (A,), NaN where a leg was not used, to the mean square ``scale`` (1,) of normalised ones.
 
-    What constants of the machine have of the variance, ``shared`` (A,), is one error for all samples, so that no mean
-    makes it smaller: it counts as large as it can be.
+    The median of the legs counts: an outlier says nothing of the others. What constants of the machine have of the
+    variance, ``shared`` (A,), is one error for all samples, so that no mean makes it smaller: it counts as large as it
+    can be. ``squares`` (A,) is memory.
     """
-    count, total, product = 0, 0.0, 0.0
+    count = 0
     for leg in range(len(squares)):
-        error = residual[leg] / sqrt(variance[leg] * (1.0 + (_SHARED - 1.0) * shared[leg]))
-        if error == error:
-            squares[count] = error * error
-            total += squares[count]
+        if residual[leg] == residual[leg]:
+            squares[count] = residual[leg] ** 2 / (variance[leg] * (1.0 + (_SHARED - 1.0) * shared[leg]))
             count += 1
-        else:
-            error = 0.0
-        product += error * fit[LAST_ERRORS + leg]
-        fit[LAST_ERRORS + leg] = error
-    size, median = sqrt(total), median_of_squares(squares, count)
-    fit[SCALE] += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, fit[SCALE])) - fit[SCALE])
-    if fit[NOISE_SCALE] > 1.0:
-        change = 1.0 + _NOISE_RATE * (min(median / _MEDIAN, 10.0) - 1.0)
-        fit[NOISE_SCALE] *= change if fit[CORRELATION] < WHITE else _NOISE_FADE
-        fit[NOISE_SCALE] = min(fit[NOISE_SCALE], LOUDEST) if fit[NOISE_SCALE] > 1.5 else 1.0
-    if fit[LAST_SIZE] >= 0.0:
-        sizes = size * fit[LAST_SIZE]
-        cosine = product / sizes if sizes > 0.0 else 0.0
-        fit[CORRELATION] += _CORRELATION_FORGETTING * (cosine - fit[CORRELATION])
-    fit[LAST_SIZE] = size
+    new = min(median_of_squares(squares, count) / _MEDIAN, 10.0 * max(1.0, scale[0]))
+    scale[0] += _FORGETTING * (new - scale[0])

@@ -125,7 +125,7 @@ class Follower:
             end=np.zeros(6),
             differentiated=np.zeros((3, 3)),
             ages=np.zeros(2),
-            fit=np.zeros(4 + count),
+            fit=np.ones(1),
             squares=np.zeros(count),
             normal=np.zeros(self._size),
             walk=np.zeros(self._size) if filter_.walk is None else filter_.walk,

@@ -12,7 +12,8 @@ with the rows of all other legs, so that all sets explain the same numbers. With
     y_rest' S_rest^-1 y_rest = y' u - u_F' P_FF^-1 u_F,   det S_rest = det S det P_FF
 
 Several legs may fail together, as they share a bus. Instead of outliers they may be inliers from now on whose zeros
-have moved, or two whose values are exchanged. Beside it, all legs may be inliers in a burst of noise.
+have moved, or two whose values are exchanged. Beside it, all legs may be inliers in a burst of noise. By how much a
+zero has moved is known by no scale: its logarithm is anywhere between what would just be seen and the stroke.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ _SHORTEST = 1e-6
 _MEMORY = 10.0
 #: standard deviation of a prediction, in those of the noise, up to which it tells of a zero
 _SHARP = 12.0
+#: standard deviations of a prediction by which a zero moves at least
+_SEEN = 3.0
 #: number of failures of late from which on a leg fails often
 _OFTEN = 0.95
 #: weight of a new one in how far it is off then
@@ -175,7 +178,7 @@ class LegSets:
         usual = np.exp(-0.5 * np.minimum(off**2 / spread, 1e3)) / np.sqrt(2.0 * pi * spread)
         densities = (1.0 / self._strokes[legs] + often * usual) / (1.0 + often)
         densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
-        change = _Change(was_out, self.rates[legs], np.log(densities), -np.log(self._strokes[legs]), time, noise)
+        change = _Change(was_out, self.rates[legs], np.log(densities), self._strokes[legs], time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
         none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
         found: list[Explanation] = []
@@ -195,7 +198,7 @@ class LegSets:
                 )  # fmt: skip
                 found.append(why)
                 if out and may_move and factor == 1.0 and is_sharp[list(out)].all():
-                    new = logarithm + change.of_move(np.array(out, dtype=np.intp))
+                    new = logarithm + change.of_move(np.array(out, dtype=np.intp), residual, matrix)
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
         if 0.5 * found[0].nis >= _DEAR:
             exchanged = none._replace(noise=1.0, size=found[0].size)
@@ -211,7 +214,7 @@ class _Change:
     """Logarithms of the probabilities of changes within a time [s]."""
 
     def __init__(
-        self, was_out: NDArray[np.bool_], rates: Array, anywhere: Array, uniform: Array, time: float, noise: float
+        self, was_out: NDArray[np.bool_], rates: Array, anywhere: Array, strokes: Array, time: float, noise: float
     ) -> None:
         fails, back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
         self._moves = log(0.5 * FAULTS) - np.log(rates)
@@ -221,7 +224,7 @@ class _Change:
         self.is_calm = not was_out.any()
         # those that failed together are well again together
         self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
-        self._new, self._anywhere, self._uniform = ~was_out, anywhere, uniform
+        self._new, self._anywhere, self._strokes = ~was_out, anywhere, strokes
         self.swaps = log(chance(SWAPS, time))
         self._noise, self._back, self._stays_loud = noise, log(back), log1p(-back)
 
@@ -236,11 +239,18 @@ class _Change:
         together = self._bus - log(2.0) + share + self._anywhere[places].sum(axis=1)
         return np.where(self._new[places].all(axis=1), np.maximum(alone, together), alone)
 
-    def of_move(self, places: NDArray[np.intp]) -> float:
-        """Logarithm of the probability that zeros have moved, to that of outliers."""
-        new, old = places[self._new[places]], places[~self._new[places]]  # well again, with another zero
-        moves = float(self._moves[new].min()) if len(new) else log(0.5)
-        return moves + float((self._back + self._uniform[old] - self.out[old]).sum())
+    def of_move(self, places: NDArray[np.intp], residual: Array, covariance: Array) -> float:
+        """Logarithm of the probability that zeros have moved, to that of outliers, by a residual (k,) of all legs."""
+        precision, is_new = np.linalg.inv(covariance), self._new[places]
+        by_others = np.linalg.inv(precision[np.ix_(places, places)])
+        away = np.abs(by_others @ (precision @ residual)[places])
+        least, strokes = _SEEN * np.sqrt(by_others.diagonal()), self._strokes[places]
+        of_any_size = 0.25 / (np.maximum(away, least) * np.log(np.maximum(strokes / least, 2.0)))
+        density = np.log(0.5 / strokes + np.where(away < least, 0.0, of_any_size))
+        moves = float(self._moves[places][is_new].min()) if is_new.any() else log(0.5)
+        # those that were outliers are well again, with another zero
+        outlier = np.where(is_new, self._anywhere[places], self.out[places] - self._back)
+        return moves + float((density - outlier).sum())
 
     def of_noise(self, factor: float) -> float:
         """Logarithm of the probability of a factor on the noise."""

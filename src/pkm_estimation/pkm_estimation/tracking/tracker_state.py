@@ -27,7 +27,7 @@ from pkm_estimation.filtering.noise_adaptation import NoiseAdaptation
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
 from pkm_estimation.filters import Innovation, KalmanFilter
-from pkm_estimation.kernels.leg_lengths import LAST_SIZE, NOISE_SCALE, SCALE, accept
+from pkm_estimation.kernels.leg_lengths import add_to_scale
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.tracking.bank import Bank
@@ -135,7 +135,7 @@ class InnovationFit:
     Attributes
     ----------
     is_on : whether there is one
-    fit : (4 + A,) statistics, see :mod:`pkm_estimation.kernels.leg_lengths`; replaced, never written into
+    fit : (1,) running mean square of the normalised innovations; replaced, never written into
     accepted : measurements since the start that were used
     """
 
@@ -146,13 +146,12 @@ class InnovationFit:
 
     def started(self) -> None:
         """Begin anew."""
-        self.fit, self.accepted = np.zeros(4 + self._count), 0
-        self.fit[SCALE], self.fit[NOISE_SCALE], self.fit[LAST_SIZE] = 1.0, 1.0, -1.0
+        self.fit, self.accepted = np.ones(1), 0
 
     @property
     def scale(self) -> float:
         """Running mean square of the normalised innovations."""
-        return self.fit.item(SCALE)
+        return self.fit.item()
 
     def limit_of(self, count: int) -> float:
         """Normalised innovation squared of ``count`` numbers with the probability of the bound."""
@@ -163,7 +162,7 @@ class InnovationFit:
         if self.is_on:
             fit, count = self.fit.copy(), self._count
             shared = np.array(np.broadcast_to(innovation.shared, count), dtype=float)
-            accept(innovation.residual, innovation.variance, shared, fit, np.empty(count))
+            add_to_scale(innovation.residual, innovation.variance, shared, fit, np.empty(count))
             self.take(fit, 1)
 
     def take(self, fit: Array, count: int) -> None:
@@ -260,7 +259,7 @@ class TrackerParts:
         self.alone.filter.legs.zeros = self.filter.legs.zeros  # what is found of them holds for both
         self.reach = SingularReach(machine, self.filter, config.follow_modes)
         arm = np.array(config.reference_point) - geometry.imu_position
-        self.bank = Bank(self.filter, self.alone, self.reach, arm)
+        self.bank = Bank(self.filter, self.alone, self.reach, arm, machine.degrees_of_freedom)
         offset_std = 0.0 if self.filter.layout.leg_offsets is None else config.leg_offset_std
         self.start_poses = StartPoses(
             machine, self.filter, self.reach, lambda positions: self.baseline.estimator.pose(positions)[0], offset_std
