@@ -1,8 +1,8 @@
 """Methods of the papers, by name: what a study compares with, and what no program offers.
 
-Own equations of motion, fits within bounds and searches (Rosyid & El-Khasawneh 2020), fits within constraints, errors on
-other motions (Mata et al. 2008), and estimators that take one sample at a time (Oh 2003). Each is imported when it is
-first used.
+Own equations of motion, fits within bounds and searches (Rosyid & El-Khasawneh 2020), fits within constraints, errors
+on other motions (Mata et al. 2008), and estimators that take one sample at a time (Oh 2003). Each is imported when it
+is first used.
 """
 
 from __future__ import annotations
