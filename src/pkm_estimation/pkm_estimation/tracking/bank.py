@@ -9,8 +9,7 @@ Behind a singular pose the legs have the positions of two assembly modes. How th
 is, if that is known well enough. Where it is not, an estimate is cut into parts. Of parts of one cut the likelihood is
 that of Gaussians. Between others that trust the same sensors only the normalised innovations count: the IMU is an
 input, whose noise moves the legs more in one mode than in another, and the determinant would say for ever that the mode
-in which legs move less is the likelier one. Legs alone fit all modes and all zeros, and
-say nothing of them.
+in which legs move less is the likelier one. Legs alone fit all modes and all zeros, and say nothing of them.
 """
 
 from __future__ import annotations
@@ -83,7 +82,6 @@ class Bank:
     filter_, alone : with the IMU and without it
     reach : looks for singular poses
     arm : (3,) m, from the IMU to the point whose motion is published, platform axes
-    freedoms : of the platform
 
     Attributes
     ----------
@@ -91,10 +89,8 @@ class Bank:
     noise_scale : factor on the noise variances of the legs: so many parts as their precision asks for would be too many
     """
 
-    def __init__(
-        self, filter_: PlatformFilter, alone: LegsAlone, reach: SingularReach, arm: Array, freedoms: int
-    ) -> None:
-        self._filter, self._alone, self._reach, self._arm, self._freedoms = filter_, alone, reach, arm, freedoms
+    def __init__(self, filter_: PlatformFilter, alone: LegsAlone, reach: SingularReach, arm: Array) -> None:
+        self._filter, self._alone, self._reach, self._arm = filter_, alone, reach, arm
         self.clear()
 
     def clear(self) -> None:
@@ -217,9 +213,9 @@ class Bank:
         for one, why in explained:
             candidate = Candidate(one, why, one.logarithm + why.logarithm, self._number)
             labels = [one.label, candidate.label]
-            if not one.label.uses_imu and len(why.used) <= self._freedoms:  # any zeros fit
-                labels = [label._replace(moved=frozenset((leg, 0) for leg in why.moved)) for label in labels]
-            groups.setdefault((*labels, one.family // BIRTHS), []).append(candidate)
+            if not (one.label.uses_imu or self._alone.tells(len(why.used) - 1)):  # no leg too many: any zeros fit
+                labels = [label._replace(moved=frozenset()) for label in labels]
+            groups.setdefault((*labels, why.moved, one.family // BIRTHS), []).append(candidate)
         found = [one for group in groups.values() for one in _compared(group, group[0].label.uses_imu)]
         found.sort(key=lambda one: -one.logarithm)
         least = found[0].logarithm + log(LEAST) if found else 0.0

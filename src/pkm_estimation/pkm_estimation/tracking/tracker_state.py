@@ -259,7 +259,7 @@ class TrackerParts:
         self.alone.filter.legs.zeros = self.filter.legs.zeros  # what is found of them holds for both
         self.reach = SingularReach(machine, self.filter, config.follow_modes)
         arm = np.array(config.reference_point) - geometry.imu_position
-        self.bank = Bank(self.filter, self.alone, self.reach, arm, machine.degrees_of_freedom)
+        self.bank = Bank(self.filter, self.alone, self.reach, arm)
         offset_std = 0.0 if self.filter.layout.leg_offsets is None else config.leg_offset_std
         self.start_poses = StartPoses(
             machine, self.filter, self.reach, lambda positions: self.baseline.estimator.pose(positions)[0], offset_std
