@@ -9,7 +9,9 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import constrained
-from pkm_identification.estimator.constrained import (
+from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
+from pkm_identification.judgement.physical import infeasibilities
+from pkm_identification.methods import (
     ForceFit,
     bounded_least_squares,
     design_bounds,
@@ -18,8 +20,6 @@ from pkm_identification.estimator.constrained import (
     sqp,
     weak_directions,
 )
-from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
-from pkm_identification.judgement.physical import infeasibilities
 from scipy.optimize import approx_fprime, lsq_linear
 
 LINEAR = np.random.default_rng(0).normal(size=(40, 4)) * [1.0, 2.0, 0.5, 1.0]
