@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from pkm_estimation.calibration.motion import estimate_delay
 from pkm_estimation.offline.estimate import recorded
-from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.noise import noise_figures
 from pkm_estimation.tuning.static_calibration import calibrate_static
 from pkm_estimation.tuning.streams import SensorStreams

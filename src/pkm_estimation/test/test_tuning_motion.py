@@ -13,12 +13,12 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_profile, profile
 from pkm_estimation.bags import BagWriter, Imu, JointStates, RecordedData
 from pkm_estimation.bags.recorded_data import JointMessage
+from pkm_estimation.calibration.motion import estimate_delay, motion_of_legs
 from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion
 from pkm_estimation.nodes.tune import main
 from pkm_estimation.offline.estimate import estimate_recording, recorded
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
-from pkm_estimation.tuning.delay import estimate_delay, motion_of_legs
 from pkm_estimation.tuning.noise import noise_figures
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 

@@ -12,6 +12,7 @@ import pytest
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
+from pkm_estimation.calibration.motion import motion_of_legs
 from pkm_estimation.sensors import measure
 from pkm_estimation.tuning.allan import (
     AllanCoefficients,
@@ -20,9 +21,9 @@ from pkm_estimation.tuning.allan import (
     overlapping_allan_deviation,
     walk_settings,
 )
-from pkm_estimation.tuning.delay import motion_of_legs
 from pkm_estimation.tuning.static_calibration import calibrate_static, channel_noise
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
+from scipy.stats import t
 
 SRS = load_machine('srs')
 
@@ -92,7 +93,9 @@ def test_intervals_of_noise_and_mean_hold_the_truth_as_often_as_they_say():
     found = channel_noise(values, 0.05)
     assert outside(0.3, *found.noise_interval.T) == pytest.approx([0.025, 0.025], abs=0.014)
     # the larger one of two deviations is a little too large
-    assert (outside(7.0, *found.mean_interval.T) < 0.026).all() and outside(7.0, *found.mean_interval.T).sum() > 0.01
+    reach = t.ppf(0.975, 29) * found.mean_std
+    missed = outside(7.0, found.mean - reach, found.mean + reach)
+    assert (missed < 0.026).all() and missed.sum() > 0.01
     assert np.mean((found.noise - 0.3) ** 2) ** 0.5 == pytest.approx(found.noise_std.mean(), rel=0.05)
 
 
@@ -167,9 +170,9 @@ def test_settings_of_walks_are_the_largest_significant_ones_of_each_sensor(seen,
     assert walk_settings(coefficients(np.array(seen, dtype=bool))) == settings
 
 
-def test_a_motion_needs_four_times_the_five_samples_of_a_polynomial():
+def test_a_motion_needs_four_times_the_seven_samples_of_a_polynomial():
     """However short the window is."""
-    time, positions = 0.01 * np.arange(19), np.zeros((19, 6))
-    streams = SensorStreams(time, positions, time, np.zeros((19, 6)))
-    with pytest.raises(TuningError, match='only 19 leg samples without a gap; at least 20 are needed'):
+    time, positions = 0.01 * np.arange(27), np.zeros((27, 6))
+    streams = SensorStreams(time, positions, time, np.zeros((27, 6)))
+    with pytest.raises(TuningError, match='only 27 leg samples without a gap; at least 28 are needed'):
         motion_of_legs(SRS, streams, window=0.001)
