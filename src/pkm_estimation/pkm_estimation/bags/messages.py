@@ -15,17 +15,15 @@ from pkm_description.bounded_yaml import bounded_file
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from rosbags import rosbag1
 from rosbags.convert.converter import is_same_wireformat
-from rosbags.interfaces import ConnectionExtRosbag2, Qos
-from rosbags.rosbag2 import Reader
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
 from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_estimation.bags.recorded_data import BagError
-from pkm_estimation.bags.recovery import SIDECARS, prove_chunks, recovered_mcap, recovered_sqlite
 from pkm_estimation.bags.sources import BagMessages, Message, Source, listed_source
-from pkm_estimation.bags.unpacking import CompressionBombError, require_bounded, unpack_file
+from pkm_estimation.bags.storage import mcap_source, sqlite_source
+from pkm_estimation.bags.unpacking import unpack_file
 
 #: topics whose losses are told one by one
 _TOLD = 4
@@ -33,61 +31,8 @@ _TOLD = 4
 _PACKED = ('.zst', '.zstd')
 
 
-def _storage_source(path: Path, stack: ExitStack) -> Source:
-    """What a ``.mcap`` or ``.db3`` file holds, as far as it can be read.
-
-    Parameters
-    ----------
-    path : the file
-    stack : closes it
-
-    Raises
-    ------
-    BagError
-        Nothing of the file can be read, or it unpacks to more than is allowed.
-    """
-    recovered = _RECOVERED[path.suffix]
-    if any(path.with_name(path.name + ending).exists() for ending in SIDECARS):
-        return recovered(path)  # an unfinished transaction: the library would read half-written pages
-    try:
-        reader = stack.enter_context(Reader(path))
-        chunks = getattr(reader.storage, 'chunks', ())
-        require_bounded(sum(chunk.uncompressed_size for chunk in chunks), path.stat().st_size, str(path))
-
-        def read(topics: Collection[str] | None) -> Iterator[Message]:
-            connections = [item for item in reader.connections if topics is None or item.topic in topics]
-            messages = reader.messages(connections) if connections else ()
-            return ((connection.topic, time, data) for connection, time, data in messages)
-
-        counts: Counter[str] = Counter()
-        if chunks:  # the index counts; what it points to is proven by checksums
-            prove_chunks(path, chunks)
-            for connection in reader.connections:
-                counts[connection.topic] += connection.msgcount
-            found = sum(sum(chunk.channel_count.values()) for chunk in chunks)
-        else:
-            counts.update(topic for topic, _, data in read(None) if data is not None)
-            found = sum(counts.values())
-    except CompressionBombError:
-        raise
-    except Exception:  # of the library, or of sqlite: whatever is wrong, what is left is gathered
-        return recovered(path)
-    types: dict[str, str] = {}
-    qos: dict[str, list[Qos]] = {}
-    encodings = set()
-    for connection in reader.connections:
-        types[connection.topic] = connection.msgtype
-        if isinstance(connection.ext, ConnectionExtRosbag2):
-            qos.setdefault(connection.topic, []).extend(connection.ext.offered_qos_profiles)
-            encodings.add(connection.ext.serialization_format)
-    lost = reader.message_count - found
-    if path.suffix == '.mcap' and (lost or encodings - {'cdr'}):
-        return recovered(path)  # the index does not fit the file, or messages are not those of ROS 2
-    warnings = [f'{path.name}: {lost} messages belong to no topic and are left out'] if lost > 0 else []
-    return Source(read, counts, types, warnings, qos)
-
-
-_RECOVERED = {'.mcap': recovered_mcap, '.db3': recovered_sqlite}
+#: endings of storage files
+_STORAGES = '.mcap', '.db3'
 
 
 @contextmanager
@@ -148,7 +93,7 @@ def _order_of_recording(path: Path) -> list[tuple[int, str]]:
 
 def _storage_files(folder: Path) -> list[Path]:
     """Files of a recording in their order, also those that are compressed as a whole."""
-    found = [item for item in folder.iterdir() if _storage_suffix(item) in _RECOVERED]
+    found = [item for item in folder.iterdir() if _storage_suffix(item) in _STORAGES]
     return sorted(found, key=_order_of_recording)
 
 
@@ -193,19 +138,19 @@ def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
     """Open one file, as far as it can be read."""
-    if path.suffix in _PACKED and _storage_suffix(path) in _RECOVERED:
+    if path.suffix in _PACKED and _storage_suffix(path) in _STORAGES:
         unpacked = Path(stack.enter_context(TemporaryDirectory()), path.stem)
         unpack_file(path, unpacked)
         path = unpacked
     if path.suffix == '.bag':
         bag.add(_ros1_source(path, stack))
         return
-    if path.suffix not in _RECOVERED:
+    if path.suffix not in _STORAGES:
         raise BagError(
-            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_RECOVERED)}, .bag (ROS 1) or '
+            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_STORAGES)}, .bag (ROS 1) or '
             '.csv'
         )
-    source = _storage_source(path, stack)
+    source = mcap_source(path) if path.suffix == '.mcap' else sqlite_source(path, stack)
     named = [text if path.name in text else f'{path.name}: {text}' for text in source.warnings]
     bag.add(source._replace(warnings=named))
 
