@@ -87,7 +87,7 @@ def designed_poses(
     names = tuple(f'target{number + 1}' for number in range(targets))
     places, reach = targets_around(machine, targets), 3.0 * machine.platform_radius
     seen = np.zeros((len(drives), targets, 3))
-    points = Points(seen, noise, names, np.zeros(3), np.eye(3), places, places, reach)
+    points = Points.of(seen, noise, names, reach, places)
     leg_noise = np.broadcast_to(np.asarray(machine.leg_sensors.position_noise, dtype=float), drives.shape[1:])
     found = forward_kinematics(machine, drives, tolerance=1e-9 if not machine.is_redundant else np.inf)
     poses = found.position, found.rotation_base_platform

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions, forward_kinematics
@@ -65,7 +67,8 @@ def measured_targets(
     frame = rotation_exp(random.normal(size=3))
     place = machine.platform_radius * random.normal(size=3) * 2.0
     names = tuple(f'target{number + 1}' for number in range(len(targets)))
-    true = Points(np.zeros((len(drives), len(targets), 3)), noise, names, place, frame, targets, targets, 1.0)
+    known = Points.of(np.zeros((len(drives), len(targets), 3)), noise, names, 1.0, targets)
+    true = replace(known, frame_position=place, frame_rotation=frame)
     seen = true.expected(found.position, found.rotation_base_platform)
     size = np.where(random.random(seen.shape[:2]) < outliers, 100.0, 1.0)[..., None]
     seen = seen + noise * size * random.normal(size=seen.shape)
