@@ -1,4 +1,4 @@
-"""Serialised messages of one topic to arrays."""
+"""Serialised messages of one topic to arrays, and back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
@@ -102,21 +103,36 @@ def as_table(data: Sequence[bytes], message_type: str) -> tuple[Any, Stamps, Arr
         first = TYPESTORE.deserialize_cdr(data[0], message_type)
     except (SerdeError, struct.error):  # who decodes them one by one will say what is wrong
         return None
-    without, full = (
-        np.frombuffer(bytes(TYPESTORE.serialize_cdr(_filled(first, number), message_type)), dtype=np.uint8)
-        for number in (0.0, _FULL)
-    )
+    blank, is_number = _places(first, message_type)
     size = len(data[0])
-    if data[0][:2] != _PLAIN or {*map(len, data)} != {size} or len(full) > size:
+    if data[0][:2] != _PLAIN or {*map(len, data)} != {size} or len(blank) > size:
         return None
-    is_text = without != 0  # and lengths; what fills up may be anything
+    is_text = blank != 0  # and lengths; what fills up may be anything
     is_text[_STAMP] = False
-    table = np.frombuffer(b''.join(data), dtype=np.uint8).reshape(len(data), size)[:, : len(full)]
+    table = np.frombuffer(b''.join(data), dtype=np.uint8).reshape(len(data), size)[:, : len(blank)]
     if not (table[:, is_text] == table[0, is_text]).all():
         return None
     seconds, rest = np.ascontiguousarray(table[:, _STAMP]).view('<u4').astype(np.int64).T
-    numbers = np.ascontiguousarray(table[:, without != full]).view('<f8').astype(float)
+    numbers = np.ascontiguousarray(table[:, is_number]).view('<f8').astype(float)
     return first, seconds.astype(np.int32) * np.int64(10**9) + rest, numbers
+
+
+def encoded(message: Any, message_type: str, stamps: Stamps, rows: Array) -> list[bytes]:
+    """Serialised messages like one, with other stamps (N,) [ns] and numbers (N, D), in the order of its fields."""
+    blank, is_number = _places(message, message_type)
+    table = np.tile(blank, (len(rows), 1))
+    table[:, _STAMP] = np.stack(np.divmod(stamps, 10**9), axis=1).astype('<i4').view(np.uint8)
+    table[:, is_number] = np.ascontiguousarray(rows, dtype='<f8').view(np.uint8)
+    return [row.tobytes() for row in table]
+
+
+def _places(message: Any, message_type: str) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """A serialised message with zeros as its numbers, and which of its bytes are those."""
+    blank, full = (
+        np.frombuffer(bytes(TYPESTORE.serialize_cdr(_filled(message, number), message_type)), dtype=np.uint8)
+        for number in (0.0, _FULL)
+    )
+    return blank, blank != full
 
 
 def _filled(part: Any, number: float) -> Any:

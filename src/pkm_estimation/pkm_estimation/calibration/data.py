@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -15,6 +14,7 @@ from pkm_description.machine import Machine
 from pkm_description.writing import replacing
 
 from pkm_estimation.bags import RecordedData
+from pkm_estimation.bags.csv_reader import numbers_of, read_cells
 from pkm_estimation.calibration.constants import Constants
 from pkm_estimation.calibration.instruments import Inclination, Instrument, Points, Poses
 from pkm_estimation.calibration.static_poses import StaticPoses
@@ -49,11 +49,12 @@ def read_static_poses(
 
     Raises
     ------
-    CalibrationDataError
+    BagError, CalibrationDataError
         Naming file, column and what to do.
     """
     machine = constants.machine
-    names, table = _table(path)
+    names, rows = read_cells(path)
+    table = numbers_of(path, names, rows, range(len(names)))
     column = {name: table[:, place] for place, name in enumerate(names)}
     drives = _drives(path, machine, column, recording)
     leg_noise = np.broadcast_to(np.asarray(machine.leg_sensors.position_noise, dtype=float), drives.shape[1:])
@@ -81,20 +82,6 @@ def read_static_poses(
             f'specific force of an IMU at rest ({", ".join(_FORCE)})'
         )
     return StaticPoses(constants, drives, leg_noise, instruments)
-
-
-def _table(path: Path) -> tuple[list[str], Array]:
-    try:
-        with path.open(newline='', encoding='utf-8-sig') as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row and not row[0].startswith('#')]
-        if len(rows) < 2:
-            raise CalibrationDataError(f'{path}: no rows; the first line names columns, each further one is a pose')
-        table = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise CalibrationDataError(f'{path}: cannot be read: {error}') from None
-    if table.ndim != 2 or table.shape[1] != len(rows[0]):
-        raise CalibrationDataError(f'{path}: rows have other numbers of cells than the first line')
-    return rows[0], table
 
 
 def _drives(path: Path, machine: Machine, column: dict[str, Array], recording: RecordedData | None) -> Array:
