@@ -17,9 +17,15 @@ from pkm_estimation.calibration.constants import Constants
 from pkm_estimation.calibration.data import write_static_poses
 from pkm_estimation.calibration.instruments import Inclination
 from pkm_estimation.calibration.motion import Motion, of_motion
-from pkm_estimation.calibration.plan import PoseErrors, designed_poses
+from pkm_estimation.calibration.plan import (
+    PoseErrors,
+    built_machine,
+    designed_poses,
+    drives_in_reach,
+    measured_targets,
+    targets_around,
+)
 from pkm_estimation.calibration.problem import solve
-from pkm_estimation.calibration.simulate import built_machine, drives_in_reach, measured_targets, targets_around
 from pkm_estimation.calibration.static_poses import LegRows, StaticPoses
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.nodes.calibrate import EXIT_CODES, main

@@ -13,14 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
-from pkm_description.kinematics import forward_kinematics, measured_tolerance
-from pkm_description.kinematics.drive_map import motion_of_configurations
-from pkm_description.machine import Machine, PlatformMotion
-from scipy.interpolate import CubicSpline
-from scipy.optimize import minimize_scalar
-from scipy.signal import savgol_filter
+from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.constants import IMU_PRIORS, Constants
@@ -28,10 +22,8 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.estimate import AsToldPipeline
-from pkm_estimation.sensors.conditions import imu_truth
 from pkm_estimation.stream.causes import GEOMETRY
 from pkm_estimation.stream.repeatable import RepeatablePipeline
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
 
 #: part of a recording that is fitted while the rest is held out
 _FITTED = 2.0 / 3.0
@@ -39,18 +31,6 @@ _FITTED = 2.0 / 3.0
 _SETTLING = 5.0
 #: samples that are processed at once
 _TOGETHER = 1000
-#: standard deviations, and s, by which a delay is another one than is declared
-_CERTAIN, _FAR = 4.0, 2e-3
-#: s, delays beyond this are not looked for: periodic motions would fit again a period later
-MAXIMUM_DELAY = 0.25
-#: s, a delay that is less certain is none, and parts of the recording that tell how certain it is
-_LEAST_CERTAIN, _PARTS = 5e-3, 10
-#: s over which drives are smoothed by polynomials (Savitzky and Golay), and their degree: noise is no motion
-_WINDOW, _DEGREE = 0.3, 5
-#: usual intervals that a spline may bridge
-_BRIDGED = 5.5
-#: part of the power of accelerometer or gyroscope that the legs must explain
-_EXPLAINED = 0.8
 
 
 @dataclass
@@ -108,112 +88,17 @@ class Motion:
 def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> tuple[Constants, EstimatorConfig]:
     """Constants that a recording of a motion shows, counted from those of the IMU that the estimator finds by itself.
 
-    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the delay is that of the
-    legs' motion, and the estimator, which tests its innovations for the rest, runs once before.
+    An IMU that is mounted degrees off, or late by up to 0.2 s, is too far away for a linear step: the estimator, which
+    tests its innovations for that, runs once before.
     """
     # a filter whose innovations say what constants are
     config = replace(
         config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
     )
-    try:
-        delay, std = estimate_delay(machine, SensorStreams.from_recording(machine, data))
-    except (TuningError, KinematicsError):  # the estimator may know better
-        pass
-    else:
-        if abs(delay - config.imu_delay) > max(_FAR, _CERTAIN * std):
-            config = replace(config, imu_delay=delay)
     pipeline = RepeatablePipeline(machine, config)
     _run(pipeline, data)
     found = pipeline.as_found()
     return _constants(found[0], config, found[1].imu_delay), replace(config, imu_delay=found[1].imu_delay)
-
-
-def estimate_delay(machine: Machine, streams: SensorStreams) -> tuple[float, float]:
-    """Delay of the IMU's stamps and its standard deviation [s]; positive: the IMU is late.
-
-    Least squares ``u(t) = A u_legs(t - delay) + b``, of each sensor with a free linear map A of the specific force or
-    angular rate that the legs show: mounting, scale and bias make no difference. Its deviation is that of ten parts of
-    the recording, so that coloured errors and a delay that fluctuates are in it.
-
-    Raises
-    ------
-    TuningError
-        The IMU does not show the motion of the legs, or the delay lies beyond :data:`MAXIMUM_DELAY`.
-    """
-    motion = motion_of_legs(machine, streams)
-    truth = imu_truth(motion, machine.gravity, machine.imu.position, machine.imu.rotation_platform_imu)
-    expected = CubicSpline(motion.time, np.hstack(truth))
-    inside = (streams.imu_time > motion.time[0] + MAXIMUM_DELAY) & (streams.imu_time < motion.time[-1] - MAXIMUM_DELAY)
-    time, measured = streams.imu_time[inside], streams.imu[inside]
-    if len(time) < 100:
-        raise TuningError(f'IMU and legs have only {len(time)} samples in common; a delay needs at least 100')
-    # in units of what changes from sample to sample, by which channels are weighed
-    measured = (measured - measured.mean(axis=0)) / np.maximum(np.diff(measured, axis=0).std(axis=0), 1e-12)
-
-    def mapped(delay: float) -> tuple[Array, Array]:
-        """What is left (N, 6), and its slope by the delay."""
-        wanted, slope = (spline(time - delay) for spline in (expected, expected.derivative()))
-        wanted = wanted - wanted.mean(axis=0)
-        left, by_delay = measured.copy(), np.empty_like(measured)
-        for axes in (slice(0, 3), slice(3, 6)):
-            gains = np.linalg.lstsq(wanted[:, axes], measured[:, axes], rcond=None)[0]
-            left[:, axes] -= wanted[:, axes] @ gains
-            by_delay[:, axes] = slope[:, axes] @ gains
-        return left, by_delay
-
-    def squares(delay: float) -> float:
-        return float(np.sum(mapped(delay)[0] ** 2))
-
-    step = usual_interval(motion.time)
-    lags = np.arange(-MAXIMUM_DELAY, MAXIMUM_DELAY + step, step)
-    best = int(np.argmin([squares(lag) for lag in lags.tolist()]))
-    bounds = lags[max(0, best - 1)], lags[min(len(lags) - 1, best + 1)]
-    delay = float(minimize_scalar(squares, bounds=bounds, method='bounded', options={'xatol': 1e-6}).x)
-    left, slope = mapped(delay)
-    parts = [np.sum(slope[rows] * left[rows]) / max(float(np.sum(slope[rows] ** 2)), 1e-300)
-             for rows in np.array_split(np.arange(len(time)), _PARTS)]  # fmt: skip
-    std = float(np.std(parts, ddof=1)) / _PARTS**0.5
-    explained = 1.0 - min(
-        np.sum(left[:, axes] ** 2) / np.sum(measured[:, axes] ** 2) for axes in (slice(0, 3), slice(3, 6))
-    )
-    if explained < _EXPLAINED or std > _LEAST_CERTAIN or best in (0, len(lags) - 1):
-        raise TuningError(
-            f'the IMU does not show the motion of the legs at any delay up to {MAXIMUM_DELAY:g} s (at the likeliest, '
-            f'{1e3 * delay:.3g} +- {1e3 * std:.2g} ms, it explains {explained:.0%} of a sensor\'s power): record more '
-            'motion; or the delay is larger'
-        )
-    return delay, std
-
-
-def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = _WINDOW) -> PlatformMotion:
-    """Motion by the drives, smoothed and differentiated by symmetric polynomials: nothing lags.
-
-    Positions are interpolated onto equidistant times by cubic splines, within the longest stretch without gaps.
-
-    Parameters
-    ----------
-    window : s, longer ones are less noisy but flatten fast motions
-
-    Raises
-    ------
-    TuningError
-        No stretch is long enough.
-    KinematicsError
-        Some positions have no pose.
-    """
-    stretch = longest_stretch(streams.leg_time, _BRIDGED)
-    time, interval = streams.leg_time[stretch], usual_interval(streams.leg_time)
-    points = max(7, 2 * round(0.5 * window / interval) + 1)
-    even = time[0] + interval * np.arange(int((time[-1] - time[0]) / interval + 1e-6) + 1)
-    if len(even) < 4 * points:
-        raise TuningError(f'only {len(even)} leg samples without a gap; at least {4 * points} are needed')
-    inner = slice(points, len(even) - points)  # at the ends the polynomials are one-sided
-    drives = CubicSpline(time, streams.drive_positions[stretch])(even)
-    smooth, rates, slopes = (
-        savgol_filter(drives, points, _DEGREE, deriv=order, delta=interval, axis=0)[inner] for order in range(3)
-    )
-    closed = forward_kinematics(machine, smooth, tolerance=measured_tolerance(machine)).require()
-    return motion_of_configurations(machine, even[inner], closed, rates, slopes)
 
 
 def _constants(machine: Machine, config: EstimatorConfig, imu_delay: float) -> Constants:

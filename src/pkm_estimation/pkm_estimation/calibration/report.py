@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from pkm_description.writing import write_text
 
 from pkm_estimation.calibration.problem import Measurement, Solution
 from pkm_estimation.calibration.static_poses import StaticPoses
-from pkm_estimation.config import EstimatorConfig
 
 #: root mean square of the residuals, in those of the noise, above which the model lacks something
 _LACK_OF_FIT = 1.5
@@ -117,14 +116,3 @@ class Findings:
         for name, text in files.items():
             write_text(folder / name, text)
             print(f'wrote {folder / name}')
-
-
-def changed_settings(config: EstimatorConfig) -> dict[str, Any]:
-    """Settings that are not the defaults: what is written replaces the file they came from."""
-    usual = asdict(EstimatorConfig())
-    changed = {name: value for name, value in asdict(config).items() if value != usual[name]}
-    # lists and numbers of the kind that the node's parameters have
-    return {
-        name: [*value] if isinstance(value, tuple) else float(value) if isinstance(usual[name], float) else value
-        for name, value in changed.items()
-    }

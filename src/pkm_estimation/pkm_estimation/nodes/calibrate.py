@@ -25,16 +25,18 @@ from pkm_estimation.calibration.data import (
 )
 from pkm_estimation.calibration.motion import Motion, of_motion
 from pkm_estimation.calibration.overlay import imu_values, new_overlay, tolerance_values, write_calibration
-from pkm_estimation.calibration.plan import RANDOM_SETS, PoseErrors, designed_poses
-from pkm_estimation.calibration.problem import Measurement, held_out, solve
-from pkm_estimation.calibration.report import MOST_TOLD, Findings, changed_settings, solution_report, verdict_of
-from pkm_estimation.calibration.simulate import (
+from pkm_estimation.calibration.plan import (
+    RANDOM_SETS,
+    PoseErrors,
     built_machine,
+    designed_poses,
     drives_in_reach,
     measured_targets,
     poses_in_reach,
     targets_around,
 )
+from pkm_estimation.calibration.problem import Measurement, held_out, solve
+from pkm_estimation.calibration.report import MOST_TOLD, Findings, solution_report, verdict_of
 from pkm_estimation.calibration.static_poses import StaticPoses
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.nodes.node_settings import add_recording_arguments, load_config, run_program, say
@@ -110,7 +112,7 @@ def _run(options: argparse.Namespace) -> int:
         if constants.imu:
             others |= imu_values(found)
             tuned = replace(config, imu_delay=round(constants.delay_at(solution.values), 6))
-            report.settings = changed_settings(tuned)
+            report.settings = tuned.changed()
         origin = data, f'calibrate: {size} constants of the geometry, maximum a posteriori'
         print(f'wrote {write_calibration(overlay, machine.path, options.overlay, found, others, origin, poses)}')
     report.write(options.output, solution)

@@ -12,14 +12,14 @@ from pkm_description.loading.load import machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.report.words import time_of_data
-from pkm_description.writing import make_folder
+from pkm_description.writing import make_folder, replacing
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.calibration.motion import between
 from pkm_estimation.calibration.overlay import imu_values, new_overlay, write_calibration
-from pkm_estimation.calibration.report import Findings, changed_settings
+from pkm_estimation.calibration.plan import poses_in_reach
+from pkm_estimation.calibration.report import Findings
 from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion, sensors_report
-from pkm_estimation.calibration.simulate import poses_in_reach
 from pkm_estimation.exchange.samples import IMU_UNITS
 from pkm_estimation.nodes.node_settings import add_recording_arguments, load_config, run_program, say
 from pkm_estimation.stream import EstimatorConfig
@@ -28,7 +28,6 @@ from pkm_estimation.tuning.allan import (
     allan_coefficients,
     allan_figure,
     allan_report,
-    draw_allan,
     overlapping_allan_deviation,
     walk_settings,
     write_allan_table,
@@ -102,7 +101,7 @@ def _run(options: argparse.Namespace) -> int:
         'time of the recording': f'{time_of_data(int(legs[0]))}; used: {used}',
         'machine': f'{machine.name}: {machine.description}',
         'settings to begin with': 'defaults' if options.config is None else str(options.config),
-    }, changed_settings(config))  # fmt: skip
+    }, config.changed())  # fmt: skip
     if options.static or not (options.motion or _moves(machine, streams)):
         _static(options, streams, found, overlay)
     else:
@@ -145,10 +144,13 @@ def _static(options: argparse.Namespace, streams: SensorStreams, found: Findings
         lines.append(f'of the IMU\'s longest stretch without gaps, {times[0]:.2f} to {times[1]:.2f} s')
     found.tell(lines)
     found.settings |= walk_settings(coefficients)
-    found.pictures.append(('Allan deviation', allan_figure(allan, coefficients)))
+    figure = allan_figure(allan, coefficients, str(options.bag))
+    found.pictures.append(('Allan deviation', figure))
     if options.output is None:
         return
-    print(f'wrote {draw_allan(options.output / "allan.png", allan, coefficients, str(options.bag))}')
+    with replacing(options.output / 'allan.png') as beside:
+        figure.savefig(beside, dpi=110, metadata={'Software': None})
+    print(f'wrote {options.output / "allan.png"}')
     print(f'wrote {write_allan_table(options.output / "allan.csv", allan, IMU_CHANNELS)}')
 
 
@@ -160,7 +162,7 @@ def _motion(
     found.tell(sensors_report(result))
     found.tell(['constants of the sensors', *observability_report(result.solution)])
     found.verdict = result.verdict, result.is_better
-    found.settings = changed_settings(result.config) if result.is_better else {}
+    found.settings = result.config.changed() if result.is_better else {}
     if overlay is not None and result.is_better and result.machine is not machine:
         origin = str(options.bag), 'tune: constants of the sensors by a motion, maximum a posteriori'
         known, poses = result.machine, poses_in_reach(result.machine)
