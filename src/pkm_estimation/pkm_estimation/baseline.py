@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,9 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, skew
 from pkm_description.machine import Machine, Pose
-from scipy.linalg.lapack import dtbtrs
 
 from pkm_estimation.kernels.steps import RATE, differentiate
 from pkm_estimation.models.leg_model import measured_at_zero
-
-Numbers = TypeVar('Numbers', float, Array)
 
 
 @dataclass(frozen=True)
@@ -216,43 +213,20 @@ class ButterworthDifferentiator:
     def series(self, values: Array, intervals: Array, begins: NDArray[np.bool_]) -> Array:
         """What repeated calls give for N samples, whatever this object remembers: filtered rates (N, k).
 
-        The recursion is a triangular system of equations with a narrow band, solved from the top.
-
         Parameters
         ----------
         values : (N, k), k signals
         intervals : (N,) s, from the sample before
         begins : (N,), True where the past is forgotten before the sample; always so before the first one
         """
-        goes_on = ~begins
-        goes_on[:1] = False
-        half, keep, push = (np.where(goes_on, factor, 0.0) for factor in self.step(intervals))
-        drift = half * (1.0 + keep)
-        # unknowns x0, r0, x1, r1, ...: below the diagonal of ones stand -d(x1, r1) / d(x0, r0)
-        band = np.zeros((4, 2 * len(values)))
-        before = slice(0, -2, 2), slice(1, -2, 2)
-        band[2, before[0]] = -(1.0 - 2.0 * half * push)[1:] * goes_on[1:]
-        band[3, before[0]] = 2.0 * push[1:]
-        band[1, before[1]] = -drift[1:]
-        band[2, before[1]] = -keep[1:]
-        sums = np.concatenate([values[:1], values[1:] + values[:-1]])
-        right = np.empty((2 * len(values), values.shape[1]), order='F')
-        right[0::2] = np.where(goes_on[:, None], (half * push)[:, None] * sums, values)
-        right[1::2] = push[:, None] * sums
-        states, _ = dtbtrs(band, right, uplo='L', diag='U', overwrite_b=1)
-        rates: Array = states[1::2]
+        rates, memory = np.empty(values.shape), np.zeros((3, values.shape[1]))
+        for row, (interval, is_begin) in enumerate(zip(intervals.tolist(), begins.tolist(), strict=True)):
+            if is_begin or not row:
+                memory[RATE], memory[1:] = 0.0, values[row]
+            else:
+                differentiate(memory, values[row], 0, interval, self.stiffness, self.drag)
+            rates[row] = memory[RATE]
         return rates
-
-    def step(self, interval: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Factors of one step of ``interval`` s, number or array, see :mod:`pkm_estimation.kernels.steps`.
-
-        Returns
-        -------
-        half, keep, push
-        """
-        half = 0.5 * interval
-        above, below = half * (self.drag + half * self.stiffness), half * self.stiffness
-        return half, (1.0 - above) / (1.0 + above), below / (1.0 + above)
 
     def coefficients(self, rate: float) -> tuple[Array, Array]:
         """Numerator (3,) and denominator (3,) in powers of z^-1 at a constant sample rate [Hz]."""

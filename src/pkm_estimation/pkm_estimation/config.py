@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pkm_description.machine import Machine
 from pkm_description.settings import Settings, setting
@@ -190,6 +191,14 @@ class EstimatorConfig(Settings):
     differentiator_time_constant: float = setting(0.04, 'baseline: time constant of B2 [s]', 1e-4, 10.0)
     differentiator_damping: float = setting(2.0**0.5, 'baseline: damping of B2, sqrt(2) is Butterworth', 1e-2, 10.0)
     baseline: bool = setting(True, 'run the conventional baseline next to the filter')
+
+    def changed(self) -> dict[str, Any]:
+        """Settings that are not the defaults, by name, as plain data of the kind that a node's parameters have."""
+        usual = EstimatorConfig().mapping()
+        return {
+            name: float(value) if isinstance(usual[name], float) else value
+            for name, value in self.mapping().items() if value != usual[name]
+        }  # fmt: skip
 
     def require_fitting(self, machine: Machine) -> None:
         """Refuse what no recording of a machine can fulfil.

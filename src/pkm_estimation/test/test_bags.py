@@ -341,14 +341,15 @@ def test_metadata_nested_deeply_are_unreadable_and_crash_nothing(tmp_path):
 @pytest.mark.parametrize('kilobytes', [1, 600, 2500])
 def test_recording_ends_with_what_can_be_lost(tmp_path: Path, storage: str, kilobytes: int) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    make = imu_messages(np.zeros((1, 3)), np.zeros((1, 3)), 'imu_link')
+    stamps, none = 10**9 + np.arange(20_000), np.zeros((20_000, 3))
+    messages = imu_messages(stamps, none, none, 'imu_link')
     said = ''
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * kilobytes, before[1]))
     try:
         bag = RawBagWriter(tmp_path / 'run', storage, TYPESTORE)
         bag.add_topic('/imu/data_raw', 'sensor_msgs/msg/Imu')
         for index in range(20_000):
-            bag.write('/imu/data_raw', 10**9 + index, make(0, 10**9 + index))
+            bag.write('/imu/data_raw', 10**9 + index, messages[index])
             if index % 1000 == 0:
                 bag.flush()
     except BagError as error:

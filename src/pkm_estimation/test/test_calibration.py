@@ -17,9 +17,15 @@ from pkm_estimation.calibration.constants import Constants
 from pkm_estimation.calibration.data import write_static_poses
 from pkm_estimation.calibration.instruments import Inclination
 from pkm_estimation.calibration.motion import Motion, of_motion
-from pkm_estimation.calibration.plan import PoseErrors, designed_poses
+from pkm_estimation.calibration.plan import (
+    PoseErrors,
+    built_machine,
+    designed_poses,
+    drives_in_reach,
+    measured_targets,
+    targets_around,
+)
 from pkm_estimation.calibration.problem import solve
-from pkm_estimation.calibration.simulate import built_machine, drives_in_reach, measured_targets, targets_around
 from pkm_estimation.calibration.static_poses import LegRows, StaticPoses
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.nodes.calibrate import EXIT_CODES, main
@@ -99,7 +105,7 @@ def test_sensors_of_the_machine_alone_tell_a_part_and_claim_no_more(name: str, i
             mounting, none = matrix_from_rpy(0.01 * random.normal(size=3)), np.zeros(3)
             force = 2e-3 * random.normal(size=(60, 3)) + 0.1 * random.normal(size=3)
             force -= np.einsum('nji,j->ni', poses[1] @ mounting, machine.gravity)
-            static.instruments = [Inclination(force, 2e-3, machine.gravity, np.eye(3), none, np.eye(3), none)]
+            static.instruments = [Inclination.of(force, 2e-3, machine.gravity, np.eye(3), none)]
         solution = solve(constants, [static])
         squares.append(_normalised_square(solution, true))
         errors = PoseErrors(constants.machine_at(true), *poses)

@@ -10,7 +10,7 @@ from pkm_estimation.filters import (
     ExtendedKalmanFilter,
     FunctionModel,
     FunctionStep,
-    IteratedUnscentedFilter,
+    Reading,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
@@ -31,7 +31,7 @@ def unscented(alpha=0.7):
 
 def iterated():
     transform = ScaledUnscentedTransform(4, alpha=0.7)
-    return IteratedUnscentedFilter(transform, STATE, PRIOR, iteration_nis=0.0, longest_step=np.full(4, 100.0))
+    return UnscentedKalmanFilter(transform, STATE, PRIOR, iteration_nis=0.0, longest_step=np.full(4, 100.0))
 
 
 def bent(x):
@@ -51,7 +51,7 @@ def test_linear_measurement_with_errors_in_common(make, used):
     spread = slope @ PRIOR @ slope.T + noise
     residual = (MEASURED - SLOPE @ STATE)[rows]
     gain = PRIOR @ slope.T @ np.linalg.inv(spread)
-    innovation = filter_.update_iterated(FunctionModel(lambda x: x @ SLOPE.T), MEASURED, NOISE, used)
+    innovation = filter_.update_iterated(Reading(FunctionModel(lambda x: x @ SLOPE.T), MEASURED, NOISE, used))
     assert filter_.covariance == pytest.approx(PRIOR - gain @ spread @ gain.T, abs=1e-6)
     assert filter_.state == pytest.approx(STATE + gain @ residual, abs=1e-6)
     assert innovation.variance[rows] == pytest.approx(np.diag(spread), rel=1e-6)
@@ -70,8 +70,8 @@ def test_curved_measurement_with_errors_in_common(used):
     spread = (observed - mean).T * weights @ (observed - mean) + NOISE[np.ix_(rows, rows)]
     cross = (points - STATE).T * weights @ (observed - mean)
     gain, residual = cross @ np.linalg.inv(spread), MEASURED[rows] - mean
-    seen, covariance = filter_.predicted_innovation(FunctionModel(bent), MEASURED, NOISE)
-    innovation = filter_.update(FunctionModel(bent), MEASURED, NOISE, used)
+    seen, covariance = filter_.predicted_innovation(Reading(FunctionModel(bent), MEASURED, NOISE))
+    innovation = filter_.update(Reading(FunctionModel(bent), MEASURED, NOISE, used))
     assert seen[rows] == pytest.approx(residual, abs=1e-9)
     assert covariance[np.ix_(rows, rows)] == pytest.approx(spread, abs=1e-9)
     assert innovation.residual[rows] == pytest.approx(residual, abs=1e-9)
@@ -83,11 +83,11 @@ def test_curved_measurement_with_errors_in_common(used):
 @pytest.mark.parametrize('part', [0.999, 1.001])
 def test_limit_of_the_innovation_decides_alone(part):
     model = FunctionModel(lambda x: x @ SLOPE.T)
-    nis = unscented().update(model, MEASURED, NOISE).nis
+    nis = unscented().update(Reading(model, MEASURED, NOISE)).nis
     filter_ = unscented()
-    assert filter_.update(model, MEASURED, NOISE, limit=part * nis).nis == pytest.approx(nis)
+    assert filter_.update(Reading(model, MEASURED, NOISE), part * nis).nis == pytest.approx(nis)
     assert np.array_equal(filter_.state, STATE) == np.array_equal(filter_.covariance, PRIOR) == (part < 1.0)
-    assert unscented().update(model, MEASURED, NOISE, limit=inf).nis == pytest.approx(nis)
+    assert unscented().update(Reading(model, MEASURED, NOISE), inf).nis == pytest.approx(nis)
 
 
 def test_noise_of_a_process_with_errors_in_common():

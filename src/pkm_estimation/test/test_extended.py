@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, FunctionModel, FunctionStep
+from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, FunctionModel, FunctionStep, Reading
 
 
 @pytest.mark.parametrize('iterations', [1, 5])
@@ -19,7 +19,7 @@ def test_linear_models_give_the_kalman_filter(iterations):
         ekf.predict(FunctionStep(lambda x: x @ f.T, n))
         mean, spread = f @ state, f @ covariance @ f.T + n @ n.T
         np.testing.assert_allclose(ekf.covariance, spread, atol=1e-8)
-        innovation = ekf.update(FunctionModel(lambda x: x @ h.T), measured, noise, used)
+        innovation = ekf.update(Reading(FunctionModel(lambda x: x @ h.T), measured, noise, used))
         rows = np.arange(3) if used is None else used
         s = h[rows] @ spread @ h[rows].T + noise[np.ix_(rows, rows)]
         gain = spread @ h[rows].T @ np.linalg.inv(s)
@@ -38,8 +38,8 @@ def test_iterations_find_the_most_likely_state_of_a_nonlinear_measurement():
         return np.hypot(points[:, :1], points[:, 1:2] - 2.0)
 
     ekf, iterated = (ExtendedKalmanFilter(prior, np.eye(2), n) for n in (1, 30))
-    ekf.update(FunctionModel(distance), measured, noise)
-    iterated.update(FunctionModel(distance), measured, noise)
+    ekf.update(Reading(FunctionModel(distance), measured, noise))
+    iterated.update(Reading(FunctionModel(distance), measured, noise))
 
     def gradient(x):
         from_beacon = x - [0.0, 2.0]
@@ -53,4 +53,4 @@ def test_iterations_find_the_most_likely_state_of_a_nonlinear_measurement():
 def test_indefinite_covariance_is_an_error():
     ekf = ExtendedKalmanFilter(np.zeros(2), -np.eye(2))
     with pytest.raises(CovarianceError, match='positive definite'):
-        ekf.update(FunctionModel(lambda x: x), np.ones(2), 1e-3 * np.eye(2))
+        ekf.update(Reading(FunctionModel(lambda x: x), np.ones(2), 1e-3 * np.eye(2)))

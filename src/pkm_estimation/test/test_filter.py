@@ -11,6 +11,7 @@ from pkm_estimation.filters import (
     CovarianceError,
     FunctionModel,
     FunctionStep,
+    Reading,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
@@ -80,7 +81,7 @@ def test_linear_update_is_the_kalman_filter():
     state, measured = random.normal(size=5), random.normal(size=3)
     for used in (None, np.array([0, 2])):
         ukf = UnscentedKalmanFilter(ScaledUnscentedTransform(5), state, covariance)
-        innovation = ukf.update(FunctionModel(lambda x: x @ h.T), measured, noise, used)
+        innovation = ukf.update(Reading(FunctionModel(lambda x: x @ h.T), measured, noise, used))
         rows = np.arange(3) if used is None else used
         s = h[rows] @ covariance @ h[rows].T + noise[np.ix_(rows, rows)]
         gain = covariance @ h[rows].T @ np.linalg.inv(s)

@@ -8,7 +8,7 @@ from pkm_estimation.filters import (
     INTEGRATORS,
     CovarianceError,
     FunctionModel,
-    IteratedUnscentedFilter,
+    Reading,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
@@ -73,14 +73,17 @@ def test_places_of_further_states():
 def test_iterated_updates_move_no_further_than_their_longest_step(longest, settles):
     """A linear measurement that wants a move of 1, within 30 iterations of ``longest`` each."""
     steps = np.array([9.0, longest])
-    filter_ = IteratedUnscentedFilter(ScaledUnscentedTransform(2), np.zeros(2), np.eye(2), 0.0, steps)
-    model, wanted, noise = FunctionModel(lambda x: x), np.array([0.0, 1.0]), 1e-12 * np.eye(2)
+    filter_ = UnscentedKalmanFilter(
+        ScaledUnscentedTransform(2), np.zeros(2), np.eye(2), iteration_nis=0.0, longest_step=steps
+    )
+    wanted = np.array([0.0, 1.0])
+    reading = Reading(FunctionModel(lambda x: x), wanted, 1e-12 * np.eye(2))
     if settles:
-        filter_.update_from(None, model, wanted, noise)
+        filter_.update_from(None, reading)
         assert filter_.state == pytest.approx(wanted, abs=1e-6)
     else:
         with pytest.raises(CovarianceError, match='settle within 30'):
-            filter_.update_from(None, model, wanted, noise)
+            filter_.update_from(None, reading)
 
 
 def test_iterated_updates_count_what_a_straight_line_does_not_explain():
@@ -90,10 +93,11 @@ def test_iterated_updates_count_what_a_straight_line_does_not_explain():
     """
     prior, bend, noise, measured = 4.0, 1.0, 1.0, 1.0
     transform = ScaledUnscentedTransform(1, alpha=1.0, kappa=0.0)
-    filter_ = IteratedUnscentedFilter(transform, np.zeros(1), np.array([[prior]]), 0.0, np.array([10.0]))
-    filter_.update_from(
-        np.ones(1), FunctionModel(lambda x: x + 0.5 * bend * x**2), np.array([measured]), np.array([[noise]])
+    filter_ = UnscentedKalmanFilter(
+        transform, np.zeros(1), np.array([[prior]]), iteration_nis=0.0, longest_step=np.array([10.0])
     )
+    model = FunctionModel(lambda x: x + 0.5 * bend * x**2)
+    filter_.update_from(np.ones(1), Reading(model, np.array([measured]), np.array([[noise]])))
     mean, variance = filter_.state[0], filter_.covariance[0, 0]
     slope, rest = 1.0 + bend * mean, 0.5 * (bend * variance) ** 2
     predicted = mean + 0.5 * bend * (mean**2 + variance)
@@ -152,7 +156,7 @@ def test_a_process_in_python_predicts_and_one_without_a_covariance_stays_where_i
     filter_.predict(Doubled())
     assert filter_.state == pytest.approx([2.0, -4.0])
     assert filter_.covariance == pytest.approx(np.diag([5.0, 16.0]))
-    filter_.covariance = np.diag([1.0, -1.0])
+    filter_.covariance[:] = np.diag([1.0, -1.0])
     with pytest.raises(CovarianceError, match='state'):
         filter_.predict(Doubled())
     assert filter_.state.tolist() == pytest.approx([2.0, -4.0])

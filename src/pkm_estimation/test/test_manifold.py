@@ -97,7 +97,7 @@ def test_broad_prior_converges_without_forward_kinematics(seed):
     filter_ = make_filter(machine)
     filter_.start_as_printed()
     random = np.random.default_rng(seed)
-    filter_.ukf.state = filter_.ukf.state + random.normal(size=15) * np.sqrt(np.diag(filter_.covariance))
+    filter_.ukf.state[:] = filter_.ukf.state + random.normal(size=15) * np.sqrt(np.diag(filter_.covariance))
     data = measure(machine, motion, seed)
     assert filter_.first_update(data.drive_positions[0], AssemblySide(machine).is_home_mode) is not None
     follow(filter_, machine, data)

@@ -268,7 +268,7 @@ def same(one: object, other: object) -> bool:
 def test_table_gives_every_bit_of_single_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, types = messages(tmp_path)
     for topic, decode in DECODERS.items():
-        assert as_table(found[topic], types[topic], TYPESTORE) is not None
+        assert as_table(found[topic], types[topic]) is not None
         stamps = np.arange(len(found[topic]))
         at_once = decode(stamps, found[topic])
         with monkeypatch.context() as patch:
@@ -285,8 +285,8 @@ def test_other_texts_or_lengths_are_no_table(tmp_path: Path) -> None:
     for frame in (name[:-1] + '?', name + 'x'):
         other.header.frame_id = frame
         mixed = [imu[0], bytes(TYPESTORE.serialize_cdr(other, kind)), imu[2]]
-        assert as_table(mixed, kind, TYPESTORE) is None
+        assert as_table(mixed, kind) is None
         np.testing.assert_array_equal(
             decoding.imu(np.arange(3), mixed).specific_force, decoding.imu(np.arange(3), imu[:3]).specific_force
         )
-    assert as_table([imu[0][:40]] * 3, kind, TYPESTORE) is None
+    assert as_table([imu[0][:40]] * 3, kind) is None

@@ -313,7 +313,7 @@ def test_wild_lengths_are_noticed_and_recovered_from():
 def test_mirror_assembly_is_noticed(pipeline):
     feed(pipeline, pairs(range(50)))
     pipeline.filter.ukf.state[2] *= -1.0
-    pipeline.filter.ukf.covariance = np.diag(np.full(15, 1e-2))
+    pipeline.filter.ukf.covariance[:] = np.diag(np.full(15, 1e-2))
     outputs = feed(pipeline, pairs(range(50, 60)))
     assert pipeline.health.counters['wrong_assembly_mode'] + pipeline.health.counters['covariance_lost'] == 1
     assert outputs[-1].motion.position[2] > 2.0

@@ -19,7 +19,7 @@ from pkm_estimation.bags.recorded_data import (
 )
 
 if TYPE_CHECKING:
-    from pkm_estimation.bags.reader import read_bag
+    from pkm_estimation.bags.messages import read_bag
     from pkm_estimation.bags.writer import BagWriter, RawBagWriter
 
 __all__ = [

@@ -78,7 +78,7 @@ class _Table:
 
     def __init__(self, path: Path, columns: Mapping[str, str]) -> None:
         self.path = path
-        header, rows = _rows(path)
+        header, rows = read_cells(path)
         names = [columns.get(name, name) for name in header]
         self.layout: Layout = layout(names, str(path))
         self.warnings = []
@@ -89,7 +89,7 @@ class _Table:
         self.recorded_at = self.stamps
         if self.layout.recorded_at is not None:
             self.recorded_at = self._times(rows, self.layout.recorded_at, 1, header)
-        self.values = self._numbers(rows, header)
+        self.values = numbers_of(path, header, rows, self._places())
 
     def _times(self, rows: list[tuple[int, list[str]]], place: int, unit: int, header: list[str]) -> Any:
         times = [nanoseconds(row[place], unit) for _, row in rows]
@@ -98,19 +98,6 @@ class _Table:
                 raise BagError(f'{self.path}: line {line}: {header[place]} = {row[place][:60]!r} is no time')
         return np.array(times, dtype=np.int64)
 
-    def _numbers(self, rows: list[tuple[int, list[str]]], header: list[str]) -> Array:
-        values = np.full((len(rows), len(header)), np.nan)
-        for place in self._places():
-            for index, (line, row) in enumerate(rows):
-                if row[place]:
-                    try:
-                        values[index, place] = float(row[place])
-                    except ValueError:
-                        raise BagError(
-                            f'{self.path}: line {line}: {header[place]} = {row[place][:60]!r} is no number'
-                        ) from None
-        return values
-
     def _places(self) -> list[int]:
         joints = [place for fields in self.layout.joints.values() for place in fields.values()]
         poses = [place for columns in self.layout.poses.values() for place in columns if place >= 0]
@@ -118,21 +105,21 @@ class _Table:
 
     def messages(self, shift: int) -> Iterator[tuple[str, str, list[tuple[int, bytes]]]]:
         """Yield topic, type and messages (time of recording, bytes) of each stream; ``shift`` [ns] on all times."""
+        stamps = self.stamps + shift
         if self.layout.joints:
-            names = tuple(self.layout.joints)
             parts = [self._field(field) for field in JOINT_FIELDS]
-            told = [part for part in parts if part is not None]
-            message = joint_state_messages(names, *parts)
-            yield 'joint_states', 'sensor_msgs/msg/JointState', self._made(np.hstack(told), message, shift)
+            told = np.hstack([part for part in parts if part is not None])
+            messages = joint_state_messages(stamps, tuple(self.layout.joints), *parts)
+            yield 'joint_states', 'sensor_msgs/msg/JointState', self._told(told, messages, shift)
         if self.layout.imu:
             values = self.values[:, list(self.layout.imu)]
-            message = imu_messages(values[:, :3], values[:, 3:], 'imu_link')
-            yield 'imu/data_raw', 'sensor_msgs/msg/Imu', self._made(values, message, shift)
+            messages = imu_messages(stamps, values[:, :3], values[:, 3:], 'imu_link')
+            yield 'imu/data_raw', 'sensor_msgs/msg/Imu', self._told(values, messages, shift)
         for stream, places in self.layout.poses.items():
             padded = np.hstack([self.values, np.zeros((len(self.values), 1))])  # -1: a velocity that is not told
             values = padded[:, list(places)]
-            message = odometry_messages(values[:, :3], values[:, 3:7], values[:, 7:10], values[:, 10:])
-            yield POSE_TOPICS[stream], 'nav_msgs/msg/Odometry', self._made(values[:, :7], message, shift)
+            messages = odometry_messages(stamps, *np.split(values, [3, 7, 10], axis=1))
+            yield POSE_TOPICS[stream], 'nav_msgs/msg/Odometry', self._told(values[:, :7], messages, shift)
 
     def _field(self, field: str) -> Array | None:
         """Positions, velocities or efforts (N, J), NaN where there is none; None if no joint has any."""
@@ -142,14 +129,26 @@ class _Table:
         padded = np.hstack([self.values, np.full((len(self.values), 1), np.nan)])
         return padded[:, [fields.get(field, -1) for fields in joints.values()]]
 
-    def _made(self, values: Array, message: Any, shift: int) -> list[tuple[int, bytes]]:
-        """Messages of the rows that have any of the values."""
+    def _told(self, values: Array, messages: list[bytes], shift: int) -> list[tuple[int, bytes]]:
+        """Messages of the rows that have any of the values, with their times of recording."""
         there = np.flatnonzero(~np.isnan(values).all(axis=1)).tolist()
-        stamps, recorded_at = (self.stamps + shift).tolist(), (self.recorded_at + shift).tolist()
-        return [(recorded_at[index], message(index, stamps[index])) for index in there]
+        return [(int(self.recorded_at[index]) + shift, messages[index]) for index in there]
 
 
-def _rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def numbers_of(path: Path, header: list[str], rows: list[tuple[int, list[str]]], places: Sequence[int]) -> Array:
+    """Numbers (N, C) of some columns of what :func:`read_cells` gives, NaN elsewhere and where a cell is empty."""
+    values = np.full((len(rows), len(header)), np.nan)
+    for place in places:
+        for index, (line, row) in enumerate(rows):
+            try:
+                values[index, place] = float(row[place] or np.nan)
+            except ValueError:
+                told = f'{header[place]} = {row[place][:60]!r}'
+                raise BagError(f'{path}: line {line}: {told} is no number') from None
+    return values
+
+
+def read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Header, and rows with their line numbers; comments (``#``) and empty lines are left out."""
     try:
         lines = path.read_text(encoding='utf-8-sig').splitlines()

@@ -1,70 +1,25 @@
-"""Serialised messages of one topic to arrays."""
+"""Serialised messages of one topic to arrays, and back."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from operator import attrgetter
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rosbags.interfaces import Nodetype
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
-from rosbags.typesys.store import Typestore
 
 from pkm_estimation.bags.recorded_data import Array, Imu, JointMessage, JointStates, Odometry, Stamps
 
-#: what a serialised message begins with: plain CDR, little endian, and options
-_HEADER = 4
 # The types used here have the same definition from Jazzy to Lyrical.
 TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
-
-
-Messages = list[Any] | NDArray[np.void]
-
-
-def _messages(data: Sequence[bytes], message_type: str) -> tuple[Any, Messages]:
-    """The first message, and all of them: as a table if they are alike, else one by one."""
-    table = as_table(data, message_type, TYPESTORE)
-    if table is not None:
-        return TYPESTORE.deserialize_cdr(data[0], message_type), table
-    messages = _one_by_one(data, message_type)
-    return messages[0], messages
-
-
-def _one_by_one(data: Sequence[bytes], message_type: str) -> list[Any]:
-    messages: list[Any] = []
-    for item in data:
-        try:
-            messages.append(TYPESTORE.deserialize_cdr(item, message_type))
-        except SerdeError as error:
-            raise ValueError(f'message {len(messages)} cannot be read: {error}') from None
-    return messages
-
-
-def _column(messages: Messages, path: str) -> NDArray[Any]:
-    """A field of all messages (N, ...), e.g. ``header.stamp.sec``."""
-    if isinstance(messages, list):
-        return np.array(list(map(attrgetter(path), messages)))
-    column: NDArray[Any] = messages
-    for name in path.split('.'):
-        column = column[name]
-    return column
-
-
-def _stamps(messages: Messages) -> Stamps:
-    seconds, rest = (_column(messages, f'header.stamp.{name}').astype(np.int64) for name in ('sec', 'nanosec'))
-    return seconds * 10**9 + rest
-
-
-def _vectors(messages: Messages, path: str, axes: str = 'xyz') -> Array:
-    return np.stack([_column(messages, f'{path}.{axis}') for axis in axes], axis=1).astype(float)
-
-
-def _covariances(messages: Messages, path: str) -> Array:
-    return _column(messages, path).astype(float).reshape(-1, 6, 6)
+#: where a serialised message has its stamp, behind the header of CDR (plain, little endian)
+_STAMP, _PLAIN = slice(4, 12), b'\0\1'
+#: a number none of whose bytes is zero
+(_FULL,) = struct.unpack('<d', b'\1' * 8)
 
 
 def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool = False) -> JointStates:
@@ -72,33 +27,30 @@ def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool =
 
     Raises ValueError if names change or lengths do not fit, unless ``as_recorded`` keeps such messages apart.
     """
-    first, messages = _messages(data, 'sensor_msgs/msg/JointState')
-    names = tuple(first.name)
+    kind = 'sensor_msgs/msg/JointState'
+    table = as_table(data, kind)
+    if table is not None and not _unlike(table[0], tuple(table[0].name), 0) and len(table[0].position):
+        first, stamps, rows = table
+        lengths = [len(part) for part in (first.position, first.velocity, first.effort)]
+        none = np.full((len(data), len(first.name)), np.nan)
+        parts = np.split(rows, np.cumsum(lengths)[:2], axis=1)
+        position, velocity, effort = (part if count else none for part, count in zip(parts, lengths, strict=True))
+        return JointStates(stamps, recorded_at, tuple(first.name), position, velocity, effort)
+    messages = _one_by_one(data, kind)
+    names = tuple(messages[0].name)
     unlike: dict[int, JointMessage] = {}
-    if not isinstance(messages, list) and (_unlike(first, names, 0) or len(first.position) < len(names)):
-        messages = _one_by_one(data, 'sensor_msgs/msg/JointState')
-    for index, message in enumerate(messages if isinstance(messages, list) else []):
+    position, velocity, effort = np.full((3, len(messages), len(names)), np.nan)
+    for index, message in enumerate(messages):
         trouble = _unlike(message, names, index)
         if trouble and not as_recorded:
             raise ValueError(trouble)
         if trouble or (as_recorded and len(message.position) < len(names)):
             unlike[index] = JointMessage(tuple(message.name), message.position, message.effort)
-
-    def rows(field: str) -> Array:
-        values = np.full((len(messages), len(names)), np.nan)
-        if not isinstance(messages, list):
-            if len(getattr(first, field)):
-                values[:] = messages[field]
-            return values
-        for index, message in enumerate(messages):
-            row = getattr(message, field)
-            if len(row) and index not in unlike:
+            continue
+        for values, row in ((position, message.position), (velocity, message.velocity), (effort, message.effort)):
+            if len(row):
                 values[index] = row
-        return values
-
-    return JointStates(
-        _stamps(messages), recorded_at, names, rows('position'), rows('velocity'), rows('effort'), unlike
-    )
+    return JointStates(_stamps(messages), recorded_at, names, position, velocity, effort, unlike)
 
 
 def _unlike(message: Any, names: tuple[str, ...], index: int) -> str:
@@ -114,130 +66,105 @@ def _unlike(message: Any, names: tuple[str, ...], index: int) -> str:
 
 def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:
     """Decode ``sensor_msgs/Imu``."""
-    first, messages = _messages(data, 'sensor_msgs/msg/Imu')
-    return Imu(
-        _stamps(messages),
-        recorded_at,
-        first.header.frame_id,
-        _vectors(messages, 'linear_acceleration'),
-        _vectors(messages, 'angular_velocity'),
-        _vectors(messages, 'orientation', 'xyzw'),
-        _stated_covariances(messages),
-    )
-
-
-def _stated_covariances(messages: Messages) -> Array:
-    """Of specific force and angular rate (N, 18); takes no memory where they are all the same."""
-    force, rate = (_column(messages, f'{name}_covariance') for name in ('linear_acceleration', 'angular_velocity'))
-    if all((numbers == numbers[0]).all() for numbers in (force, rate)):
-        return np.broadcast_to(np.concatenate([force[0], rate[0]]), (len(force), 18))
-    return np.concatenate([force, rate], axis=1)
+    first, stamps, rows = _rows(data, 'sensor_msgs/msg/Imu')
+    stated = np.concatenate([rows[:, 28:37], rows[:, 16:25]], axis=1)
+    if (stated == stated[0]).all():  # takes no memory where they are all the same
+        stated = np.broadcast_to(stated[0].copy(), stated.shape)
+    force, rate, turn = rows[:, 25:28], rows[:, 13:16], rows[:, :4]
+    return Imu(stamps, recorded_at, first.header.frame_id, force.copy(), rate.copy(), turn.copy(), stated)
 
 
 def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
     """Decode ``nav_msgs/Odometry``."""
-    first, messages = _messages(data, 'nav_msgs/msg/Odometry')
+    first, stamps, rows = _rows(data, 'nav_msgs/msg/Odometry')
+    position, orientation, pose, linear, angular, twist = np.split(rows, [3, 7, 43, 46, 49], axis=1)
     return Odometry(
-        _stamps(messages),
-        _vectors(messages, 'pose.pose.position'),
-        _vectors(messages, 'pose.pose.orientation', 'xyzw'),
-        _vectors(messages, 'twist.twist.linear'),
-        _vectors(messages, 'twist.twist.angular'),
-        _covariances(messages, 'pose.covariance'),
-        _covariances(messages, 'twist.covariance'),
-        recorded_at,
-        first.header.frame_id,
-        first.child_frame_id,
-    )
+        stamps, position, orientation, linear, angular, pose.reshape(-1, 6, 6), twist.reshape(-1, 6, 6), recorded_at,
+        first.header.frame_id, first.child_frame_id,
+    )  # fmt: skip
 
 
-# Messages of one topic that differ in numbers only, decoded all at once.
-#
-# A recording of a minute holds 60 000 messages of IMU and joints each, all of the same names and lengths: their numbers
-# lie at the same places. So the places are found in the first message, and the bytes of all are seen as a table.
-def as_table(data: Sequence[bytes], message_type: str, types: Typestore) -> NDArray[np.void] | None:
-    """Numbers of N messages as a structured array (N,) with the fields of the message, less its texts.
+def _rows(data: Sequence[bytes], message_type: str) -> tuple[Any, Stamps, Array]:
+    """The first message, stamps (N,) [ns] and numbers (N, D) of all, in the order of their fields."""
+    table = as_table(data, message_type)
+    if table is not None:
+        return table
+    messages = _one_by_one(data, message_type)
+    return messages[0], _stamps(messages), np.array([np.concatenate([*_numbers(message)]) for message in messages])
 
-    ``None`` where the messages differ in more than numbers, or hold what has no place in a table.
+
+def as_table(data: Sequence[bytes], message_type: str) -> tuple[Any, Stamps, Array] | None:
+    """What :func:`_rows` gives, of messages that differ in numbers only, decoded all at once; ``None`` of others.
+
+    A recording of a minute holds 60 000 messages of IMU and joints each, all of the same names and lengths: their
+    numbers lie at the same places. These are the bytes that change when other numbers are put into the first message.
     """
-    size = len(data[0])
-    if data[0][:2] != b'\0\1' or {*map(len, data)} != {size}:
-        return None
-    places = _Places(data[0], types)
     try:
-        row = places.of_message(message_type)
-    except (struct.error, TypeError, KeyError):  # who decodes them one by one will say what is wrong
+        first = TYPESTORE.deserialize_cdr(data[0], message_type)
+    except (SerdeError, struct.error):  # who decodes them one by one will say what is wrong
         return None
-    if places.end > size:
+    blank, is_number = _places(first, message_type)
+    size = len(data[0])
+    if data[0][:2] != _PLAIN or {*map(len, data)} != {size} or len(blank) > size:
         return None
-    table = np.frombuffer(b''.join(data), dtype=np.uint8).reshape(len(data), size)
-    texts = np.array(places.texts, dtype=np.intp)
-    if not (table[:, texts] == table[0, texts]).all():
+    is_text = blank != 0  # and lengths; what fills up may be anything
+    is_text[_STAMP] = False
+    table = np.frombuffer(b''.join(data), dtype=np.uint8).reshape(len(data), size)[:, : len(blank)]
+    if not (table[:, is_text] == table[0, is_text]).all():
         return None
-    numbers = np.ascontiguousarray(table[:, _HEADER : places.end])
-    return numbers.view(row)[:, 0]
+    seconds, rest = np.ascontiguousarray(table[:, _STAMP]).view('<u4').astype(np.int64).T
+    numbers = np.ascontiguousarray(table[:, is_number]).view('<f8').astype(float)
+    return first, seconds.astype(np.int32) * np.int64(10**9) + rest, numbers
 
 
-class _Places:
-    """Goes through a message and notes where its numbers are.
+def encoded(message: Any, message_type: str, stamps: Stamps, rows: Array) -> list[bytes]:
+    """Serialised messages like one, with other stamps (N,) [ns] and numbers (N, D), in the order of its fields."""
+    blank, is_number = _places(message, message_type)
+    table = np.tile(blank, (len(rows), 1))
+    table[:, _STAMP] = np.stack(np.divmod(stamps, 10**9), axis=1).astype('<i4').view(np.uint8)
+    table[:, is_number] = np.ascontiguousarray(rows, dtype='<f8').view(np.uint8)
+    return [row.tobytes() for row in table]
 
-    Attributes
-    ----------
-    end : place behind what was seen so far
-    texts : places of the bytes that must be the same in all messages: texts and lengths
-    """
 
-    def __init__(self, message: bytes, types: Typestore) -> None:
-        self._message, self._types = message, types
-        self.end = _HEADER
-        self.texts = [*range(_HEADER)]
+def _places(message: Any, message_type: str) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """A serialised message with zeros as its numbers, and which of its bytes are those."""
+    blank, full = (
+        np.frombuffer(bytes(TYPESTORE.serialize_cdr(_filled(message, number), message_type)), dtype=np.uint8)
+        for number in (0.0, _FULL)
+    )
+    return blank, blank != full
 
-    def of_message(self, message_type: str) -> np.dtype[np.void]:
-        """Structure of a message that begins here."""
-        begin = self.end
-        names, formats, offsets = [], [], []
-        fields: Any = self._types.fielddefs[message_type][1]
-        for name, (node, detail) in fields:
-            number: Any = None
-            if node == Nodetype.NAME:
-                offset = self.end
-                number = self.of_message(detail)
-            elif node == Nodetype.BASE:
-                number, offset = self._of_base(detail[0], None)
-            else:
-                (kind, (item, _)), count = detail
-                if kind != Nodetype.BASE:
-                    raise TypeError(f'{name}: messages in a sequence')
-                number, offset = self._of_base(item, self._length() if node == Nodetype.SEQUENCE else count)
-            if number is not None:
-                names.append(name)
-                formats.append(number)
-                offsets.append(offset - begin)
-        layout: Any = {'names': names, 'formats': formats, 'offsets': offsets, 'itemsize': self.end - begin}
-        return np.dtype(layout)
 
-    def _of_base(self, item: str, count: int | None) -> tuple[Any, int]:
-        """Format and place of a number, or of ``count`` of them; texts have none."""
-        if item == 'string':
-            for _ in range(1 if count is None else count):
-                length = self._length()
-                self.texts += range(self.end, self.end + length)
-                self.end += length
-            return None, self.end
-        number = np.dtype(item).newbyteorder('<')
-        if count != 0:
-            self._align(number.itemsize)
-        begin = self.end
-        self.end += number.itemsize * (1 if count is None else count)
-        return (number if count is None else (number, (count,))), begin
+def _filled(part: Any, number: float) -> Any:
+    """A message, or a part of one, with all its numbers replaced."""
+    if isinstance(part, float):
+        return number
+    if isinstance(part, np.ndarray):
+        return np.full_like(part, number)
+    if is_dataclass(part) and not isinstance(part, type):
+        return type(part)(*(_filled(getattr(part, item.name), number) for item in fields(part) if item.init))
+    return part
 
-    def _length(self) -> int:
-        """Length of a text or sequence, which stands before it."""
-        self._align(4)
-        (length,) = struct.unpack_from('<I', self._message, self.end)
-        self.texts += range(self.end, self.end + 4)
-        self.end += 4
-        return int(length)
 
-    def _align(self, size: int) -> None:
-        self.end = _HEADER + -(-(self.end - _HEADER) // size) * size
+def _numbers(part: Any) -> list[Array]:
+    """All numbers of a message but its stamp, field by field."""
+    if isinstance(part, float | np.ndarray):
+        return [np.atleast_1d(part)]
+    if is_dataclass(part):
+        return [found for item in fields(part) for found in _numbers(getattr(part, item.name))]
+    return []
+
+
+def _stamps(messages: Sequence[Any]) -> Stamps:
+    stamps = [message.header.stamp for message in messages]
+    return np.array([stamp.sec * 10**9 + stamp.nanosec for stamp in stamps], dtype=np.int64)
+
+
+def _one_by_one(data: Sequence[bytes], message_type: str) -> list[Any]:
+    messages: list[Any] = []
+    for item in data:
+        try:
+            messages.append(TYPESTORE.deserialize_cdr(item, message_type))
+        except SerdeError as error:
+            raise ValueError(f'message {len(messages)} cannot be read: {error}') from None
+    return messages

@@ -1,31 +1,35 @@
-"""Raw messages of a recording of any kind: bags of ROS 2, also damaged ones, of ROS 1, and CSV files."""
+"""Recordings of any kind, as raw messages and as arrays: bags of ROS 2, also damaged ones, of ROS 1, CSV files."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import yaml
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from rosbags import rosbag1
 from rosbags.convert.converter import is_same_wireformat
-from rosbags.interfaces import ConnectionExtRosbag2, Qos
-from rosbags.rosbag2 import Reader
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
+from pkm_estimation.bags import decoding
 from pkm_estimation.bags.csv_reader import POSE_TOPICS, csv_files, read_csv_messages
 from pkm_estimation.bags.decoding import TYPESTORE
-from pkm_estimation.bags.recorded_data import BagError
-from pkm_estimation.bags.recovery import SIDECARS, prove_chunks, recovered_mcap, recovered_sqlite
+from pkm_estimation.bags.recorded_data import BagError, RecordedData, missing_topic
 from pkm_estimation.bags.sources import BagMessages, Message, Source, listed_source
-from pkm_estimation.bags.unpacking import CompressionBombError, require_bounded, unpack_file
+from pkm_estimation.bags.storage import mcap_source, sqlite_source
+from pkm_estimation.bags.unpacking import unpack_file
+
+_logger = logging.getLogger(__name__)
 
 #: topics whose losses are told one by one
 _TOLD = 4
@@ -33,61 +37,8 @@ _TOLD = 4
 _PACKED = ('.zst', '.zstd')
 
 
-def _storage_source(path: Path, stack: ExitStack) -> Source:
-    """What a ``.mcap`` or ``.db3`` file holds, as far as it can be read.
-
-    Parameters
-    ----------
-    path : the file
-    stack : closes it
-
-    Raises
-    ------
-    BagError
-        Nothing of the file can be read, or it unpacks to more than is allowed.
-    """
-    recovered = _RECOVERED[path.suffix]
-    if any(path.with_name(path.name + ending).exists() for ending in SIDECARS):
-        return recovered(path)  # an unfinished transaction: the library would read half-written pages
-    try:
-        reader = stack.enter_context(Reader(path))
-        chunks = getattr(reader.storage, 'chunks', ())
-        require_bounded(sum(chunk.uncompressed_size for chunk in chunks), path.stat().st_size, str(path))
-
-        def read(topics: Collection[str] | None) -> Iterator[Message]:
-            connections = [item for item in reader.connections if topics is None or item.topic in topics]
-            messages = reader.messages(connections) if connections else ()
-            return ((connection.topic, time, data) for connection, time, data in messages)
-
-        counts: Counter[str] = Counter()
-        if chunks:  # the index counts; what it points to is proven by checksums
-            prove_chunks(path, chunks)
-            for connection in reader.connections:
-                counts[connection.topic] += connection.msgcount
-            found = sum(sum(chunk.channel_count.values()) for chunk in chunks)
-        else:
-            counts.update(topic for topic, _, data in read(None) if data is not None)
-            found = sum(counts.values())
-    except CompressionBombError:
-        raise
-    except Exception:  # of the library, or of sqlite: whatever is wrong, what is left is gathered
-        return recovered(path)
-    types: dict[str, str] = {}
-    qos: dict[str, list[Qos]] = {}
-    encodings = set()
-    for connection in reader.connections:
-        types[connection.topic] = connection.msgtype
-        if isinstance(connection.ext, ConnectionExtRosbag2):
-            qos.setdefault(connection.topic, []).extend(connection.ext.offered_qos_profiles)
-            encodings.add(connection.ext.serialization_format)
-    lost = reader.message_count - found
-    if path.suffix == '.mcap' and (lost or encodings - {'cdr'}):
-        return recovered(path)  # the index does not fit the file, or messages are not those of ROS 2
-    warnings = [f'{path.name}: {lost} messages belong to no topic and are left out'] if lost > 0 else []
-    return Source(read, counts, types, warnings, qos)
-
-
-_RECOVERED = {'.mcap': recovered_mcap, '.db3': recovered_sqlite}
+#: endings of storage files
+_STORAGES = '.mcap', '.db3'
 
 
 @contextmanager
@@ -148,7 +99,7 @@ def _order_of_recording(path: Path) -> list[tuple[int, str]]:
 
 def _storage_files(folder: Path) -> list[Path]:
     """Files of a recording in their order, also those that are compressed as a whole."""
-    found = [item for item in folder.iterdir() if _storage_suffix(item) in _RECOVERED]
+    found = [item for item in folder.iterdir() if _storage_suffix(item) in _STORAGES]
     return sorted(found, key=_order_of_recording)
 
 
@@ -193,19 +144,19 @@ def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
     """Open one file, as far as it can be read."""
-    if path.suffix in _PACKED and _storage_suffix(path) in _RECOVERED:
+    if path.suffix in _PACKED and _storage_suffix(path) in _STORAGES:
         unpacked = Path(stack.enter_context(TemporaryDirectory()), path.stem)
         unpack_file(path, unpacked)
         path = unpacked
     if path.suffix == '.bag':
         bag.add(_ros1_source(path, stack))
         return
-    if path.suffix not in _RECOVERED:
+    if path.suffix not in _STORAGES:
         raise BagError(
-            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_RECOVERED)}, .bag (ROS 1) or '
+            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_STORAGES)}, .bag (ROS 1) or '
             '.csv'
         )
-    source = _storage_source(path, stack)
+    source = mcap_source(path) if path.suffix == '.mcap' else sqlite_source(path, stack)
     named = [text if path.name in text else f'{path.name}: {text}' for text in source.warnings]
     bag.add(source._replace(warnings=named))
 
@@ -299,3 +250,94 @@ def _ros1_source(path: Path, stack: ExitStack) -> Source:
 
 def _absolute(topic: str) -> str:
     return topic if topic.startswith('/') else f'/{topic}'
+
+
+# attribute of RecordedData: (topic, message type, decoder)
+_STREAMS = {
+    'joint_states': ('joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
+    'imu_data_raw': ('imu/data_raw', 'sensor_msgs/msg/Imu', decoding.imu),
+    'imu_data': ('imu/data', 'sensor_msgs/msg/Imu', decoding.imu),
+    'ground_truth': ('ground_truth/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
+    'platform_odometry': ('platform/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
+    'baseline_odometry': ('baseline/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
+    'platform_innovations': ('platform/innovations', 'sensor_msgs/msg/JointState', decoding.joint_states),
+}
+
+
+def read_bag(
+    path: str | Path,
+    namespace: str = '',
+    require: Sequence[str] = (),
+    as_recorded: bool = False,
+    driver: Driver = STANDARD_DRIVER,
+    streams: Collection[str] = tuple(_STREAMS),
+) -> RecordedData:
+    """Read the suite's topics of a bag.
+
+    Parameters
+    ----------
+    path : bag directory, ``.mcap``, ``.db3``, ``.bag`` (ROS 1) or ``.csv`` file, or a folder of CSV files
+    namespace : namespace of the topics, e.g. ``'simona'`` for ``/simona/joint_states``
+    require : topics (without namespace) that must have messages, e.g. ``('joint_states', 'imu/data_raw')``
+    as_recorded : keep joint states whose names or lengths are unlike those of the first message apart, in place of
+        refusing them
+    driver : of the machine; says which topics its joint states and raw IMU have. The arrays stay as recorded: who reads
+        joints with :class:`pkm_description.joint_states.JointStateReader` converts them
+    streams : which attributes of :class:`RecordedData` to read; others are left out, which saves time and memory
+
+    Returns
+    -------
+    Arrays by topic, messages in the order of recording.
+
+    Raises
+    ------
+    BagError
+        Not a bag, no message at all, or a topic with a wrong type or changing joint names.
+    MissingTopicError
+        A required topic has no message; the error lists the topics that have.
+
+    Notes
+    -----
+    An unfinished or truncated recording is read as far as it goes; ``warnings`` of the result (also logged)
+    say what was lost.
+    """
+
+    def full(topic: str) -> str:
+        return full_topic(driver.topic(topic), namespace)
+
+    wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items() if name in streams}
+    with open_bag(path, driver, namespace) as bag:
+        if not bag.message_count:
+            topics = ', '.join(sorted(bag.topics)) or 'none'
+            raise BagError('; '.join([f'{path}: the bag is empty (topics: {topics})', *bag.warnings]))
+        raw: dict[str, list[tuple[int, bytes]]] = {topic: [] for topic in wanted if topic in bag.topics}
+        for topic, time, data in bag.read(wanted):
+            raw[topic].append((time, data))
+        counts, types, warnings = bag.topics, bag.types, bag.warnings
+    found = _decode(str(path), wanted, raw, types, as_recorded)
+    for topic in require:
+        if not raw.get(full(topic)):
+            raise missing_topic(str(path), full(topic), counts)
+    for warning in warnings:
+        _logger.warning('%s: %s', path, warning)
+    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), driver=driver, **found)
+
+
+def _decode(
+    path: str, wanted: dict[str, Any], raw: dict[str, Any], types: dict[str, str], as_recorded: bool
+) -> dict[str, Any]:
+    """Decode each collected topic by its own decoder."""
+    streams = {}
+    for topic, messages in raw.items():
+        name, kind, decode = wanted[topic]
+        if types[topic] != kind:
+            raise BagError(f'{path}: {topic} has type {types[topic]}, expected {kind}')
+        if messages:
+            if decode is decoding.joint_states:
+                decode = partial(decode, as_recorded=as_recorded)
+            recorded_at = np.array([time for time, _ in messages], dtype=np.int64)
+            try:
+                streams[name] = decode(recorded_at, [data for _, data in messages])
+            except ValueError as error:
+                raise BagError(f'{path}: {topic}: {error}') from error
+    return streams

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -18,15 +18,18 @@ from rosbags.interfaces import Connection, Qos, QosDurability, QosHistory, QosLi
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys.store import Typestore
 
-from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags.decoding import TYPESTORE, encoded
 from pkm_estimation.bags.recorded_data import BagError
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
-#: makes the message of a row for a stamp [ns]
-Maker = Callable[[int, int], bytes]
 _TYPES = TYPESTORE.types
-_Time, _Header = _TYPES['builtin_interfaces/msg/Time'], _TYPES['std_msgs/msg/Header']
-_Vector, _Point, _Quaternion = (_TYPES[f'geometry_msgs/msg/{name}'] for name in ('Vector3', 'Point', 'Quaternion'))
+
+
+def _geometry(name: str) -> Any:
+    return _TYPES[f'geometry_msgs/msg/{name}']
+
+
+_Vector, _Quaternion = _geometry('Vector3'), _geometry('Quaternion')
 # (0, 0) stands for 'unspecified' in DDS
 _UNSPECIFIED = QosTime(0, 0)
 RELIABLE_QOS = Qos(
@@ -178,8 +181,8 @@ class BagWriter(RawBagWriter):
         topic: str = 'joint_states',
     ) -> None:
         """Write (N,) stamps [ns] and (N, J) positions, velocities, efforts; absent ones are left empty."""
-        message = joint_state_messages(names, positions, velocities, efforts)
-        self._write_stream(topic, 'sensor_msgs/msg/JointState', stamps, message)
+        messages = joint_state_messages(stamps, names, positions, velocities, efforts)
+        self._write_stream(topic, 'sensor_msgs/msg/JointState', stamps, messages)
 
     def write_imu(
         self,
@@ -194,10 +197,8 @@ class BagWriter(RawBagWriter):
 
         ``covariances`` (N, 18) of both, row by row; default: unknown, which is zero.
         """
-        count = len(np.asarray(stamps))
-        stated = None if covariances is None else rows(covariances, count, 18)
-        message = imu_messages(rows(specific_force, count, 3), rows(angular_rate, count, 3), frame, stated)
-        self._write_stream(topic, 'sensor_msgs/msg/Imu', stamps, message)
+        messages = imu_messages(stamps, specific_force, angular_rate, frame, covariances)
+        self._write_stream(topic, 'sensor_msgs/msg/Imu', stamps, messages)
 
     def write_odometry(
         self,
@@ -211,100 +212,81 @@ class BagWriter(RawBagWriter):
         twist_covariance: ArrayLike | None = None,
     ) -> None:
         """Write poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in platform axes."""
-        count = len(np.asarray(stamps))
-        message = odometry_messages(
-            rows(position, count, 3), rows(orientation, count, 4), rows(linear_velocity, count, 3),
-            rows(angular_velocity, count, 3), pose_covariance, twist_covariance,
-        )  # fmt: skip
-        self._write_stream(topic, 'nav_msgs/msg/Odometry', stamps, message)
+        motion = position, orientation, linear_velocity, angular_velocity
+        messages = odometry_messages(stamps, *motion, pose_covariance, twist_covariance)
+        self._write_stream(topic, 'nav_msgs/msg/Odometry', stamps, messages)
 
-    def _write_stream(self, topic: str, message_type: str, stamps: ArrayLike, message: Maker) -> None:
+    def _write_stream(self, topic: str, message_type: str, stamps: ArrayLike, messages: list[bytes]) -> None:
         """Write one message per stamp; the time of recording is the stamp."""
         name = topic if topic.startswith('/') else self._prefix + topic
         self.add_topic(name, message_type, [RELIABLE_QOS])
-        for index, stamp in enumerate(np.asarray(stamps, dtype=np.int64).tolist()):
-            self.write(name, stamp, message(index, stamp))
+        for stamp, message in zip(np.asarray(stamps, dtype=np.int64).tolist(), messages, strict=True):
+            self.write(name, stamp, message)
 
 
 def joint_state_messages(
+    stamps: ArrayLike,
     names: Sequence[str],
     positions: ArrayLike | None,
     velocities: ArrayLike | None = None,
     efforts: ArrayLike | None = None,
-) -> Maker:
+) -> list[bytes]:
     """``sensor_msgs/JointState`` with (N, J) positions, velocities, efforts; absent ones are left empty."""
-    kind = _TYPES['sensor_msgs/msg/JointState']
-    columns = [
-        None if values is None else np.ascontiguousarray(values, dtype=float)
+    times = np.asarray(stamps, dtype=np.int64)
+    parts = [
+        np.zeros((len(times), 0)) if values is None else np.asarray(values, dtype=float).reshape(len(times), -1)
         for values in (positions, velocities, efforts)
     ]
-
-    def message(index: int, header: Any) -> Any:
-        position, velocity, effort = (np.empty(0) if column is None else column[index] for column in columns)
-        return kind(header, list(names), position, velocity, effort)
-
-    return _maker('sensor_msgs/msg/JointState', '', message)
+    kind = 'sensor_msgs/msg/JointState'
+    message = _TYPES[kind](_header(''), list(names), *(np.zeros(part.shape[1]) for part in parts))
+    return encoded(message, kind, times, np.hstack(parts))
 
 
 def imu_messages(
-    specific_force: ArrayLike, angular_rate: ArrayLike, frame: str, covariances: Array | None = None
-) -> Maker:
+    stamps: ArrayLike, specific_force: ArrayLike, angular_rate: ArrayLike, frame: str,
+    covariances: ArrayLike | None = None,
+) -> list[bytes]:  # fmt: skip
     """``sensor_msgs/Imu`` of specific force and angular rate (N, 3), with covariances (N, 18); no orientation."""
-    kind = _TYPES['sensor_msgs/msg/Imu']
-    force, rate = rows(specific_force, None, 3), rows(angular_rate, None, 3)
-    unknown = np.zeros((len(force), 18))
-    stated = unknown if covariances is None else covariances
-    unreported = np.array([-1.0] + [0.0] * 8)
-
-    def message(index: int, header: Any) -> Any:
-        return kind(
-            header, _Quaternion(0.0, 0.0, 0.0, 1.0), unreported, _Vector(*rate[index]),
-            stated[index, 9:], _Vector(*force[index]), stated[index, :9],
-        )  # fmt: skip
-
-    return _maker('sensor_msgs/msg/Imu', frame, message)
+    times = np.asarray(stamps, dtype=np.int64)
+    stated = rows(covariances, len(times), 18)
+    force, rate = (rows(values, len(times), 3) for values in (specific_force, angular_rate))
+    none = rows([0.0, 0.0, 0.0, 1.0, -1.0, *np.zeros(8)], len(times), 13)
+    kind, matrix = 'sensor_msgs/msg/Imu', np.zeros(9)
+    zero = _Vector(0.0, 0.0, 0.0)
+    message = _TYPES[kind](_header(frame), _Quaternion(0.0, 0.0, 0.0, 0.0), matrix, zero, matrix, zero, matrix)
+    return encoded(message, kind, times, np.hstack([none, rate, stated[:, 9:], force, stated[:, :9]]))
 
 
 def odometry_messages(
+    stamps: ArrayLike,
     position: ArrayLike,
     orientation: ArrayLike,
     linear_velocity: ArrayLike,
     angular_velocity: ArrayLike,
     pose_covariance: ArrayLike | None = None,
     twist_covariance: ArrayLike | None = None,
-) -> Maker:
+) -> list[bytes]:
     """``nav_msgs/Odometry``: poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in platform axes."""
-    kind, pose, twist = (_TYPES[name] for name in (
-        'nav_msgs/msg/Odometry', 'geometry_msgs/msg/Pose', 'geometry_msgs/msg/Twist'))  # fmt: skip
-    posed = _TYPES['geometry_msgs/msg/PoseWithCovariance']
-    twisted = _TYPES['geometry_msgs/msg/TwistWithCovariance']
-    place, turn = rows(position, None, 3), rows(orientation, None, 4)
-    velocity, rate = rows(linear_velocity, None, 3), rows(angular_velocity, None, 3)
-    count = len(place)
-    pose_spread, twist_spread = rows(pose_covariance, count, 36), rows(twist_covariance, count, 36)
-
-    def message(index: int, header: Any) -> Any:
-        return kind(
-            header,
-            'platform_link',
-            posed(pose(_Point(*place[index]), _Quaternion(*turn[index])), pose_spread[index]),
-            twisted(twist(_Vector(*velocity[index]), _Vector(*rate[index])), twist_spread[index]),
-        )
-
-    return _maker('nav_msgs/msg/Odometry', 'base_link', message)
+    times = np.asarray(stamps, dtype=np.int64)
+    given = (
+        (position, 3), (orientation, 4), (pose_covariance, 36), (linear_velocity, 3), (angular_velocity, 3),
+        (twist_covariance, 36),
+    )  # fmt: skip
+    kind, matrix, zero = 'nav_msgs/msg/Odometry', np.zeros(36), _Vector(0.0, 0.0, 0.0)
+    pose = _geometry('Pose')(_geometry('Point')(0.0, 0.0, 0.0), _Quaternion(0.0, 0.0, 0.0, 0.0))
+    message = _TYPES[kind](
+        _header('base_link'), 'platform_link', _geometry('PoseWithCovariance')(pose, matrix),
+        _geometry('TwistWithCovariance')(_geometry('Twist')(zero, zero), matrix),
+    )  # fmt: skip
+    return encoded(message, kind, times, np.hstack([rows(values, len(times), width) for values, width in given]))
 
 
-def _maker(kind: str, frame: str, message: Callable[[int, Any], Any]) -> Maker:
-    def make(index: int, stamp: int) -> bytes:
-        header = _Header(_Time(stamp // 10**9, stamp % 10**9), frame)
-        return bytes(TYPESTORE.serialize_cdr(message(index, header), kind))
-
-    return make
+def _header(frame: str) -> Any:
+    return _TYPES['std_msgs/msg/Header'](_TYPES['builtin_interfaces/msg/Time'](0, 0), frame)
 
 
-def rows(values: ArrayLike | None, count: int | None, width: int) -> Array:
+def rows(values: ArrayLike | None, count: int, width: int) -> Array:
     """Numbers as rows (N, width), one for all or one for each; zeros without them."""
     if values is None:
-        return np.zeros((count or 0, width))
-    given = np.asarray(values, dtype=float).reshape(-1, width)
-    return np.ascontiguousarray(given if count is None else np.broadcast_to(given, (count, width)))
+        return np.zeros((count, width))
+    return np.broadcast_to(np.asarray(values, dtype=float).reshape(-1, width), (count, width))

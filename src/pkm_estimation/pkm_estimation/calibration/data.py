@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from pkm_description.machine import Machine
 from pkm_description.writing import replacing
 
 from pkm_estimation.bags import RecordedData
+from pkm_estimation.bags.csv_reader import numbers_of, read_cells
 from pkm_estimation.calibration.constants import Constants
 from pkm_estimation.calibration.instruments import Inclination, Instrument, Points, Poses
 from pkm_estimation.calibration.static_poses import StaticPoses
@@ -26,6 +26,8 @@ _FORCE = ('ax', 'ay', 'az')
 _REACH = 3.0
 #: s around the time of a row in which a recording's drives count, and standard deviations that they may move in it
 _HALF, _AT_REST = 0.25, 12.0
+#: standard deviations of the noise by which the median of a target's places changes where it has slipped
+_SLIPPED = 12.0
 
 
 class CalibrationDataError(PkmError):
@@ -47,11 +49,12 @@ def read_static_poses(
 
     Raises
     ------
-    CalibrationDataError
+    BagError, CalibrationDataError
         Naming file, column and what to do.
     """
     machine = constants.machine
-    names, table = _table(path)
+    names, rows = read_cells(path)
+    table = numbers_of(path, names, rows, range(len(names)))
     column = {name: table[:, place] for place, name in enumerate(names)}
     drives = _drives(path, machine, column, recording)
     leg_noise = np.broadcast_to(np.asarray(machine.leg_sensors.position_noise, dtype=float), drives.shape[1:])
@@ -72,27 +75,13 @@ def read_static_poses(
         imu, force = machine.imu, np.stack([column[name] for name in _FORCE], -1)
         level = float(np.mean(imu.accelerometer_noise))
         turn, bias = imu.rotation_platform_imu, imu.accelerometer_bias
-        instruments.append(Inclination(force, level, machine.gravity, turn, bias, turn, bias))
+        instruments.append(Inclination.of(force, level, machine.gravity, turn, bias))
     if not instruments and not machine.is_redundant:
         raise CalibrationDataError(
             f'{path}: nothing but drives; give targets (NAME.x, NAME.y, NAME.z), poses ({", ".join(_POSE)}) or the '
             f'specific force of an IMU at rest ({", ".join(_FORCE)})'
         )
     return StaticPoses(constants, drives, leg_noise, instruments)
-
-
-def _table(path: Path) -> tuple[list[str], Array]:
-    try:
-        with path.open(newline='', encoding='utf-8-sig') as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row and not row[0].startswith('#')]
-        if len(rows) < 2:
-            raise CalibrationDataError(f'{path}: no rows; the first line names columns, each further one is a pose')
-        table = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise CalibrationDataError(f'{path}: cannot be read: {error}') from None
-    if table.ndim != 2 or table.shape[1] != len(rows[0]):
-        raise CalibrationDataError(f'{path}: rows have other numbers of cells than the first line')
-    return rows[0], table
 
 
 def _drives(path: Path, machine: Machine, column: dict[str, Array], recording: RecordedData | None) -> Array:
@@ -194,68 +183,51 @@ def _misfit(static: StaticPoses) -> float:
 
 def _alternatives(static: StaticPoses) -> list[tuple[str, StaticPoses]]:
     """The same data, each with another mistake undone, and the mistake in words."""
-    found = []
 
-    def with_instruments(change: Callable[[Instrument], Instrument]) -> StaticPoses:
-        return replace(static, instruments=[change(one) for one in static.instruments], poses=None)
+    def with_instruments(lengths: Array, is_transposed: bool = False) -> StaticPoses:
+        """What instruments measured with lengths along their axes times (3,), of either sign."""
+        instruments, signs = [], np.sign(lengths)
+        for one in static.instruments:
+            if isinstance(one, Points | Poses):
+                one = replace(one, measured=one.measured * lengths)
+            if isinstance(one, Poses):
+                rotation = one.rotation.transpose(0, 2, 1) if is_transposed else np.outer(signs, signs) * one.rotation
+                point = replace(one.point, measured=one.point.measured * lengths)
+                one = replace(one, rotation=rotation, point=point)
+            instruments.append(one)
+        return replace(static, instruments=instruments, poses=None)
 
-    def scaled(factor: float, one: Instrument) -> Instrument:
-        if isinstance(one, Poses):
-            return Poses.of(factor * one.measured, one.rotation, one.noise, one.noise_rotation, one.point.reach)
-        if isinstance(one, Points):
-            return Points.of(factor * one.measured, one.noise, one.names, one.reach)
-        return one
-
-    def mirrored(one: Instrument) -> Instrument:
-        if isinstance(one, Points):
-            return Points.of(one.measured * [1.0, 1.0, -1.0], one.noise, one.names, one.reach)
-        if isinstance(one, Poses):
-            flip = np.diag([1.0, 1.0, -1.0])
-            return Poses.of(
-                one.measured * [1.0, 1.0, -1.0], flip @ one.rotation @ flip, one.noise, one.noise_rotation,
-                one.point.reach,
-            )  # fmt: skip
-        return one
-
-    def transposed(one: Instrument) -> Instrument:
-        if isinstance(one, Poses):
-            turned = one.rotation.transpose(0, 2, 1)
-            return Poses.of(one.measured, turned, one.noise, one.noise_rotation, one.point.reach)
-        return one
-
-    found.append(('the instrument\'s lengths are in millimetres: give metres', with_instruments(
-        lambda one: scaled(1e-3, one))))  # fmt: skip
-    found.append(('the instrument\'s frame is left-handed: change the sign of one of its axes', with_instruments(
-        mirrored)))  # fmt: skip
-    found.append(('the rotations are transposed: they must map axes of the body to those of the instrument',
-                  with_instruments(transposed)))  # fmt: skip
+    found = [
+        ('the instrument\'s lengths are in millimetres: give metres', with_instruments(np.full(3, 1e-3))),
+        ('the instrument\'s frame is left-handed: change the sign of one of its axes',
+         with_instruments(np.array([1.0, 1.0, -1.0]))),
+        ('the rotations are transposed: they must map axes of the body to those of the instrument',
+         with_instruments(np.ones(3), is_transposed=True)),
+    ]  # fmt: skip
     labels, count = static.constants.machine.drive_labels, static.drives.shape[1]
-    orders = [np.arange(count)[::-1], np.roll(np.arange(count), 1), np.roll(np.arange(count), -1)]
-    for first in range(count):
-        for second in range(first + 1, count):
-            order = np.arange(count)
-            order[[first, second]] = second, first
-            orders.append(order)
+    own = np.arange(count)
+    orders = [own[::-1], np.roll(own, 1), np.roll(own, -1)]
+    for first, second in combinations(range(count), 2):
+        order = own.copy()
+        order[[first, second]] = second, first
+        orders.append(order)
     for order in orders:
         told = ', '.join(labels[place] for place in order)
-        found.append((
-            f'the drives are in another order than in the machine file: they fit as {told}',
-            replace(static, drives=static.drives[:, order], poses=None),
-        ))  # fmt: skip
+        words = f'the drives are in another order than in the machine file: they fit as {told}'
+        found.append((words, replace(static, drives=static.drives[:, order], poses=None)))
     return found
 
 
-def slipped_target(static: StaticPoses) -> str:
-    """A target that is elsewhere from some pose on, in words; empty if there is none."""
+def require_fixed_targets(static: StaticPoses) -> None:
+    """Raise :class:`CalibrationDataError` where a target is elsewhere from some pose on."""
     assert static.poses is not None
     for one in static.instruments:
-        if not isinstance(one, Points) or len(static) < 10:
+        if not isinstance(one, Points):
             continue
-        left = one.residuals(*static.poses)
-        for target, name in enumerate(one.names):
-            own = left[:, target]
+        for own, name in zip(one.residuals(*static.poses).swapaxes(0, 1), one.names, strict=True):
             for split in range(4, len(own) - 4):
                 shift = np.median(own[split:], axis=0) - np.median(own[:split], axis=0)
-                if np.linalg.norm(shift) > 12.0:
-                    return f'{name} slipped on the platform near pose {split + 1}: leave it out, or give it a new name'
-    return ''
+                if np.linalg.norm(shift) > _SLIPPED:
+                    raise CalibrationDataError(
+                        f'{name} slipped on the platform near pose {split + 1}: leave it out, or give it a new name'
+                    )

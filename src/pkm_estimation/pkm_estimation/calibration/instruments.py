@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Self
 
@@ -25,27 +25,25 @@ class Instrument(ABC):
     Attributes
     ----------
     measured : (N, ...) NaN where nothing was measured
+    prior : standard deviations (e,) of the constants; infinite where nothing is known
+    away : by how much the constants (e,) are away from what is known of them
     """
 
     measured: Array
+    prior: Array
+    away: Array
 
     @abstractmethod
     def residuals(self, position: Array, rotation: Array) -> Array:
         """Whitened residuals (N, m, d), measured less expected, at poses (N, 3), (N, 3, 3): m vectors of d numbers."""
 
     @abstractmethod
-    def moved(self, step: Array) -> Instrument:
+    def _moved(self, step: Array) -> Self:
         """The same with other constants, by a step (e,)."""
 
-    @property
-    @abstractmethod
-    def prior(self) -> Array:
-        """Standard deviations (e,) of the constants; infinite where nothing is known."""
-
-    @property
-    @abstractmethod
-    def away(self) -> Array:
-        """By how much the constants (e,) are away from what is known of them."""
+    def moved(self, step: Array) -> Self:
+        """The same with other constants, by a step (e,)."""
+        return replace(self._moved(step), away=self.away + step)
 
     def at(self, rows: Integers) -> Self:
         """The measurements of some poses."""
@@ -81,27 +79,24 @@ class Points(Instrument):
     measured : (N, K, 3) m
     noise : m, standard deviation of each component
     names : of the targets
-    frame_position, frame_rotation : of ``base_link`` in the frame of the instrument
     targets : (K, 3) m in ``platform_link``
-    known, reach : where the targets are by a ruler, (K, 3) m, and the standard deviation of that [m]
+    frame_position, frame_rotation : of ``base_link`` in the frame of the instrument
     """
 
-    measured: Array
     noise: float
     names: tuple[str, ...]
-    frame_position: Array
-    frame_rotation: Array
     targets: Array
-    known: Array
-    reach: float
+    frame_position: Array = field(default_factory=lambda: np.zeros(3))
+    frame_rotation: Array = field(default_factory=lambda: np.eye(3))
 
     @classmethod
     def of(
         cls, measured: Array, noise: float, names: tuple[str, ...], reach: float, known: Array | None = None
     ) -> Points:
-        """Points (N, K, 3) of targets that are roughly at ``known`` (K, 3), else at the platform's origin."""
+        """Points (N, K, 3) of targets that are within ``reach`` [m] of ``known`` (K, 3), else of the origin."""
         targets = np.zeros((measured.shape[1], 3)) if known is None else known
-        return cls(measured, noise, names, np.zeros(3), np.eye(3), targets, targets, reach)
+        prior = np.concatenate([np.full(6, np.inf), np.full(targets.size, reach)])
+        return cls(measured, prior, np.zeros(len(prior)), noise, names, targets)
 
     def expected(self, position: Array, rotation: Array) -> Array:
         """Places (N, K, 3) in the frame of the instrument."""
@@ -112,26 +107,16 @@ class Points(Instrument):
         """See the base class."""
         return np.nan_to_num((self.measured - self.expected(position, rotation)) / self.noise)
 
-    def moved(self, step: Array) -> Points:
-        """See the base class."""
+    def _moved(self, step: Array) -> Self:
         return replace(
             self, frame_position=self.frame_position + step[:3],
             frame_rotation=rotation_exp(step[3:6]) @ self.frame_rotation,
             targets=self.targets + step[6:].reshape(-1, 3),
         )  # fmt: skip
 
-    @property
-    def prior(self) -> Array:
-        """See the base class."""
-        return np.concatenate([np.full(6, np.inf), np.full(3 * len(self.names), self.reach)])
-
-    @property
-    def away(self) -> Array:
-        """See the base class."""
-        return np.concatenate([np.zeros(6), (self.targets - self.known).ravel()])
-
     def aligned(self, position: Array, rotation: Array) -> Points:
         """See the base class: for each rotation of the frame, its place and the targets are linear least squares."""
+        known = self.targets - self.away[6:].reshape(-1, 3)
 
         def solved(frame: Array) -> Points:
             seen = np.isfinite(self.measured).all(axis=2)
@@ -142,15 +127,15 @@ class Points(Instrument):
                 rows[row, :, :3] = np.eye(3)
                 rows[row, :, 3 + 3 * target : 6 + 3 * target] = turned[pose]
                 right[row] = self.measured[pose, target] - frame @ position[pose]
-            weight = self.noise / self.reach
+            weight = self.noise / self.prior[6]
             ruler = weight * np.eye(3 + 3 * targets)[3:]
             found = np.linalg.lstsq(
                 np.vstack([rows.reshape(3 * count, -1), ruler]),
-                np.concatenate([right.ravel(), weight * self.known.ravel()]), rcond=None,
+                np.concatenate([right.ravel(), weight * known.ravel()]), rcond=None,
             )[0]  # fmt: skip
-            return replace(
-                self, frame_position=found[:3], frame_rotation=frame, targets=found[3:].reshape(-1, 3)
-            )
+            targets = found[3:].reshape(-1, 3)
+            away = np.concatenate([np.zeros(6), (targets - known).ravel()])
+            return replace(self, away=away, frame_position=found[:3], frame_rotation=frame, targets=targets)
 
         def cost(turn: Array, start: Array) -> Array:
             return solved(rotation_exp(turn) @ start).residuals(position, rotation).ravel()
@@ -186,7 +171,6 @@ class Poses(Instrument):
     mounting : (3, 3) maps axes of the body to platform axes
     """
 
-    measured: Array
     rotation: Array
     noise: float
     noise_rotation: float
@@ -197,7 +181,8 @@ class Poses(Instrument):
     def of(cls, measured: Array, rotation: Array, noise: float, noise_rotation: float, reach: float) -> Poses:
         """Poses of a body within about ``reach`` [m] of the platform's origin."""
         point = Points.of(measured[:, None], noise, ('body',), reach)
-        return cls(measured, rotation, noise, noise_rotation, point, np.eye(3))
+        prior = np.concatenate([point.prior, np.full(3, np.inf)])
+        return cls(measured, prior, np.zeros(len(prior)), rotation, noise, noise_rotation, point, np.eye(3))
 
     def residuals(self, position: Array, rotation: Array) -> Array:
         """See the base class."""
@@ -205,19 +190,8 @@ class Poses(Instrument):
         turn = rotation_log(self.rotation @ expected.transpose(0, 2, 1)) / self.noise_rotation
         return np.concatenate([self.point.residuals(position, rotation), turn[:, None]], axis=1)
 
-    def moved(self, step: Array) -> Poses:
-        """See the base class."""
+    def _moved(self, step: Array) -> Self:
         return replace(self, point=self.point.moved(step[:9]), mounting=rotation_exp(step[9:]) @ self.mounting)
-
-    @property
-    def prior(self) -> Array:
-        """See the base class."""
-        return np.concatenate([self.point.prior, np.full(3, np.inf)])
-
-    @property
-    def away(self) -> Array:
-        """See the base class."""
-        return np.concatenate([self.point.away, np.zeros(3)])
 
     def at(self, rows: Integers) -> Poses:
         """See the base class."""
@@ -227,7 +201,8 @@ class Poses(Instrument):
         """See the base class."""
         point = self.point.aligned(position, rotation)
         turns = Rotation.from_matrix((point.frame_rotation @ rotation).transpose(0, 2, 1) @ self.rotation)
-        return replace(self, point=point, mounting=turns.mean().as_matrix())
+        away = np.concatenate([point.away, np.zeros(3)])
+        return replace(self, away=away, point=point, mounting=turns.mean().as_matrix())
 
 
 @dataclass(frozen=True)
@@ -241,34 +216,23 @@ class Inclination(Instrument):
     gravity : (3,) m/s^2 in ``base_link``
     rotation_platform_imu : (3, 3)
     bias : (3,) m/s^2, IMU axes
-    nominal, nominal_bias : mounting and bias of the machine file
     """
 
-    measured: Array
     noise: float
     gravity: Array
     rotation_platform_imu: Array
     bias: Array
-    nominal: Array
-    nominal_bias: Array
+
+    @classmethod
+    def of(cls, measured: Array, noise: float, gravity: Array, rotation: Array, bias: Array) -> Inclination:
+        """Specific force of a usual MEMS unit, with a bias as in the machine file, and mounted by eye."""
+        return cls(measured, np.array([1.0] * 3 + [5e-2] * 3), np.zeros(6), noise, gravity, rotation, bias)
 
     def residuals(self, position: Array, rotation: Array) -> Array:
         """See the base class."""
         expected = self.bias - np.einsum('nji,j->ni', rotation @ self.rotation_platform_imu, self.gravity)
         return np.nan_to_num((self.measured - expected) / self.noise)[:, None]
 
-    def moved(self, step: Array) -> Inclination:
-        """See the base class."""
+    def _moved(self, step: Array) -> Self:
         turned = rotation_exp(step[3:]) @ self.rotation_platform_imu
         return replace(self, bias=self.bias + step[:3], rotation_platform_imu=turned)
-
-    @property
-    def prior(self) -> Array:
-        """See the base class: biases of a usual MEMS unit, a mounting by eye."""
-        return np.array([1.0] * 3 + [5e-2] * 3)
-
-    @property
-    def away(self) -> Array:
-        """See the base class."""
-        turned = rotation_log(self.rotation_platform_imu @ self.nominal.T)
-        return np.concatenate([self.bias - self.nominal_bias, turned])

@@ -81,6 +81,14 @@ def _frame(entry: dict[str, Any], side: str) -> Placement:
     return Placement(np.array(entry[f'{side}_point'], dtype=float), turn)
 
 
+def new_overlay(folder: Path, name: str) -> Path:
+    """Place of an overlay in a folder; raises PkmError where it is there: it is never replaced."""
+    overlay = folder / name
+    if overlay.exists():
+        raise PkmError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
+    return overlay
+
+
 def write_calibration(
     path: Path, file: Path, base_overlay: Path | None, machine: Machine, others: dict[str, object],
     origin: tuple[str, str], poses: tuple[Array, Array],

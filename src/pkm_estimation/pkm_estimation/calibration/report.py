@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 from matplotlib.figure import Figure
-from pkm_description.report.page import inline, render, write_page
+from pkm_description.machine import Machine
+from pkm_description.report.page import inline, render
 from pkm_description.report.words import now_in_words, sentence_of
 from pkm_description.writing import write_text
 
@@ -62,50 +66,53 @@ def verdict_of(solution: Solution, before: float, after: float) -> tuple[str, st
     return 'held-out data are better explained, and residuals are as small as the noise', 'good'
 
 
-def write_result(
-    folder: Path, solution: Solution, lines: list[str], verdict: str, is_good: bool, sources: dict[str, str]
-) -> None:
-    """Write constants with their covariance, the lines of the report, and a page; says where."""
-    constants = solution.constants
-    result = {
-        'machine': constants.machine.name, 'verdict': verdict, 'constants': constants.names, 'units': constants.units,
-        'values': (solution.values * constants.std).tolist(), 'std': solution.std.tolist(),
-        'covariance': (solution.covariance * np.outer(constants.std, constants.std)).tolist(),
-    }  # fmt: skip
-    write_text(folder / 'result.json', json.dumps(result, indent=1))
-    write_text(folder / 'report.txt', '\n'.join([*lines, '']))
-    sections = [['what was found', *lines]]
-    write_html_report(folder / 'report.html', constants.machine.name, (verdict, is_good), sections, [], sources)
-    print(*(f'wrote {folder / name}' for name in ('result.json', 'report.txt', 'report.html')), sep='\n')
+@dataclass
+class Findings:
+    """What a program has found so far, and the files that say so.
 
-
-def write_html_report(
-    path: Path,
-    machine: str,
-    verdict: tuple[str, bool],
-    sections: Sequence[Sequence[str]],
-    pictures: Sequence[tuple[str, Figure]],
-    source: dict[str, str],
-) -> Path:
-    """Write the report.
-
-    Parameters
+    Attributes
     ----------
-    machine : name
-    verdict : in words, and whether there is something to use
+    machine : that was measured
+    source : what was found from what, by name
+    settings : for the estimator
     sections : lines of text, the first of each is its title
     pictures : captions and figures
-    source : what was tuned from what
+    verdict : in words, and whether there is something to use
     """
-    words, is_good = verdict
-    text = render(
-        'pkm_estimation',
-        'tune.html.j2',
-        machine=machine,
-        sentence=sentence_of(words.rstrip('.')),
-        is_good=is_good,
-        sections=[(sentence_of(lines[0].rstrip('.:'))[:-1], '\n'.join(lines[1:])) for lines in sections if lines],
-        pictures=[(caption, inline(figure, dots_per_inch=160)) for caption, figure in pictures],
-        source={'this report': f'made on {now_in_words()} (wall clock)', **source},
-    )
-    return write_page(text, path)
+
+    machine: Machine
+    source: dict[str, str]
+    settings: dict[str, Any] = field(default_factory=dict)
+    sections: list[list[str]] = field(default_factory=list)
+    pictures: list[tuple[str, Figure]] = field(default_factory=list)
+    verdict: tuple[str, bool] = 'nothing was found', False
+
+    def tell(self, lines: Sequence[str]) -> None:
+        """Print a section, and keep it."""
+        self.sections.append(list(lines))
+        print(*lines, '', sep='\n', flush=True)
+
+    def write(self, folder: Path, solution: Solution | None = None) -> None:
+        """Write report, settings, and the constants of a solution with their covariance; says where."""
+        words, is_good = self.verdict
+        files = {'report.txt': '\n'.join(line for lines in self.sections for line in [*lines, ''])}
+        if self.settings:
+            files['estimator.yaml'] = yaml.safe_dump({'/**': {'ros__parameters': self.settings}}, sort_keys=False)
+        if solution is not None:
+            constants = solution.constants
+            result = {
+                'machine': self.machine.name, 'verdict': words, 'constants': constants.names, 'units': constants.units,
+                'values': (solution.values * constants.std).tolist(), 'std': solution.std.tolist(),
+                'covariance': (solution.covariance * np.outer(constants.std, constants.std)).tolist(),
+            }  # fmt: skip
+            files['result.json'] = json.dumps(result, indent=1)
+        files['report.html'] = render(
+            'pkm_estimation', 'tune.html.j2', machine=self.machine.name, sentence=sentence_of(words.rstrip('.')),
+            is_good=is_good,
+            sections=[(sentence_of(one[0].rstrip('.:'))[:-1], '\n'.join(one[1:])) for one in self.sections if one],
+            pictures=[(caption, inline(figure, dots_per_inch=160)) for caption, figure in self.pictures],
+            source={'this report': f'made on {now_in_words()} (wall clock)', **self.source},
+        )  # fmt: skip
+        for name, text in files.items():
+            write_text(folder / name, text)
+            print(f'wrote {folder / name}')

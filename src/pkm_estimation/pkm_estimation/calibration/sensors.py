@@ -18,7 +18,6 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
 from pkm_estimation.bags import RecordedData
-from pkm_estimation.calibration.constants import APPLIED, Constants
 from pkm_estimation.calibration.motion import Motion, between, fitted_until, of_motion
 from pkm_estimation.calibration.problem import Solution, solve
 from pkm_estimation.config import EstimatorConfig
@@ -106,18 +105,14 @@ def sensors_of_motion(
         constants, scoring = of_motion(
             without_geometry(machine, zero_std), first, replace(noise, imu_delay=config.imu_delay)
         )
-        solution, off = _solved(constants, machine, config, first, scoring, progress)
-        known, tuned = machine, config
-        if off:
-            some = _only(constants, off, machine, config)
-            solution, off = _solved(some, machine, config, first, scoring, progress)
-            known = replace(some.machine_at(solution.values), tolerances=machine.tolerances)
-            tuned = replace(config, imu_delay=round(some.delay_at(solution.values), 6))
+        solution = solve(constants, [Motion(constants, first, scoring)], progress=progress)
+        off, known, tuned = _with_what_is_off(solution, machine, config)
+        progress(f'not as stated: {", ".join(off) or "nothing"}')
         figures = noise_figures(known, first, tuned, keep_r, progress)
         noise = figures.config
         if not figures.found:  # constants were weighed by the noise that there is
             break
-    found = *off.values(), *figures.found
+    found = *off, *figures.found
     before, out_before = _held_out(machine, config, data, until)
     after, out_after = _held_out(known, noise, data, until)
     reason = _reason(found, before, after, out_before, out_after)
@@ -129,65 +124,46 @@ def without_geometry(machine: Machine, zero_std: float) -> Machine:
     return replace(machine, tolerances=Tolerances(0.0, zero_std))
 
 
-def _solved(
-    constants: Constants, machine: Machine, config: EstimatorConfig, data: RecordedData, scoring: EstimatorConfig,
-    progress: Callable[[str], None],
-) -> tuple[Solution, dict[str, str]]:  # fmt: skip
-    """Constants, and those that are not as stated."""
-    solution = solve(constants, [Motion(constants, data, scoring)], progress=progress)
-    off = _off(solution, machine, config)
-    progress(f'not as stated: {", ".join(off.values()) or "nothing"}')
-    return solution, off
+def _with_what_is_off(
+    solution: Solution, machine: Machine, config: EstimatorConfig
+) -> tuple[tuple[str, ...], Machine, EstimatorConfig]:
+    """What is not as stated, in words, and machine and settings with that; each kind is tested by itself.
 
-
-def _off(solution: Solution, machine: Machine, config: EstimatorConfig) -> dict[str, str]:
-    """Constants that are not as stated, by kind, in words; each kind is tested by itself."""
+    All else is as stated: what is off is then what the same innovations say under that condition.
+    """
     constants, values = solution.constants, solution.values
-    found = constants.machine_at(values)
-    turned = Rotation.from_matrix(found.imu.rotation_platform_imu @ machine.imu.rotation_platform_imu.T)
-    sizes = {
-        'delay': np.array([constants.delay_at(values) - config.imu_delay]),
-        'mounting': turned.as_rotvec(),
-        'place': found.imu.position - machine.imu.position,
-        'zero': (values * constants.std)[: len(constants.geometry.kind)],
+    imu, stated, delay = constants.machine_at(values).imu, machine.imu, constants.delay_at(values)
+    turned = Rotation.from_matrix(imu.rotation_platform_imu @ stated.rotation_platform_imu.T).as_rotvec()
+    moved, zeros = imu.position - stated.position, (values * constants.std)[: len(constants.geometry.kind)]
+    degrees, place = np.degrees(np.linalg.norm(turned)), 1e3 * np.linalg.norm(moved)
+    farthest, other = 1e3 * np.abs(zeros).max(initial=0.0), 'of the IMU is not that of the machine file'
+    kinds = {
+        'delay': (np.array([delay - config.imu_delay]), f'the IMU is {1e3 * delay:.2f} ms late'),
+        'mounting': (turned, f'the mounting {other}, turned by {degrees:.3g} degrees'),
+        'place': (moved, f'the place {other}, by {place:.3g} mm'),
+        'zero': (zeros, f'zeros of the drives are off, by {farthest:.3g} mm or mrad at most'),
     }
-    places = {kind: constants.places(kind) for kind in sizes} | {'zero': list(range(len(constants.geometry.kind)))}
-    told = {}
-    for kind, size in sizes.items():
-        rows = places[kind]
+    off, held, known = {}, np.zeros(len(values), dtype=bool), values.copy()
+    for kind, (size, words) in kinds.items():
+        rows = list(range(len(zeros))) if kind == 'zero' else constants.places(kind)
         if not rows:
             continue
         std = constants.std[rows]
         covariance = solution.covariance[np.ix_(rows, rows)] * np.outer(std, std)
         if size @ np.linalg.solve(covariance, size) > chi2.ppf(_AS_STATED, len(rows)):
-            told[kind] = _in_words(kind, size, constants.delay_at(values))
-    return told
-
-
-def _in_words(kind: str, size: Array, delay: float) -> str:
-    most = float(np.linalg.norm(size))
-    if kind == 'delay':
-        return f'the IMU is {1e3 * delay:.2f} ms late'
-    if kind == 'mounting':
-        return f'the mounting of the IMU is not that of the machine file, turned by {np.degrees(most):.3g} degrees'
-    if kind == 'place':
-        return f'the place of the IMU is not that of the machine file, by {1e3 * most:.3g} mm'
-    return f'zeros of the drives are off, by {1e3 * float(np.abs(size).max()):.3g} mm or mrad at most'
-
-
-def _only(constants: Constants, off: Collection[str], machine: Machine, config: EstimatorConfig) -> Constants:
-    """The problem with what is off, and what is not stated anywhere; all else is as stated."""
-    imu = constants.machine.imu
+            off[kind] = words
+        else:
+            held[rows], known[rows] = True, values[rows] - size / std
+    if not off:
+        return (), machine, config
+    precision, free = np.linalg.inv(solution.covariance)[~held], ~held
+    known[free] -= np.linalg.solve(precision[:, free], precision[:, held] @ (known - values)[held])
+    found = constants.machine_at(known)
     if 'mounting' not in off:
-        imu = replace(imu, rotation_platform_imu=machine.imu.rotation_platform_imu)
-    if 'place' not in off:
-        imu = replace(imu, position=machine.imu.position)
-    tolerances = constants.machine.tolerances
-    if 'zero' not in off:
-        tolerances = replace(tolerances, leg_zeros=0.0)
-    kinds = tuple(one for one in constants.imu if one[0] in off or one[0] not in APPLIED)
-    delay = constants.imu_delay if 'delay' in off else config.imu_delay
-    return Constants(replace(constants.machine, imu=imu, tolerances=tolerances), kinds, delay)
+        found = replace(found, imu=replace(found.imu, rotation_platform_imu=stated.rotation_platform_imu))
+    if 'delay' in off:
+        config = replace(config, imu_delay=round(constants.delay_at(known), 6))
+    return tuple(off.values()), replace(found, tolerances=machine.tolerances), config
 
 
 def _held_out(

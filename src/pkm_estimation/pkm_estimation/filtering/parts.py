@@ -20,12 +20,12 @@ from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import (
     ExtendedKalmanFilter,
     Innovation,
-    IteratedUnscentedFilter,
     KalmanFilter,
+    Reading,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
-from pkm_estimation.filters.iterated import MAX_ITERATIONS
+from pkm_estimation.filters.unscented import MAX_ITERATIONS
 from pkm_estimation.models import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -56,9 +56,8 @@ def make_filter(
     if config.filter == 'paper':
         return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size), constants)
     limits = step_limits(layout, geometry)
-    return IteratedUnscentedFilter(
-        transform, np.zeros(size), np.eye(size), config.iteration_nis, limits, constants, changes,
-        at_zero,
+    return UnscentedKalmanFilter(
+        transform, np.zeros(size), np.eye(size), constants, changes, at_zero, config.iteration_nis, limits
     )
 
 
@@ -202,7 +201,7 @@ def predicted_with_constraints(
     """
     state, covariance, carried = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
     drives, _ = _onto_constraints(correct, legs, values, noise_of_constraints)
-    residual, spread = ukf.predicted_innovation(legs, values, noise)
+    residual, spread = ukf.predicted_innovation(Reading(legs, values, noise))
     ukf.state[:], ukf.covariance[:], ukf.carried[:] = state, covariance, carried
     return residual[:drives], spread[:drives, :drives]
 

@@ -33,7 +33,7 @@ from pkm_estimation.filtering.parts import (
 )
 from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, PointMotion, observed, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_sensitivity, start_spread, start_std
-from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
+from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, Reading, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import VARIANCE
 from pkm_estimation.kernels.input_noise import correct_input, set_counted
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
@@ -214,8 +214,8 @@ class PlatformFilter:
             self.record.started(state)
         std = start_std(self.config, self.layout, position_std, attitude_std)
         spread = start_spread(self.layout, state, self.legs.observe) * std
-        self.ukf.state = state
-        self.ukf.covariance = spread @ spread.T
+        self.ukf.state[:] = state
+        self.ukf.covariance[:] = spread @ spread.T
         self.ukf.carried[:] = 0.0
         self.process.forget()
         if self._constants is not None:
@@ -239,13 +239,13 @@ class PlatformFilter:
             innovation = self.update(drive_positions)
             # these filters never leave the mirror assembly mode
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
-        ukf, legs, noise = self.ukf, self.legs, self._leg_noise(1.0)
         values, drives = self.legs.measured(drive_positions), np.arange(len(drive_positions))
+        reading = Reading(self.legs, values, self._leg_noise(1.0), drives)
 
         def here() -> bool:
             return is_home_mode(self.imu_point, self.rotation)
 
-        return likeliest_update(ukf, lambda begin: ukf.update_from(begin, legs, values, noise, drives), here)
+        return likeliest_update(self.ukf, lambda begin: self.ukf.update_from(begin, reading), here)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float) -> None:
         """Predict over the ``duration`` s between two IMU samples (6,) that follow each other.
@@ -388,11 +388,11 @@ class PlatformFilter:
 
     def _correct(self, values: Array, noise: Array, used: NDArray[np.intp] | None, limit: float) -> Innovation:
         """Correct with those ``used`` of what the legs' model predicts; what is estimated beside the motion settles."""
-        ukf, constants = self.ukf, self._constants
+        ukf, constants, reading = self.ukf, self._constants, Reading(self.legs, values, noise, used)
         if constants is None:
-            return ukf.update_iterated(self.legs, values, noise, used, limit)
+            return ukf.update_iterated(reading, limit)
         before = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
-        innovation = ukf.update_iterated(self.legs, values, noise, used, limit)
+        innovation = ukf.update_iterated(reading, limit)
         if innovation.nis <= limit:
             constants.after_update(ukf, *before)
         return innovation
@@ -420,12 +420,13 @@ class PlatformFilter:
         """
         count = len(value)
         model = FunctionModel(lambda points: observed(observe, self.points(points, imu), count).T)
+        reading = Reading(model, value, noise_covariance)
         if not isinstance(self.ukf, UnscentedKalmanFilter):
-            return self.ukf.update(model, value, noise_covariance, limit=limit)
+            return self.ukf.update(reading, limit)
         stamps = self.ukf.memory.data.stamp_variance
         of_legs, stamps[0] = stamps.item(), 0.0  # their stamps say nothing about this one
         try:
-            return self.ukf.update(model, value, noise_covariance, limit=limit)
+            return self.ukf.update(reading, limit)
         finally:
             stamps[0] = of_legs
 
@@ -461,7 +462,7 @@ class PlatformFilter:
         ukf, noise = self.ukf, self._leg_noise(noise_scale)
         values = self.legs.measured(drive_positions)
         if not self.legs.constraint_count:
-            return ukf.predicted_innovation(self.legs, values, noise)
+            return ukf.predicted_innovation(Reading(self.legs, values, noise))
         constants = self._constants
         memory = None if constants is None else constants.snapshot()
         found = predicted_with_constraints(ukf, self._correct, self.legs, values, noise, self._leg_noise(1.0))

@@ -1,5 +1,6 @@
 """Kalman filters and integrators, independent of machines."""
 
+from pkm_estimation.filters.extended import ExtendedKalmanFilter
 from pkm_estimation.filters.interface import (
     INTEGRATORS,
     FunctionModel,
@@ -8,8 +9,7 @@ from pkm_estimation.filters.interface import (
     MeasurementModel,
     ProcessStep,
 )
-from pkm_estimation.filters.iterated import ExtendedKalmanFilter, IteratedUnscentedFilter
-from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter
+from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter, Reading
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     'FunctionStep',
     'Innovation',
     'Integrator',
-    'IteratedUnscentedFilter',
     'KalmanFilter',
     'MeasurementModel',
     'ProcessStep',
+    'Reading',
     'ScaledUnscentedTransform',
     'UnscentedKalmanFilter',
 ]

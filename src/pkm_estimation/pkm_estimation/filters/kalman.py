@@ -53,6 +53,28 @@ class Innovation(NamedTuple):
         return deviation
 
 
+class Reading(NamedTuple):
+    """What was measured, m numbers.
+
+    Attributes
+    ----------
+    model : predicts it
+    values : (m,)
+    noise : (m, m) covariance
+    used : indices of the entries to use, ascending, all by default; the others come back as NaN in the innovation
+    """
+
+    model: MeasurementModel
+    values: Array
+    noise: Array
+    used: Indices | None = None
+
+    @property
+    def rows(self) -> Indices:
+        """Indices of the entries to use."""
+        return np.arange(len(self.values)) if self.used is None else self.used
+
+
 class KalmanFilter(ABC):
     """A Gaussian estimate that is predicted and corrected.
 
@@ -92,25 +114,23 @@ class KalmanFilter(ABC):
         """Covariances (n, 18) with causes of process noise."""
         return self.carried[:, :CARRIED_NOISES]
 
-    def seen_constants(
-        self, model: MeasurementModel, points: Array, slope: Array, measurement: Array, rows: Indices | None = None
-    ) -> Array:
+    def seen_constants(self, reading: Reading, points: Array, slope: Array) -> Array:
         """``D = H B + H_g``: sensitivity (m, p) of an innovation to the constants, with the slope H (m, n).
 
-        ``points`` are those that ``model`` observed last, ``rows`` of its predictions the used ones.
+        ``points`` are those that the model observed last, ``slope`` has the rows of its predictions that are used.
         """
         seen: Array = slope @ self.sensitivity
-        slopes = model.slopes_by_constants(points) if seen.size else None
+        slopes = reading.model.slopes_by_constants(points) if seen.size else None
         if slopes is None:
             return seen
         by_constants = np.zeros((len(slopes), seen.shape[1]))
         by_constants[:, : slopes.shape[1]] = slopes
-        rows = np.arange(len(slopes)) if rows is None else rows
+        rows = reading.rows
         if len(self.changes):
             columns, zeros, drives, kinds = self.changes.T
             speeds = np.zeros(len(slopes))
             speeds[rows] = slope @ self.rates
-            positions = (measurement[: len(self.at_zero)] - self.at_zero)[drives]
+            positions = (reading.values[: len(self.at_zero)] - self.at_zero)[drives]
             factors = np.choose(kinds, [self.elapsed, positions, speeds[drives]])
             by_constants[drives, columns] = factors * by_constants[drives, zeros]
         return np.asarray(seen + by_constants[rows])
@@ -135,23 +155,8 @@ class KalmanFilter(ABC):
         """Move the state by a step of a process. Raises CovarianceError."""
 
     @abstractmethod
-    def update(
-        self,
-        model: MeasurementModel,
-        measurement: Array,
-        noise_covariance: Array,
-        used: Indices | None = None,
-        limit: float = inf,
-    ) -> Innovation:
-        """Correct the state with ``measurement`` (m,).
-
-        Parameters
-        ----------
-        model : predicts the measurement
-        measurement : (m,)
-        noise_covariance : (m, m)
-        used : indices of the entries to use, ascending, all by default; the others come back as NaN in the innovation
-        limit : normalised innovation squared beyond which nothing is corrected
+    def update(self, reading: Reading, limit: float = inf) -> Innovation:
+        """Correct the state, unless the normalised innovation squared is beyond a limit.
 
         Raises
         ------
@@ -159,30 +164,14 @@ class KalmanFilter(ABC):
             A covariance is not positive definite, or not finite.
         """
 
-    def update_iterated(
-        self,
-        model: MeasurementModel,
-        measurement: Array,
-        noise_covariance: Array,
-        used: Indices | None = None,
-        limit: float = inf,
-    ) -> Innovation:
+    def update_iterated(self, reading: Reading, limit: float = inf) -> Innovation:
         """Do the same; filters that can do so linearise a measurement that surprises them around its own result."""
-        return self.update(model, measurement, noise_covariance, used, limit)
+        return self.update(reading, limit)
 
-    def update_from(
-        self,
-        begin: Array | None,
-        model: MeasurementModel,
-        measurement: Array,
-        noise_covariance: Array,
-        used: Indices | None = None,
-    ) -> Innovation:
+    def update_from(self, begin: Array | None, reading: Reading) -> Innovation:
         """Correct the state, linearised first at the state (n,) ``begin`` by filters that can choose."""
-        return self.update(model, measurement, noise_covariance, used)
+        return self.update(reading)
 
     @abstractmethod
-    def predicted_innovation(
-        self, model: MeasurementModel, measurement: Array, noise_covariance: Array
-    ) -> tuple[Array, Array]:
+    def predicted_innovation(self, reading: Reading) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""

@@ -11,8 +11,8 @@ from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
 from scipy.linalg import solve_triangular
 
-from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
-from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
+from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, ProcessStep
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, Reading, solved
 from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.kernels.unscented import (
     CARRIED_NOISES,
@@ -25,9 +25,18 @@ from pkm_estimation.kernels.unscented import (
     innovate,
 )
 
+MAX_ITERATIONS = 30
+#: the iteration ends when no state changes by more than this part of its standard deviation
+_SETTLED = 1e-3
+
 
 class UnscentedKalmanFilter(KalmanFilter):
     """Scaled UKF (Miletovic et al. 2017, section 3.2); sigma points are drawn anew before the update.
+
+    One update linearises over the prior. With a prior std of a metre and a sensor std of ten micrometres, the result
+    has errors of centimetres and a std of micrometres. So a measurement that surprises can be linearised again over
+    each result, with the same prior, until it converges: iterated posterior linearisation (Garcia-Fernandez, Svensson,
+    Sarkka 2015).
 
     Parameters
     ----------
@@ -36,63 +45,36 @@ class UnscentedKalmanFilter(KalmanFilter):
     covariance : (n, n)
     constants : columns for the sensitivity to constants of the machine, a multiple of six
     changes, at_zero : of zeros of drives, as in :class:`~pkm_estimation.kernels.unscented.FilterData`
+    iteration_nis : normalised innovation squared above which an update is iterated; infinite: never
+    longest_step : (n,) largest change of each state in one iteration
 
     Attributes
     ----------
     memory : state and covariance, as kernels read them
-    iteration_nis : normalised innovation squared above which an update is iterated; here never
     """
-
-    iteration_nis = inf
 
     def __init__(
         self, transform: ScaledUnscentedTransform, state: Array, covariance: Array, constants: int = 0,
-        changes: Integers = NO_CHANGES,
-        at_zero: Array = NO_DRIVES,
+        changes: Integers = NO_CHANGES, at_zero: Array = NO_DRIVES, iteration_nis: float = inf,
+        longest_step: Array | float = inf,
     ) -> None:  # fmt: skip
         size = transform.size
         if np.shape(state) != (size,) or np.shape(covariance) != (size, size):
             raise ValueError(f'state {np.shape(state)}, covariance {np.shape(covariance)}: expected size {size}')
-        self.transform = transform
+        self.transform, self.iteration_nis, self._longest_step = transform, iteration_nis, longest_step
         weights = transform.spread, transform.weight, transform.shift_weight
         data = filter_data(size, *weights, constants, changes, at_zero)
         self.memory = FilterMemory(data, structure(data))
-        self.state, self.covariance = state, covariance
+        data.state[:], data.covariance[:] = state, covariance
+        self.state, self.covariance, self.carried = data.state, data.covariance, data.carried
         self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
         self.changes, self.at_zero = data.changes, data.at_zero
         self.elapsed, self.rates = data.elapsed, data.rates
         self._corrections: dict[int, _Work] = {}
 
     @property
-    def state(self) -> Array:
-        """State (n,)."""
-        return self.memory.data.state
-
-    @state.setter
-    def state(self, state: Array) -> None:
-        self.memory.data.state[:] = state
-
-    @property
-    def covariance(self) -> Array:
-        """Covariance (n, n)."""
-        return self.memory.data.covariance
-
-    @covariance.setter
-    def covariance(self, covariance: Array) -> None:
-        self.memory.data.covariance[:] = covariance
-
-    @property
-    def carried(self) -> Array:
-        """Covariances (n, c) of the state with causes of process noise that act in more than one step."""
-        return self.memory.data.carried
-
-    @carried.setter
-    def carried(self, carried: Array) -> None:
-        self.memory.data.carried[:] = carried
-
-    @property
     def carried_count(self) -> int:
-        """Columns of it that are in use."""
+        """Columns of :attr:`carried` that are in use."""
         return self.memory.data.carried_count.item()
 
     @carried_count.setter
@@ -103,31 +85,89 @@ class UnscentedKalmanFilter(KalmanFilter):
         """Move the state by a step of a process."""
         _check(step.predict(self.memory))
 
-    def update(
-        self,
-        model: MeasurementModel,
-        measurement: Array,
-        noise_covariance: Array,
-        used: Indices | None = None,
-        limit: float = inf,
-    ) -> Innovation:
-        """Correct the state; parameters and result as :meth:`KalmanFilter.update`."""
-        work = self.prepared(measurement, noise_covariance, used)
-        _check(model.correct(self.memory, work, limit))
+    def update(self, reading: Reading, limit: float = inf) -> Innovation:
+        """Correct the state, see :meth:`KalmanFilter.update`."""
+        work = self.prepared(*reading[1:])
+        _check(reading.model.correct(self.memory, work, limit))
         data = work.data
         return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item(), data.shared.copy())
 
-    def predicted_innovation(
-        self, model: MeasurementModel, measurement: Array, noise_covariance: Array
-    ) -> tuple[Array, Array]:
+    def update_iterated(self, reading: Reading, limit: float = inf) -> Innovation:
+        """Correct the state, again around the result if the NIS is large; the innovation is the prediction's."""
+        innovation = self.update(reading, min(limit, self.iteration_nis))
+        if self.iteration_nis < innovation.nis <= limit:
+            state, covariance = self.state.copy(), self.covariance.copy()
+            try:
+                self.update_from(None, reading)
+            except CovarianceError:  # no answer that stays: the plain update's is as good as any
+                self.state[:], self.covariance[:] = state, covariance
+                self.update(reading)
+        return innovation
+
+    def update_from(self, begin: Array | None, reading: Reading) -> Innovation:
+        """Correct the state, linearised around the result; a filter that never iterates makes a plain update.
+
+        Parameters
+        ----------
+        begin : (n,) where to linearise first; ``None``: the prior mean
+
+        Returns
+        -------
+        Innovation of the last linearisation: small where the measurement could be explained at all
+
+        Raises
+        ------
+        CovarianceError
+            A covariance is not positive definite, or the iteration does not settle.
+        """
+        if self.iteration_nis == inf:
+            return self.update(reading)
+        rows = reading.rows
+        noise = reading.noise[np.ix_(rows, rows)]
+        prior, prior_covariance = self.state.copy(), self.covariance.copy()
+        identity = np.eye(len(prior))
+        if begin is not None:
+            self.state[:] = begin
+        for _ in range(MAX_ITERATIONS):
+            slope, predicted, excess = self._linearise(reading)
+            spread = slope @ prior_covariance @ slope.T + noise + excess
+            gain = solved(spread, slope @ prior_covariance).T
+            residual = reading.values[rows] - predicted - slope @ (prior - self.state)
+            step = prior + gain @ residual - self.state
+            excess_step = float(np.abs(step / self._longest_step).max())
+            self.state += step / max(1.0, excess_step)
+            if excess_step <= 1.0:
+                kept = identity - gain @ slope
+                covariance = kept @ prior_covariance @ kept.T + gain @ (noise + excess) @ gain.T
+                self.covariance[:] = 0.5 * (covariance + covariance.T)
+                if np.abs(step / np.sqrt(covariance.diagonal())).max() < _SETTLED:
+                    seen = self.seen_constants(reading, self.memory.data.points, slope)
+                    self.noise_carried[:] = kept @ self.noise_carried
+                    self.sensitivity[:] -= gain @ seen
+                    full = np.full((2, len(reading.values)), np.nan)
+                    full[:, rows] = residual, spread.diagonal()
+                    return Innovation(full[0], full[1], float(residual @ solved(spread, residual)))
+        raise CovarianceError(f'the iterated update did not settle within {MAX_ITERATIONS} iterations')
+
+    def _linearise(self, reading: Reading) -> tuple[Array, Array, Array]:
+        """Statistical linear regression over the present distribution: slope, mean, covariance of the rest."""
+        rows, count = reading.rows, len(reading.rows)
+        work = self.prepared(reading.values, np.zeros(reading.noise.shape), rows)
+        data = work.data
+        data.values[:] = reading.model.observe(self.draw_points())
+        innovate(self.memory.struct, work.struct)
+        slope = solve_triangular(self.memory.data.factor, data.slopes[:count].T, trans=1, lower=True).T
+        return slope, reading.values[rows] - data.residual[rows], data.excess[:count, :count].copy()
+
+    def predicted_innovation(self, reading: Reading) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
-        memory = self.prepared(measurement, noise_covariance, None)
-        memory.data.values[:] = model.observe(self.draw_points())
+        memory = self.prepared(*reading[1:])
+        memory.data.values[:] = reading.model.observe(self.draw_points())
         innovate(self.memory.struct, memory.struct)
         data, spread = self.memory.data, memory.data.spread.copy()
         if self.sensitivity.shape[1]:
             slope = solve_triangular(data.factor, memory.data.slopes.T, trans=1, lower=True).T
-            seen = self.seen_constants(model, data.points, slope, measurement)
+            seen = self.seen_constants(reading, data.points, slope)
             spread += (self.judge * seen) @ (self.judge * seen).T
             return memory.data.residual - seen @ self.found, spread
         return memory.data.residual.copy(), spread

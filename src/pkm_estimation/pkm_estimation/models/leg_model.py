@@ -49,6 +49,7 @@ class LegModel(MeasurementModel):
     imu: Array
     turning: Array
     zeros: Array
+    data: LegsData | DrivesData
     drive_count: int
     constraint_count: int = 0
     constant_count: int = 0
@@ -59,9 +60,9 @@ class LegModel(MeasurementModel):
         return self.turning.copy()
 
     @property
-    @abstractmethod
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
+        return int(self.data.outside[0])
 
     @abstractmethod
     def set_chart(self, rotation: Array) -> None:
@@ -171,6 +172,8 @@ class LegLengthModel(LegModel):
     data, struct : what the kernels read, for NumPy and for kernels
     """
 
+    data: LegsData
+
     def __init__(
         self,
         base_points: Array,
@@ -204,11 +207,6 @@ class LegLengthModel(LegModel):
         self._memory: FilterMemory | None = None
         self._correction: CorrectionMemory | None = None
         self._update: Callable[..., int]
-
-    @property
-    def outside_unit_sphere(self) -> int:
-        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return int(self.data.outside[0])
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
@@ -283,6 +281,8 @@ class DriveModel(LegModel):
     geometry : constants of the geometry that are not exact, for kernels
     """
 
+    data: DrivesData
+
     def __init__(
         self, machine: Machine, imu_position: Array, layout: StateLayout | None = None, tolerances: Tolerances = EXACT
     ) -> None:
@@ -310,11 +310,6 @@ class DriveModel(LegModel):
         constants = geometry_constants(replace(machine, tolerances=tolerances))
         self.constant_count = whole_sixes(len(constants.kind))
         self._constants, self.geometry = constants, structure(constants)
-
-    @property
-    def outside_unit_sphere(self) -> int:
-        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return int(self.data.outside[0])
 
     def snapshot(self) -> tuple[Any, Array]:
         """State for :meth:`restore`."""

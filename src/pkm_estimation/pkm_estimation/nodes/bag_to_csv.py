@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pkm_description.errors import PkmError
 from pkm_description.joint_states import JointStateReader
-from pkm_description.loading.load import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import machine_of_options
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.bags.csv_reader import write_csv
+from pkm_estimation.nodes.node_settings import add_recording_arguments, run_program
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the program; returns 0, or 1 after an error."""
-    options = _parser().parse_args(args)
-    try:
-        machine = machine_of_options(options)
-        data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
-        if options.converted:
-            data = in_suites_convention(machine, data)
-        for path in write_csv(data, options.output):
-            print(f'wrote {path}')
-    except (PkmError, FileExistsError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    return run_program(_parser(), _run, args)
+
+
+def _run(options: argparse.Namespace) -> int:
+    machine = machine_of_options(options)
+    data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
+    for path in write_csv(in_suites_convention(machine, data) if options.converted else data, options.output):
+        print(f'wrote {path}')
     return 0
 
 
@@ -65,10 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='bag_to_csv', description=__doc__)
     parser.add_argument('bag', help='recording: bag of ROS 2 or ROS 1')
     parser.add_argument('-o', '--output', type=Path, required=True, help='folder for the files; none is replaced')
-    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
-    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
-    add_driver_arguments(parser)
-    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    add_recording_arguments(parser)
     parser.add_argument(
         '--converted', action='store_true', help="joints and IMU in the suite's names and SI units, not as recorded"
     )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from pkm_description.errors import PkmError
-from pkm_description.loading.load import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import machine_of_options
 
 from pkm_estimation.bags import RecordedData, read_bag
-from pkm_estimation.nodes.node_settings import load_config
+from pkm_estimation.nodes.node_settings import add_recording_arguments, load_config, run_program
 from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
@@ -25,12 +24,7 @@ from pkm_estimation.stream.verdict import NORMAL, innovation_names, innovation_r
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the program; returns 0, 1 after an error, 2 if ``--compare-live`` finds a difference."""
-    options = _parser().parse_args(args)
-    try:
-        return _run(options)
-    except PkmError as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    return run_program(_parser(), _run, args)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,11 +37,7 @@ def _parser() -> argparse.ArgumentParser:
         '-o', '--output', type=Path,
         help='folder for report.html, estimate.npz, estimate.csv, innovations.csv and summary.txt',
     )  # fmt: skip
-    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
-    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
-    add_driver_arguments(parser)
-    parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
-    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    add_recording_arguments(parser, "settings: a YAML file as for the node's parameters")
     parser.add_argument('--start-stamp', type=int, help='leave out leg measurements before this stamp [ns]')
     parser.add_argument('--settling', type=_seconds, default=20.0, help='seconds left out of the errors (default: 20)')
     way = parser.add_mutually_exclusive_group()
@@ -71,7 +61,7 @@ def _seconds(text: str) -> float:
 
 def _run(options: argparse.Namespace) -> int:
     machine = machine_of_options(options)
-    config = load_config(options.config) if options.config else EstimatorConfig()
+    config = load_config(options.config)
     data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
     start, baseline_start = options.start_stamp, None
     if options.compare_live:

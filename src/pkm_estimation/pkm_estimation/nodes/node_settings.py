@@ -1,10 +1,15 @@
-"""Settings of the nodes in addition to those of the estimator; without ROS, so that programs can use them."""
+"""Settings of the nodes in addition to those of the estimator, and options of the programs; without ROS."""
 
 from __future__ import annotations
 
+import argparse
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pkm_description.errors import PkmError
+from pkm_description.loading.load import add_driver_arguments
 from pkm_description.ros.node_settings import FrameSettings, MachineSettings, SubscriptionSettings
 from pkm_description.settings import Settings, setting
 
@@ -39,13 +44,42 @@ class EstimatorNodeSettings(Settings):
     )
 
 
-def load_config(path: str | Path) -> EstimatorConfig:
-    """Read the settings of the estimator from a YAML file: names and values, or the node's parameter file.
+def load_config(path: str | Path | None) -> EstimatorConfig:
+    """Read the settings of the estimator from a YAML file: names and values, or the node's parameter file; or defaults.
 
     Raises
     ------
     ConfigurationError
         The file cannot be read, or has an unknown name or a value that is not allowed.
     """
+    if path is None:
+        return EstimatorConfig()
     of_the_node = (MachineSettings, FrameSettings, SubscriptionSettings, StreamNodeSettings, EstimatorNodeSettings)
     return EstimatorConfig.from_file(path, 'estimator', of_the_node)
+
+
+def add_recording_arguments(parser: argparse.ArgumentParser, config: str = '') -> None:
+    """Add the options of a program that reads recordings of a machine; ``config`` explains its settings, if any."""
+    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
+    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
+    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    add_driver_arguments(parser)
+    if config:
+        parser.add_argument('--config', type=Path, help=config)
+
+
+def run_program(
+    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int], args: Sequence[str] | None
+) -> int:
+    """Run a program by its options; returns its exit code, or 1 after an error, which is told in one line."""
+    options = parser.parse_args(args)
+    try:
+        return run(options)
+    except (PkmError, OSError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+
+
+def say(line: str) -> None:
+    """Tell how far a program is."""
+    print(f'  {line}', file=sys.stderr, flush=True)

@@ -5,35 +5,29 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-import yaml
-from matplotlib.figure import Figure
-from pkm_description.errors import PkmError
-from pkm_description.loading.load import add_driver_arguments, machine_of_options
+from pkm_description.loading.load import machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.report.words import time_of_data
-from pkm_description.writing import make_folder, write_text
+from pkm_description.writing import make_folder, replacing
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.calibration.motion import between
-from pkm_estimation.calibration.overlay import imu_values, write_calibration
-from pkm_estimation.calibration.report import write_html_report
+from pkm_estimation.calibration.overlay import imu_values, new_overlay, write_calibration
+from pkm_estimation.calibration.plan import poses_in_reach
+from pkm_estimation.calibration.report import Findings
 from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion, sensors_report
-from pkm_estimation.calibration.simulate import poses_in_reach
 from pkm_estimation.exchange.samples import IMU_UNITS
-from pkm_estimation.nodes.node_settings import load_config
+from pkm_estimation.nodes.node_settings import add_recording_arguments, load_config, run_program, say
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.allan import (
     LEAST_SAMPLES,
     allan_coefficients,
     allan_figure,
     allan_report,
-    draw_allan,
     overlapping_allan_deviation,
     walk_settings,
     write_allan_table,
@@ -49,31 +43,9 @@ from pkm_estimation.tuning.static_calibration import (
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
 
 
-@dataclass
-class _Findings:
-    """What was found so far: sections of the report, each of lines, and settings for the estimator."""
-
-    sections: list[list[str]] = field(default_factory=list)
-    settings: dict[str, Any] = field(default_factory=dict)
-    pictures: list[tuple[str, Figure]] = field(default_factory=list)
-    source: dict[str, str] = field(default_factory=dict)
-    #: in words, and whether there is something to use
-    verdict: tuple[str, bool] = 'nothing was found', False
-
-    def tell(self, lines: Sequence[str]) -> None:
-        self.sections.append(list(lines))
-        print(*lines, '', sep='\n', flush=True)
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, or 1 after an error."""
-    options = _parser().parse_args(args)
-    try:
-        _run(options)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    return 0
+    return run_program(_parser(), _run, args)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,9 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         help='without a recording: what a motion profile (mp1, mp2, fourier, ...) would tell about the constants',
     )  # fmt: skip
     parser.add_argument('--duration', type=float, default=60.0, help='of the profile [s] (default: %(default)g)')
-    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
-    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
-    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    add_recording_arguments(parser, 'settings of the estimator that Q and R start from (YAML)')
     parser.add_argument(
         '-o', '--output', type=Path, metavar='OUT',
         help='folder for what is found: sensors.yaml (overlay), allan.png, .csv, estimator.yaml, report.html, .txt',
@@ -94,8 +64,6 @@ def _parser() -> argparse.ArgumentParser:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument('--static', action='store_true', help='the platform is at rest: noise, biases, Allan deviation')
     kind.add_argument('--motion', action='store_true', help='it moves: delay, models of errors, Q and R, observability')
-    add_driver_arguments(parser)
-    parser.add_argument('--config', type=Path, help='settings of the estimator that Q and R start from (YAML)')
     parser.add_argument('--keep-r', action='store_true', help='suggest Q alone')
     parser.add_argument('--begin', type=float, default=float('-inf'), help='leave out what is before [s]')
     parser.add_argument('--end', type=float, default=float('inf'), help='leave out what is after [s]')
@@ -106,15 +74,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> int:
     if (options.bag is None) == (options.profile is None):
         raise TuningError('give either a recording or --profile NAME')
     machine = machine_of_options(options)
-    config = load_config(options.config) if options.config else EstimatorConfig()
+    config = load_config(options.config)
     if options.profile is not None:
         solution = foretold(machine, _profile(machine, options), config, options.leg_offset_std)
         print(*observability_report(solution), sep='\n')
-        return
+        return 0
+    overlay = None if options.output is None else new_overlay(options.output, 'sensors.yaml')
     data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
     streams = SensorStreams.from_recording(machine, data)
     if streams.dropped:
@@ -125,33 +94,23 @@ def _run(options: argparse.Namespace) -> None:
     streams = streams.between(options.begin, options.end)
     if options.output is not None:
         make_folder(options.output)
-    first = time_of_data(int(data.require(data.joint_states, 'joint_states').stamps[0]))
-    found = _Findings(settings=_changed(config))
-    found.source = {
+    legs, imu = data.require(data.joint_states, 'joint_states').stamps, data.require(data.imu_data_raw, 'imu').stamps
+    used = f'{streams.leg_time[0]:.2f} to {streams.leg_time[-1]:.2f} s'
+    found = Findings(machine, {
         'recording': str(options.bag),
-        'time of the recording': f'{first}; used: {streams.leg_time[0]:.2f} to {streams.leg_time[-1]:.2f} s',
+        'time of the recording': f'{time_of_data(int(legs[0]))}; used: {used}',
         'machine': f'{machine.name}: {machine.description}',
         'settings to begin with': 'defaults' if options.config is None else str(options.config),
-    }
+    }, config.changed())  # fmt: skip
     if options.static or not (options.motion or _moves(machine, streams)):
-        _static(options, machine, streams, found)
+        _static(options, streams, found, overlay)
     else:
-        begin = min(int(data.joint_states.stamps[0]), int(data.imu_data_raw.stamps[0]))  # type: ignore[union-attr]
         low, high = (round(1e9 * min(max(side, -1e9), 1e9)) for side in (options.begin, options.end))
-        _motion(options, machine, between(data, begin + low, begin + high), config, found)
+        begin = int(min(legs[0], imu[0]))
+        _motion(options, between(data, begin + low, begin + high), config, found, overlay)
     if options.output is not None:
-        _write_settings(options.output, machine, found)
-
-
-def _changed(config: EstimatorConfig) -> dict[str, Any]:
-    """Settings that are not the defaults: what is written replaces the file they came from."""
-    usual = asdict(EstimatorConfig())
-    changed = {name: value for name, value in asdict(config).items() if value != usual[name]}
-    # lists and numbers of the kind that the node's parameters have
-    return {
-        name: [*value] if isinstance(value, tuple) else float(value) if isinstance(usual[name], float) else value
-        for name, value in changed.items()
-    }
+        found.write(options.output)
+    return 0
 
 
 def _moves(machine: Machine, streams: SensorStreams) -> bool:
@@ -162,10 +121,8 @@ def _moves(machine: Machine, streams: SensorStreams) -> bool:
     return False
 
 
-def _static(
-    options: argparse.Namespace, machine: Machine, streams: SensorStreams, found: _Findings
-) -> None:
-    overlay = _overlay(options)
+def _static(options: argparse.Namespace, streams: SensorStreams, found: Findings, overlay: Path | None) -> None:
+    machine = found.machine
     calibration = calibrate_static(machine, streams, options.leg_offset_std)
     found.tell(static_report(machine, calibration, options.leg_offset_std))
     found.verdict = f'at rest: noise of the sensors and biases of the IMU from {options.bag}', True
@@ -187,35 +144,30 @@ def _static(
         lines.append(f'of the IMU\'s longest stretch without gaps, {times[0]:.2f} to {times[1]:.2f} s')
     found.tell(lines)
     found.settings |= walk_settings(coefficients)
-    found.pictures.append(('Allan deviation', allan_figure(allan, coefficients)))
+    figure = allan_figure(allan, coefficients, str(options.bag))
+    found.pictures.append(('Allan deviation', figure))
     if options.output is None:
         return
-    print(f'wrote {draw_allan(options.output / "allan.png", allan, coefficients, str(options.bag))}')
+    with replacing(options.output / 'allan.png') as beside:
+        figure.savefig(beside, dpi=110, metadata={'Software': None})
+    print(f'wrote {options.output / "allan.png"}')
     print(f'wrote {write_allan_table(options.output / "allan.csv", allan, IMU_CHANNELS)}')
 
 
 def _motion(
-    options: argparse.Namespace, machine: Machine, data: RecordedData, config: EstimatorConfig, found: _Findings
+    options: argparse.Namespace, data: RecordedData, config: EstimatorConfig, found: Findings, overlay: Path | None
 ) -> None:
-    overlay = _overlay(options)
-    result = sensors_of_motion(machine, data, config, options.leg_offset_std, options.keep_r, _say)
+    machine = found.machine
+    result = sensors_of_motion(machine, data, config, options.leg_offset_std, options.keep_r, say)
     found.tell(sensors_report(result))
     found.tell(['constants of the sensors', *observability_report(result.solution)])
     found.verdict = result.verdict, result.is_better
-    found.settings = _changed(result.config) if result.is_better else {}
+    found.settings = result.config.changed() if result.is_better else {}
     if overlay is not None and result.is_better and result.machine is not machine:
         origin = str(options.bag), 'tune: constants of the sensors by a motion, maximum a posteriori'
         known, poses = result.machine, poses_in_reach(result.machine)
         path = write_calibration(overlay, machine.path, options.overlay, known, imu_values(known), origin, poses)
         print(f'wrote {path}')
-
-
-def _overlay(options: argparse.Namespace) -> Path | None:
-    """Where an overlay goes to; one is never replaced."""
-    overlay = None if options.output is None else Path(options.output) / 'sensors.yaml'
-    if overlay is not None and overlay.exists():
-        raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
-    return overlay
 
 
 def _profile(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
@@ -225,22 +177,6 @@ def _profile(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
         return profile(options.profile, machine, options.duration)
     except ValueError as error:
         raise TuningError(str(error)) from None
-
-
-def _say(line: str) -> None:
-    print(f'  {line}', file=sys.stderr, flush=True)
-
-
-def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
-    path = folder / 'report.txt'
-    write_text(path, '\n'.join(line for lines in found.sections for line in [*lines, '']))
-    print(f'wrote {path}')
-    path = folder / 'report.html'
-    print(f'wrote {write_html_report(path, machine.name, found.verdict, found.sections, found.pictures, found.source)}')
-    if found.settings:
-        path = folder / 'estimator.yaml'
-        write_text(path, yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))
-        print(f'wrote {path}')
 
 
 if __name__ == '__main__':

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -255,12 +255,7 @@ def report_text(
 def _provenance(
     result: EstimationResult, data: RecordedData, machine: Machine, config: EstimatorConfig
 ) -> dict[str, object]:
-    default = EstimatorConfig()
-    changed = [
-        f'{entry.name} = {getattr(config, entry.name)!r}'
-        for entry in fields(config)
-        if getattr(config, entry.name) != getattr(default, entry.name)
-    ]
+    changed = [f'{name} = {getattr(config, name)!r}' for name in config.changed()]
     return {
         'this report': f'made on {now_in_words()} (wall clock)',
         'recording': data.path,

@@ -147,14 +147,7 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
     )
 
 
-def draw_allan(path: Path, allan: AllanDeviation, coefficients: AllanCoefficients, title: str) -> Path:
-    """Write :func:`allan_figure` as PNG."""
-    with replacing(path) as beside:
-        allan_figure(allan, coefficients, title).savefig(beside, dpi=110, metadata={'Software': None})
-    return path
-
-
-def allan_figure(allan: AllanDeviation, coefficients: AllanCoefficients, title: str = '') -> Figure:
+def allan_figure(allan: AllanDeviation, coefficients: AllanCoefficients, title: str) -> Figure:
     """Draw both sensors with 95 % bands, fitted white noise and random walk dashed."""
     lower, upper = allan.interval()
     with matplotlib.rc_context(STYLE):

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.loading import write_overlay
 from pkm_description.machine import Machine, Pose
-from scipy.stats import chi2, t
+from scipy.stats import chi2
 
-from pkm_estimation.tuning.streams import SensorStreams, TuningError, poses, usual_interval
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
 
 #: s, slower changes are not noise but drift
 BLOCK = 1.0
@@ -64,7 +65,9 @@ class StaticCalibration:
 def require_standstill(machine: Machine, streams: SensorStreams) -> None:
     """Raise :class:`TuningError` if something moves; it says what, when and how far.
 
-    Legs decide, and the IMU, too: what carries the machine may move.
+    Averages over a tenth of a second must stay within a tolerance and eight of their own standard deviations of their
+    median. The noise is told by neighbouring samples' differences (their median, so that a platform that stands for
+    most of the time may move in the rest). Legs decide, and the IMU, too: what carries the machine may move.
     """
     names = machine.actuated_joint_names
     for time, values, tolerance, labels, unit in (
@@ -72,14 +75,23 @@ def require_standstill(machine: Machine, streams: SensorStreams) -> None:
         (streams.imu_time, streams.imu[:, 3:], RATE_TOLERANCE, IMU_CHANNELS[3:], 'rad/s'),
         (streams.imu_time, streams.imu[:, :3], FORCE_TOLERANCE, IMU_CHANNELS[:3], 'm/s^2'),
     ):
-        movement = find_movement(time, values, tolerance)
-        if movement is not None:
-            raise TuningError(
-                f'the recording does not stand still: {labels[movement.channel]} is {movement.distance:.3g} {unit} '
-                f'from its median at {movement.worst:.2f} s ({movement.allowed:.2g} {unit} allowed, first exceeded at '
-                f'{movement.first:.2f} s). Noise and bias need a platform at rest: take another recording, or the part '
-                'of this one where it rests (--begin, --end)'
-            )
+        length = min(len(values), max(1, round(WINDOW / usual_interval(time))))
+        count = len(values) // length
+        averages = values[: count * length].reshape(count, length, -1).mean(axis=1)
+        # the median of |difference| of white noise is 0.6745 sqrt(2) standard deviations
+        noise = np.median(np.abs(np.diff(values, axis=0)), axis=0) / 0.9539
+        allowed = tolerance + _NOISE_REACH * noise / np.sqrt(length)
+        away = np.abs(averages - np.median(averages, axis=0))
+        if (away <= allowed).all():
+            continue
+        channel = int(np.argmax((away / allowed).max(axis=0)))
+        own, limit = away[:, channel], allowed[channel]
+        worst, first = time[length * np.array([np.argmax(own), np.argmax(own > limit)])]
+        raise TuningError(
+            f'the recording does not stand still: {labels[channel]} is {own.max():.3g} {unit} from its median at '
+            f'{worst:.2f} s ({limit:.2g} {unit} allowed, first exceeded at {first:.2f} s). Noise and bias need a '
+            'platform at rest: take another recording, or the part of this one where it rests (--begin, --end)'
+        )
 
 
 def calibrate_static(
@@ -179,26 +191,14 @@ def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_s
         f'{calibration.leg_rate:.1f} Hz',
         f'{"noise of one sample":24s} {"measured":>11s}   {"95 % interval":^23s} {"file":>10s} {"ratio":>6s}',
     ]
+    sides = (
+        (IMU_CHANNELS, imu, known_noise),
+        (machine.actuated_joint_names, calibration.legs, machine.leg_sensors.position_noise),
+    )
     rows = [
-        *zip(
-            IMU_CHANNELS,
-            imu.noise,
-            imu.noise_interval,
-            known_noise,
-            imu.autocorrelation,
-            imu.coarse_step,
-            strict=True,
-        ),
-        *zip(
-            machine.actuated_joint_names,
-            calibration.legs.noise,
-            calibration.legs.noise_interval,
-            machine.leg_sensors.position_noise,
-            calibration.legs.autocorrelation,
-            calibration.legs.coarse_step,
-            strict=True,
-        ),
-    ]
+        row for names, side, known in sides for row in zip(
+            names, side.noise, side.noise_interval, known, side.autocorrelation, side.coarse_step, strict=True)
+    ]  # fmt: skip
     for name, noise, (low, high), known, correlation, step in rows:
         ratio = f'{noise / known:6.2f}' if known > 0.0 else f'{"-":>6s}'
         remark = f'  not white: autocorrelation {correlation:.2f}' if abs(correlation) > 0.2 else ''
@@ -224,62 +224,12 @@ def _felt_gravity(machine: Machine, positions: Array) -> tuple[Array, Array, Pos
     step = 1e-6
     count = len(positions)
     tried = np.vstack([positions, positions + step * np.eye(count), positions - step * np.eye(count)])
-    position, rotation = poses(machine, tried)
+    found = forward_kinematics(machine, tried, tolerance=measured_tolerance(machine)).require()
+    position, rotation = found.position, found.rotation_base_platform
     felt = -machine.gravity @ rotation @ machine.imu.rotation_platform_imu
     slope = np.zeros((6, count))
     slope[:3] = (felt[1 : count + 1] - felt[count + 1 :]).T / (2.0 * step)
     return felt[0], slope, Pose(position[0], rotation[0])
-
-
-@dataclass(frozen=True)
-class Movement:
-    """What a channel did that stands for a constant.
-
-    Attributes
-    ----------
-    channel : which
-    first : s, when it first went beyond what is allowed
-    worst : s, when it was farthest away
-    distance : how far, from its median
-    allowed : how far it may be
-    """
-
-    channel: int
-    first: float
-    worst: float
-    distance: float
-    allowed: float
-
-
-def find_movement(time: Array, values: Array, tolerance: float) -> Movement | None:
-    """Look for the channel that moves most, in relation to what is allowed.
-
-    Averages over a tenth of a second must stay within ``tolerance`` and eight of their own standard deviations of their
-    median. The noise is told by neighbouring samples' differences (their median, so that a platform that stands for
-    most of the time may move in the rest).
-
-    Parameters
-    ----------
-    time : (N,) s
-    values : (N, C)
-    tolerance : of all channels
-    """
-    length = min(len(values), max(1, round(WINDOW / float(np.median(np.diff(time))))))
-    count = len(values) // length
-    averages = values[: count * length].reshape(count, length, -1).mean(axis=1)
-    times = time[: count * length : length]
-    # the median of |difference| of white noise is 0.6745 sqrt(2) standard deviations
-    noise = np.median(np.abs(np.diff(values, axis=0)), axis=0) / 0.9539
-    allowed = tolerance + _NOISE_REACH * noise / np.sqrt(length)
-    away = np.abs(averages - np.median(averages, axis=0))
-    if (away <= allowed).all():
-        return None
-    channel = int(np.argmax((away / allowed).max(axis=0)))
-    outside = np.flatnonzero(away[:, channel] > allowed[channel])
-    worst = int(np.argmax(away[:, channel]))
-    return Movement(
-        channel, float(times[outside[0]]), float(times[worst]), float(away[worst, channel]), float(allowed[channel])
-    )
 
 
 @dataclass(frozen=True)
@@ -290,7 +240,6 @@ class ChannelNoise:
     ----------
     mean : (C,)
     mean_std : (C,) standard deviation of the mean; slow drift makes it larger than white noise alone would
-    mean_interval : (C, 2) 95 % confidence interval of the mean
     noise : (C,) standard deviation of one sample around its block of a second; exactly zero where all samples are equal
     noise_std : (C,) standard deviation of that
     noise_interval : (C, 2) its 95 % confidence interval
@@ -301,7 +250,6 @@ class ChannelNoise:
 
     mean: Array
     mean_std: Array
-    mean_interval: Array
     noise: Array
     noise_std: Array
     noise_interval: Array
@@ -346,11 +294,9 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
     coarse = noise < _BLURRED * steps
     rounding = np.where(coarse & np.isfinite(steps), steps, 0.0) / np.sqrt(12.0)
     noise, mean_std = np.maximum(noise, rounding), np.hypot(mean_std, rounding)
-    reach = t.ppf(0.975, count - 1) * mean_std
     return ChannelNoise(
         mean=mean,
         mean_std=mean_std,
-        mean_interval=np.stack([mean - reach, mean + reach], axis=1),
         noise=noise,
         noise_std=noise / np.sqrt(2.0 * dof),
         noise_interval=noise[:, None]

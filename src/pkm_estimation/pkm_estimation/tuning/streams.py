@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import JointStateError, PkmError
 from pkm_description.joint_states import JointStateReader
-from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import JointStates, RecordedData
@@ -61,7 +60,7 @@ class SensorStreams:
         leg_stamps, imu_stamps = leg_stamps[leg_rows], imu.stamps[imu_rows]
         begin = min(int(leg_stamps[0]), int(imu_stamps[0]))
         dropped = int(np.count_nonzero(~leg_rows) + np.count_nonzero(~imu_rows))
-        leg_time, imu_time = _seconds(leg_stamps, begin), _seconds(imu_stamps, begin)
+        leg_time, imu_time = (1e-9 * (stamps - begin).astype(float) for stamps in (leg_stamps, imu_stamps))
         return cls(leg_time, drive_positions[leg_rows], imu_time, samples[imu_rows], dropped)
 
     def between(self, begin: float, end: float) -> SensorStreams:
@@ -87,22 +86,19 @@ def _drive_positions(machine: Machine, path: str, legs: JointStates) -> tuple[ND
     """
     reader = JointStateReader.of_drives(machine)
     result, is_own = np.full((len(legs), machine.actuated_count), np.nan), np.zeros(len(legs), dtype=bool)
-    kinds = [(np.array([row not in legs.unlike for row in range(len(legs))]), legs.names, legs.positions)]
-    for row, (names, values, _) in legs.unlike.items():
-        kinds.append((np.arange(len(legs)) == row, names, values[None]))
-    error: JointStateError | None = None
-    for rows, names, values in kinds:
-        if not rows.any():
-            continue
+    alike = np.array([row for row in range(len(legs)) if row not in legs.unlike], dtype=int)
+    unlike = [(np.array([row]), one.names, one.positions[None]) for row, one in legs.unlike.items()]
+    errors = []
+    for rows, names, values in [(alike, legs.names, legs.positions[alike]), *unlike]:
         try:
             order = reader.order(names)
             is_own[rows] = len(order.joints) > 0
             order.require_all()
-            result[rows] = order.by_joint(values[rows] if len(values) == len(rows) else values)
-        except JointStateError as found:
-            error = error or found
-    if error is not None and np.isnan(result).all():
-        raise TuningError(f'{path}: joint_states: {error}')
+            result[rows] = order.by_joint(values)
+        except JointStateError as error:
+            errors.append(error)
+    if errors and np.isnan(result).all():
+        raise TuningError(f'{path}: joint_states: {errors[0]}')
     return legs.stamps[is_own], result[is_own]
 
 
@@ -111,17 +107,12 @@ def usual_interval(time: Array) -> float:
     return float(np.median(np.diff(time)))
 
 
-def longest_stretch(time: Array, gap: float = GAP) -> slice:
-    """Longest part of (N,) s without a step of more than ``gap`` usual ones."""
-    breaks = np.flatnonzero(np.diff(time) > gap * usual_interval(time)) + 1
+def longest_stretch(time: Array) -> slice:
+    """Longest part of (N,) s without a step of more than :data:`GAP` usual ones."""
+    breaks = np.flatnonzero(np.diff(time) > GAP * usual_interval(time)) + 1
     edges = np.concatenate([[0], breaks, [len(time)]])
     longest = int(np.argmax(np.diff(edges)))
     return slice(int(edges[longest]), int(edges[longest + 1]))
-
-
-def _seconds(stamps: NDArray[np.int64], begin: int) -> Array:
-    time: Array = 1e-9 * (stamps - begin).astype(float)
-    return time
 
 
 def _usable(stamps: NDArray[np.int64], values: Array) -> NDArray[np.bool_]:
@@ -129,9 +120,3 @@ def _usable(stamps: NDArray[np.int64], values: Array) -> NDArray[np.bool_]:
     newest = np.maximum.accumulate(np.where(usable, stamps, np.iinfo(np.int64).min))
     usable[1:] &= stamps[1:] > newest[:-1]
     return usable
-
-
-def poses(machine: Machine, drives: Array) -> tuple[Array, Array]:
-    """Positions (N, 3) and rotations (N, 3, 3) by the positions of the drives (N, L); raises KinematicsError."""
-    found = forward_kinematics(machine, drives, tolerance=measured_tolerance(machine)).require()
-    return found.position, found.rotation_base_platform

@@ -1,28 +1,33 @@
-"""What a damaged or unfinished storage file still holds."""
+"""What a storage file holds, sound, damaged or unfinished: all is read that can be.
+
+A reader that trusts an index has to be told when not to. So the index is only compared with what is there.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import struct
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
 from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from rosbags.interfaces import Qos
 from rosbags.rosbag2.errors import ReaderError
-from rosbags.rosbag2.storage_mcap import ChunkInfo, decompress, get_qos, read_bytes, read_string
+from rosbags.rosbag2.metadata import parse_qos
+from rosbags.rosbag2.storage_mcap import decompress, get_qos, read_bytes, read_string
 
 from pkm_estimation.bags.recorded_data import BagError
-from pkm_estimation.bags.sources import Message, Source, listed_source
+from pkm_estimation.bags.sources import Message, Source
 from pkm_estimation.bags.unpacking import CompressionBombError, require_bounded
 
-_TOPICS = 'SELECT id, name, type FROM topics'
 #: endings of the journals of a transaction
 SIDECARS = ('-journal', '-wal', '-shm')
 
@@ -36,8 +41,8 @@ _message = struct.Struct('<HIQQ')
 _chunk = struct.Struct('<QQQI')
 
 
-def recovered_mcap(path: Path) -> Source:
-    """Gather what a damaged MCAP file still holds, record by record: its index is missing, or does not fit.
+def mcap_source(path: Path) -> Source:
+    """What an MCAP file holds, record by record.
 
     Raises
     ------
@@ -65,7 +70,8 @@ def recovered_mcap(path: Path) -> Source:
                 elif opcode == _CHANNEL:
                     number, schema = struct.unpack_from('<HH', record)
                     rest = BytesIO(record[4:])
-                    channels[number] = read_string(rest), schema, read_string(rest), _qos(read_bytes(rest))
+                    topic, encoding = read_string(rest), read_string(rest)
+                    channels[number] = topic, schema, encoding, _read_qos(get_qos, read_bytes(rest))
                 elif opcode == _MESSAGE:
                     counted[_message.unpack_from(record)[0]] += 1
                 elif opcode == _STATISTICS:
@@ -155,82 +161,93 @@ def _unpacked(record: bytes, is_cut: bool, warnings: list[str]) -> bytes:
         return data
 
 
-def prove_chunks(path: Path, chunks: Iterable[ChunkInfo]) -> None:
-    """Unpack all chunks that an index names; raises what the library raises where one is damaged."""
-    with path.open('rb') as file:
-        for chunk in chunks:
-            file.seek(chunk.chunk_start_offset + _head.size)
-            record = file.read(chunk.chunk_length - _head.size)
-            _, _, size, checksum = _chunk.unpack_from(record)
-            decompress(record[_chunk.size + 12 + len(chunk.compression) :], chunk.compression, size, checksum)
-
-
-def _qos(metadata: bytes) -> list[Qos]:
-    """QoS profiles among the metadata of a channel; none where they cannot be read."""
+def _read_qos(read: Callable[[Any], list[Qos]], stated: bytes | str) -> list[Qos]:
+    """QoS profiles that a topic states, by a function of the library; none where they cannot be read."""
     try:
-        return get_qos(metadata)
+        return read(stated)
     except (ReaderError, UnicodeDecodeError, KeyError, TypeError, ValueError):
         return []
 
 
-def recovered_sqlite(path: Path) -> Source:
-    """Gather what a damaged ``.db3`` file still holds.
+def sqlite_source(path: Path, stack: ExitStack) -> Source:
+    """What a ``.db3`` file holds, up to the first page that cannot be read.
 
-    Notes
-    -----
-    A copy is read together with its journals, so that sqlite can roll an unfinished transaction back without
-    touching the recording.
+    Parameters
+    ----------
+    path : the file
+    stack : removes a copy, which is read where a transaction is unfinished or the file is cut off: so sqlite can roll
+        back without touching the recording
+
+    Raises
+    ------
+    BagError
+        Nothing of the file can be read.
     """
     warnings: list[str] = []
-    messages: list[Message] = []
-    with TemporaryDirectory() as folder:
-        copy = Path(folder, 'bag.db3')
-        shutil.copyfile(path, copy)
-        for ending in SIDECARS:
-            if (journal := path.with_name(path.name + ending)).exists():
-                shutil.copyfile(journal, copy.with_name(copy.name + ending))
-                warnings.append(
-                    f'{journal.name} is there: the recorder did not close the bag, its last messages are lost'
-                )
-        _pad(copy, warnings)
-        with closing(sqlite3.connect(copy)) as database:
-            try:
-                rows = database.execute(_TOPICS)
-                topics = {key: (name, kind) for key, name, kind in rows if isinstance(name, str)}
-            except sqlite3.DatabaseError as error:
-                raise BagError(f'{path}: not a bag that can be read, nothing could be recovered: {error}') from error
-            for topic, time, data in _rows(database, set(topics), warnings):
-                messages.append((topics[topic][0], time, data))
-    messages.sort(key=lambda item: item[1])
-    return listed_source(messages, dict(topics.values()), [f'{path.name}: {text}' for text in warnings])
-
-
-def _pad(path: Path, warnings: list[str]) -> None:
-    """Fill a cut-off file with zeros to the size in its header: sqlite refuses to open it otherwise."""
-    with path.open('r+b') as file:
-        header = file.read(32)
-        if len(header) < 32 or not header.startswith(b'SQLite format 3\0'):
-            return
-        page_size = int.from_bytes(header[16:18], 'big')
-        named = int.from_bytes(header[28:32], 'big') * (65536 if page_size == 1 else page_size)
-        present = file.seek(0, 2)
-        if present < named:
-            file.truncate(named)
+    named, present = _size_in_header(path), path.stat().st_size
+    journals = [journal for ending in SIDECARS if (journal := path.with_name(path.name + ending)).exists()]
+    connect = partial(sqlite3.connect, f'{path.absolute().as_uri()}?immutable=1', uri=True)
+    if journals or present < named:
+        copy = Path(stack.enter_context(TemporaryDirectory()), path.name)
+        for file in (path, *journals):
+            shutil.copyfile(file, copy.with_name(file.name))
+        warnings += [
+            f'{journal.name} is there: the recorder did not close the bag, its last messages are lost'
+            for journal in journals
+        ]
+        if present < named:  # sqlite refuses to open it otherwise
+            os.truncate(copy, named)
             warnings.append(f'the file is cut off: {named - present} of {named} bytes are lost')
+        connect = partial(sqlite3.connect, copy)
+    try:
+        with closing(connect()) as database:
+            database.row_factory = sqlite3.Row
+            topics = {row['id']: dict(row) for row in database.execute('SELECT * FROM topics') if row['name']}
+    except sqlite3.DatabaseError as error:
+        raise BagError(f'{path}: not a bag that can be read, nothing could be recovered: {error}') from error
+    counted = Counter(number for number, _, _ in _rows(connect, warnings))
+    lost = sum(counted[number] for number in counted.keys() - topics.keys())
+    if lost:
+        warnings.append(f'{lost} messages belong to no topic and are left out')
+    counts: Counter[str] = Counter()
+    types: dict[str, str] = {}
+    qos: dict[str, list[Qos]] = {}
+    for number, row in topics.items():
+        counts[row['name']] += counted[number]
+        types[row['name']] = row['type']
+        qos.setdefault(row['name'], []).extend(_read_qos(parse_qos, row.get('offered_qos_profiles', '')))
+
+    def read(wanted: Collection[str] | None) -> Iterator[Message]:
+        names = {number: row['name'] for number, row in topics.items() if wanted is None or row['name'] in wanted}
+        found = [(names[number], time, data) for number, time, data in _rows(connect, []) if number in names]
+        yield from sorted(found, key=itemgetter(1))
+
+    return Source(read, counts, types, warnings, qos)
 
 
-def _rows(database: sqlite3.Connection, topics: set[int], warnings: list[str]) -> Iterator[tuple[int, int, bytes]]:
+def _size_in_header(path: Path) -> int:
+    """Bytes that a database says it has; 0 if it says nothing."""
+    with path.open('rb') as file:
+        header = file.read(32)
+    if len(header) < 32 or not header.startswith(b'SQLite format 3\0'):
+        return 0
+    page_size = int.from_bytes(header[16:18], 'big')
+    return int.from_bytes(header[28:32], 'big') * (65536 if page_size == 1 else page_size)
+
+
+def _rows(connect: Callable[[], sqlite3.Connection], warnings: list[str]) -> Iterator[tuple[int, int, bytes]]:
     """Yield topic, time, data in the order of writing up to the first unreadable page."""
     count, reason = 0, ''
-    try:
-        for topic, time, data in database.execute('SELECT topic_id, timestamp, data FROM messages ORDER BY id'):
-            # newer versions of sqlite give empty columns where older ones refuse the page
-            if topic not in topics or not isinstance(time, int) or not isinstance(data, bytes):
-                reason = 'a row without topic, time or data'
-                break
-            yield topic, time, data
-            count += 1
-    except sqlite3.DatabaseError as error:
-        reason = str(error)
+    with closing(connect()) as database:
+        try:
+            for topic, time, data in database.execute('SELECT topic_id, timestamp, data FROM messages ORDER BY id'):
+                # newer versions of sqlite give empty columns where older ones refuse the page
+                if not isinstance(topic, int) or not isinstance(time, int) or not isinstance(data, bytes):
+                    reason = 'a row without topic, time or data'
+                    break
+                yield topic, time, data
+                count += 1
+        except sqlite3.DatabaseError as error:
+            reason = str(error)
     if reason:
         warnings.append(f'the file is damaged after {count} messages ({reason}); what follows is lost')
