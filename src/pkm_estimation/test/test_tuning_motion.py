@@ -19,8 +19,9 @@ from pkm_estimation.nodes.tune import main
 from pkm_estimation.offline.estimate import estimate_recording, recorded
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.tuning.delay import estimate_delay, motion_of_legs
 from pkm_estimation.tuning.noise import noise_figures
-from pkm_estimation.tuning.streams import SensorStreams
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
 MECHANISM = SRS
@@ -30,6 +31,66 @@ MP1, MP2 = mp1_profile(SRS, 40.0), mp2_profile(SRS, 40.0)
 def record(profile, conditions=None, seconds=20.0, begin=8.0, seed=0):
     time = begin + np.arange(round(100 * seconds)) / 100
     return simulate_sensors(MECHANISM, profile.evaluate, time, conditions or SensorConditions(), seed)
+
+
+def streams_of(data):
+    time = (data.stamps - data.stamps[0]) * 1e-9
+    samples = np.hstack([data.specific_force, data.angular_rate])
+    return SensorStreams(
+        time[data.legs_received], data.drive_positions[data.legs_received], time[data.imu_received],
+        samples[data.imu_received],
+    )  # fmt: skip
+
+
+def test_motion_of_legs_is_the_motion():
+    """Velocities against those of the profile: the polynomials neither lag nor flatten much."""
+    data = record(MP1, SensorConditions(noise=False))
+    found = motion_of_legs(MECHANISM, streams_of(data), 0.15)
+    truth = MP1.evaluate(8.0 + found.time)
+    np.testing.assert_allclose(found.angular_velocity, truth.angular_velocity, atol=2e-4)
+    np.testing.assert_allclose(found.linear_velocity, truth.linear_velocity, atol=1e-4)
+    np.testing.assert_allclose(found.linear_acceleration, truth.linear_acceleration, atol=2e-3)
+    np.testing.assert_allclose(found.angular_acceleration, truth.angular_acceleration, atol=5e-3)
+
+
+@pytest.mark.parametrize('profile', [MP1, MP2], ids=['mp1', 'mp2'])
+@pytest.mark.parametrize('delay', [0.0, 0.03, -0.0137, 0.2])
+def test_delay_is_found_between_samples(profile, delay):
+    """S3-49 asks for 2 ms at 30 ms; the stated deviation is honest, too."""
+    found, std = estimate_delay(MECHANISM, streams_of(record(profile, SensorConditions(imu_delay=delay))))
+    assert found == pytest.approx(delay, abs=5e-4)
+    assert abs(found - delay) < 4.0 * std < 1e-3
+
+
+@pytest.mark.parametrize('misalignment', [(0.0, 0.0, 0.0), (0.03, -0.02, 0.05), (1.2, 0.3, -2.0)])
+@pytest.mark.parametrize('make', [mp1_profile, mp2_profile, fourier_profile])
+def test_delay_is_true_on_noisy_legs_and_a_wrong_mounting(make, misalignment):
+    """Other axes' signals are no delay, and the legs' noise (here as large as some channels) is no steepness."""
+    machine = load_machine('palida')
+    conditions = SensorConditions(imu_delay=0.03, imu_misalignment=misalignment)
+    time = 12.0 + np.arange(2000) / 100
+    data = simulate_sensors(machine, make(machine, 40.0).evaluate, time, conditions, 0)
+    found, std = estimate_delay(machine, streams_of(data))
+    assert abs(found - 0.03) < 4.0 * std
+    assert found == pytest.approx(0.03, abs=5e-4)
+
+
+def test_fluctuating_delay_widens_the_deviation():
+    steady = estimate_delay(MECHANISM, streams_of(record(MP1, SensorConditions(imu_delay=0.03))))
+    conditions = SensorConditions(imu_delay=0.03, imu_delay_fluctuation=5e-3)
+    delay, std = estimate_delay(MECHANISM, streams_of(record(MP1, conditions)))
+    assert std > 5.0 * steady[1]
+    assert abs(delay - 0.03) < 4.0 * std
+
+
+def test_no_delay_from_a_standstill():
+    data = measure(MECHANISM, profile('hold', SRS, 20.0), seed=1)
+    still = SensorStreams(
+        (data.stamps - data.stamps[0]) * 1e-9, data.drive_positions, (data.stamps - data.stamps[0]) * 1e-9,
+        np.hstack([data.specific_force, data.angular_rate]),
+    )  # fmt: skip
+    with pytest.raises(TuningError, match='does not show the motion of the legs'):
+        estimate_delay(MECHANISM, still)
 
 
 @pytest.mark.parametrize(('delay', 'misalignment'), [(0.2, (0.0, 0.0, 0.0)), (-0.1, (0.03, -0.02, 0.05))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -28,6 +29,19 @@ from pkm_estimation.kernels.unscented import (
 MAX_ITERATIONS = 30
 #: the iteration ends when no state changes by more than this part of its standard deviation
 _SETTLED = 1e-3
+
+
+def _in_memory(name: str, meaning: str) -> Any:
+    """Attribute that kernels read: what is assigned is written into their memory."""
+
+    def read(owner: UnscentedKalmanFilter) -> Array:
+        values: Array = getattr(owner.memory.data, name)
+        return values
+
+    def write(owner: UnscentedKalmanFilter, values: Array) -> None:
+        getattr(owner.memory.data, name)[:] = values
+
+    return property(read, write, doc=meaning)
 
 
 class UnscentedKalmanFilter(KalmanFilter):
@@ -65,12 +79,15 @@ class UnscentedKalmanFilter(KalmanFilter):
         weights = transform.spread, transform.weight, transform.shift_weight
         data = filter_data(size, *weights, constants, changes, at_zero)
         self.memory = FilterMemory(data, structure(data))
-        data.state[:], data.covariance[:] = state, covariance
-        self.state, self.covariance, self.carried = data.state, data.covariance, data.carried
+        self.state, self.covariance = state, covariance
         self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
         self.changes, self.at_zero = data.changes, data.at_zero
         self.elapsed, self.rates = data.elapsed, data.rates
         self._corrections: dict[int, _Work] = {}
+
+    state: Array = _in_memory('state', 'State (n,).')
+    covariance: Array = _in_memory('covariance', 'Covariance (n, n).')
+    carried: Array = _in_memory('carried', 'Covariances (n, c) of the state with lasting causes of process noise.')
 
     @property
     def carried_count(self) -> int:

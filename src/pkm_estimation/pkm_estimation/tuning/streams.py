@@ -107,9 +107,9 @@ def usual_interval(time: Array) -> float:
     return float(np.median(np.diff(time)))
 
 
-def longest_stretch(time: Array) -> slice:
-    """Longest part of (N,) s without a step of more than :data:`GAP` usual ones."""
-    breaks = np.flatnonzero(np.diff(time) > GAP * usual_interval(time)) + 1
+def longest_stretch(time: Array, gap: float = GAP) -> slice:
+    """Longest part of (N,) s without a step of more than ``gap`` usual ones."""
+    breaks = np.flatnonzero(np.diff(time) > gap * usual_interval(time)) + 1
     edges = np.concatenate([[0], breaks, [len(time)]])
     longest = int(np.argmax(np.diff(edges)))
     return slice(int(edges[longest]), int(edges[longest + 1]))
