@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from pkm_estimation.calibration.motion import of_motion
-from pkm_estimation.calibration.sensors import without_geometry
 from pkm_estimation.offline.estimate import recorded
+from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.noise import noise_figures
-from pkm_estimation.tuning.static_calibration import LEG_OFFSET_STD, calibrate_static
+from pkm_estimation.tuning.static_calibration import calibrate_static
 from pkm_estimation.tuning.streams import SensorStreams
 
 from verification.check import Check, at_least, at_most, holds, within
@@ -78,9 +77,7 @@ def offline_delay(lab: Laboratory) -> Iterator[Check]:
     for motion in ('mp1', 'mp2'):
         for delay in (0.03, 0.015):
             scenario = Scenario('srs', motion, lab.duration, begin=5.0, conditions=late(delay), seed=3)
-            machine = machine_named('srs')
-            data = recorded(machine, simulated(scenario))
-            found = of_motion(without_geometry(machine, LEG_OFFSET_STD), data, DEFAULT)[1].imu_delay
+            found, _ = estimate_delay(machine_named('srs'), streams_of(scenario))
             what = f'{motion}: estimated minus true delay of {1e3 * delay:g} ms'
             yield at_most('S3-49', what, 2.0, 1e3 * (found - delay), 'ms')
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.machine import Machine
 
@@ -24,6 +25,8 @@ from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.estimate import AsToldPipeline
 from pkm_estimation.stream.causes import GEOMETRY
 from pkm_estimation.stream.repeatable import RepeatablePipeline
+from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 #: part of a recording that is fitted while the rest is held out
 _FITTED = 2.0 / 3.0
@@ -31,6 +34,8 @@ _FITTED = 2.0 / 3.0
 _SETTLING = 5.0
 #: samples that are processed at once
 _TOGETHER = 1000
+#: standard deviations, and s, by which a delay is another one than is declared
+_CERTAIN, _FAR = 4.0, 2e-3
 
 
 @dataclass
@@ -88,13 +93,20 @@ class Motion:
 def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> tuple[Constants, EstimatorConfig]:
     """Constants that a recording of a motion shows, counted from those of the IMU that the estimator finds by itself.
 
-    An IMU that is mounted degrees off, or late by up to 0.2 s, is too far away for a linear step: the estimator, which
-    tests its innovations for that, runs once before.
+    An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the delay is that of the
+    legs' motion, and the estimator, which tests its innovations for the rest, runs once before.
     """
     # a filter whose innovations say what constants are
     config = replace(
         config, filter='manifold', estimate=(), history=0.0, adapt_noise='off', claim='repeatability', baseline=False
     )
+    try:
+        delay, std = estimate_delay(machine, SensorStreams.from_recording(machine, data))
+    except (TuningError, KinematicsError):  # the estimator may know better
+        pass
+    else:
+        if abs(delay - config.imu_delay) > max(_FAR, _CERTAIN * std):
+            config = replace(config, imu_delay=delay)
     pipeline = RepeatablePipeline(machine, config)
     _run(pipeline, data)
     found = pipeline.as_found()
