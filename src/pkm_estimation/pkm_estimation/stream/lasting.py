@@ -30,7 +30,7 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.exchange.health import HealthMonitor, LikelyCause
 from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock
 from pkm_estimation.filtering.constant_columns import ConstantScore, tests_constants, weights
-from pkm_estimation.stream.blocks import Block, Excess, excess, span
+from pkm_estimation.stream.blocks import Block, Excess, excess
 from pkm_estimation.stream.causes import (
     ALL,
     CERTAIN,
@@ -53,8 +53,8 @@ from pkm_estimation.tracking.tracker import Tracker
 
 #: ns between two tests, and of a block of innovations whose size is tested
 _INTERVAL, _BLOCK = 200_000_000, 500_000_000
-#: s, of innovations whose size is tested, at most and at least
-_WINDOW, _SHORTEST = 20.0, 5.0
+#: s, of innovations whose size is tested, and numbers of the newest blocks: what is new shows in few, what is small in many
+_WINDOW, _COUNTS = 20.0, (2, 4, 8, 16, 32)
 #: s, after which innovations count by a factor e less: what changes shows in a short time, what is small in a long one
 _MEMORIES = 5.0, 30.0
 #: units of a known delay or zero from which on it is declared
@@ -217,10 +217,12 @@ class LastingTest:
             self._waiting = []
         while len(blocks) > 1 and (end - blocks[1].begin) * 1e-9 > _WINDOW:
             blocks.popleft()
-        too_large = Excess()
-        if blocks and span(blocks) >= _SHORTEST:
-            # of constants that are being found, errors that last count as more noise of each sample
-            too_large = excess(blocks, self._machine.drive_labels, are_white=not self._config.estimate)
+        newest = [list(blocks)[-count:] for count in _COUNTS if count <= len(blocks)]
+        # of constants that are being found, errors that last count as more noise of each sample
+        too_large = max(
+            (excess(part, self._machine.drive_labels, are_white=not self._config.estimate) for part in newest),
+            key=lambda one: one.ratio, default=Excess(),
+        )  # fmt: skip
         found, further = self._constants_that_are_off(seconds) if self._groups else ([], np.zeros(self._size))
         self._weigh(further, too_large.ratio)
         self._tell(end, too_large.sentence, self._causes(found))
