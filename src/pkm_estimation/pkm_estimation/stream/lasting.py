@@ -53,7 +53,7 @@ from pkm_estimation.tracking.tracker import Tracker
 
 #: ns between two tests, and of a block of innovations whose size is tested
 _INTERVAL, _BLOCK = 200_000_000, 500_000_000
-#: s, of innovations whose size is tested, and numbers of the newest blocks: what is new shows in few, what is small in many
+#: s, of innovations whose size is tested, and numbers of the newest blocks: few show what is new, many what is small
 _WINDOW, _COUNTS = 20.0, (2, 4, 8, 16, 32)
 #: s, after which innovations count by a factor e less: what changes shows in a short time, what is small in a long one
 _MEMORIES = 5.0, 30.0
