@@ -38,8 +38,8 @@ WITHOUT_KEY = {
 }
 WITHOUT_KEY_IN_TESTS = WITHOUT_KEY | {
     'benchmarks': 'folder of this repository, no ROS package',
-    'clarabel': 'no rosdep key; the solver of cvxpy; requirements.txt',
-    'cvxpy': 'no rosdep key; only a peer in the tests; requirements.txt',
+    'clarabel': 'no rosdep key; the solver of cvxpy; requirements-test.txt',
+    'cvxpy': 'no rosdep key; only a peer in the tests; requirements-test.txt',
     'verification': 'folder of this repository, no ROS package',
     'pkm_bringup': 'needs the packages that test against its simulator: declared, it would close a circle',
 }

@@ -126,7 +126,7 @@ def test_sqp_ends_where_the_conic_programme_does() -> None:
 
     Never below least squares, never an impossible body; several of these least-squares solutions are impossible.
     """
-    import cvxpy as cp
+    cp = pytest.importorskip('cvxpy', reason='an independent solver: pip install -r requirements-test.txt')
 
     impossible = 0
     for seed in range(6):
