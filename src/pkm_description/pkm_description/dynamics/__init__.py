@@ -23,36 +23,6 @@ from pkm_description.dynamics.parameters import (
 )
 from pkm_description.dynamics.reactions import JointReactions, joint_reactions
 from pkm_description.dynamics.regressor import regressor_parts, rigid_body_regressor
+from pkm_description.lazy_names import exported
 
-__all__ = [
-    'BaseParameters',
-    'BodyForm',
-    'DriveDynamics',
-    'DriveRegressor',
-    'DriveRows',
-    'InverseDynamicsDerivatives',
-    'JointReactions',
-    'ParameterMap',
-    'base_parameters',
-    'body_form_map',
-    'forward_dynamics',
-    'friction_forces',
-    'friction_loads',
-    'friction_parameter_names',
-    'friction_parameters',
-    'friction_regressor',
-    'gravity_forces',
-    'inverse_dynamics',
-    'inverse_dynamics_derivatives',
-    'joint_reactions',
-    'kinetic_energy',
-    'machine_parameters',
-    'mass_matrix',
-    'potential_energy',
-    'reduce_parameters',
-    'regressor_parts',
-    'rigid_body_parameter_names',
-    'rigid_body_parameters',
-    'rigid_body_regressor',
-    'sharing_matrix',
-]
+__all__ = exported(globals())
