@@ -2,8 +2,7 @@
 
 from pkm_description.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
-from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
-from pkm_description.dynamics.forward import forward_dynamics
+from pkm_description.dynamics.energy import forward_dynamics, kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.friction import (
     friction_forces,
     friction_loads,
