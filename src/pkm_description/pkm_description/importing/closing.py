@@ -95,8 +95,7 @@ def settled(mechanism: Mechanism) -> Mechanism:
         mechanism = _closed(mechanism)
     mechanism = _at_regular_home(mechanism)
     loops = Loops(mechanism)
-    matrix = loops.jacobian(loops.home)
-    freedoms = matrix.shape[1] - _rank(matrix)
+    freedoms = null_space(loops.jacobian(loops.home)).shape[1]
     if mechanism.actuated_count > freedoms:
         mechanism = mechanism.noting(
             f'{mechanism.actuated_count} drives move {freedoms} degrees of freedom: the machine is redundantly actuated'
@@ -188,17 +187,12 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
 def independent_drives(loops: Loops) -> list[int]:
     """Places of driven joints that can be moved freely: all of them, or as many as there are freedoms."""
     drives = list(loops.mechanism.drive_columns)
-    motions = _null_space(loops.jacobian(loops.home))[drives]
+    motions = null_space(loops.jacobian(loops.home))[drives]
     rank = int(np.linalg.matrix_rank(motions, 1e-6)) if motions.size else 0
     return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
 
 
-def _rank(matrix: Array) -> int:
-    values = np.linalg.svd(matrix, compute_uv=False)
-    return int((values > _RANK * values[0]).sum()) if len(values) else 0
-
-
-def _null_space(matrix: Array, scale: float = 0.0) -> Array:
+def null_space(matrix: Array, scale: float = 0.0) -> Array:
     """Orthonormal columns that the matrix maps to nothing, compared with ``scale`` or its largest singular value."""
     _, values, rows = np.linalg.svd(matrix)
     rank = int((values > _RANK * (scale or values[0])).sum()) if len(values) else 0
@@ -223,11 +217,11 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
     loops, joints = Loops(mechanism), mechanism.joints
     free, of_joints = _passive(loops), len(joints) - mechanism.actuated_count
     trials = [loops.home, *random_configurations(loops, 3, 1)]
-    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in trials]
+    spaces = [null_space(loops.jacobian(trial)[:, free]) for trial in trials]
     space = min(spaces, key=lambda columns: columns.shape[1])
     if space.shape[1] == 0:
         return []
-    idle = space @ _null_space(space[of_joints:], 1.0)
+    idle = space @ null_space(space[of_joints:], 1.0)
     if idle.shape[1] > 0:
         held = sorted(_pivots(idle[:of_joints]))
         return [(joints[free[place]], 'held, for it turns without moving anything else') for place in held]

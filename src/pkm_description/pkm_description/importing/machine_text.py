@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.importing.closing import Loops
+from pkm_description.importing.closing import Loops, null_space
 from pkm_description.importing.graph import BASE, Mechanism, Placement
 from pkm_description.kernels.dynamics.newton_euler import joint_forces, tree_wrenches
 from pkm_description.kinematics.rotation import rpy_from_matrix
@@ -239,8 +239,7 @@ def holding_forces(mechanism: Mechanism) -> Array:
     joint_forces(at_home.compiled, at_home.scratch)
     memory, platform = at_home.memory, len(mechanism.joints)
     on_platform = np.concatenate([memory.force[platform], memory.moment[platform]])[at_home.model.freedom]
-    _, values, rows = np.linalg.svd(matrix)
-    motions = rows[int((values > 1e-7 * values[0]).sum()) :].T
+    motions = null_space(matrix)
     needed = motions.T @ np.concatenate([memory.joint_forces, on_platform])
     return np.asarray(np.linalg.lstsq(motions[mechanism.drive_columns].T, needed, rcond=1e-9)[0])
 
