@@ -37,26 +37,4 @@ if TYPE_CHECKING:
     from pkm_description.motion.limits import check_motion
     from pkm_description.motion.profiles import profile
 
-__all__ = [
-    'Machine',
-    'PlatformMotion',
-    'base_parameters',
-    'check_motion',
-    'drive_jacobian',
-    'drive_positions',
-    'forward_dynamics',
-    'forward_kinematics',
-    'gravity_forces',
-    'inverse_dynamics',
-    'joint_motion',
-    'load_machine',
-    'machine_names',
-    'mjcf_text',
-    'profile',
-    'rigid_body_parameters',
-    'rigid_body_regressor',
-    'sdf_text',
-    'urdf_text',
-]
-
 __getattr__, __dir__ = lazy_names(__name__)

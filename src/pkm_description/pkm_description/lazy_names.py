@@ -1,4 +1,4 @@
-"""Lazy imports for the packages' ``__init__``: names are imported when they are first used."""
+"""Names of the packages' ``__init__``, which stand once, in its imports; and lazy imports, when they are first used."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from inspect import getsource
+from types import ModuleType
 from typing import Any
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package (PEP 562) for the names that it imports under ``TYPE_CHECKING``.
 
-    So they stand once, where type checkers and editors read them, too.
+    So they stand once, where type checkers and editors read them, too; they are its ``__all__`` where it has none.
 
     Parameters
     ----------
@@ -28,6 +29,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
+    namespace.setdefault('__all__', sorted(modules))
 
     def get_attribute(name: str) -> Any:
         if name not in modules:
@@ -37,3 +39,11 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         return namespace[name]
 
     return get_attribute, lambda: sorted({*namespace, *modules})
+
+
+def exported(namespace: dict[str, Any]) -> list[str]:
+    """``__all__`` of a package that imports all of its names at once: what its ``globals()`` have been given."""
+    return sorted(
+        name for name, thing in namespace.items()
+        if not (name.startswith('_') or isinstance(thing, ModuleType) or thing is exported)
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Start a program whose modules take seconds to import: Ctrl-C meanwhile ends it without a traceback."""
+"""Start and end of programs: without a traceback where Ctrl-C comes, or the user can put right what is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
 from types import FrameType
 
 #: exit code of a program that SIGINT has ended
@@ -53,3 +55,22 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 start = LazyProgram('')
+
+
+def program(main: Callable[[Sequence[str] | None], int | None]) -> Callable[..., int]:
+    """Let a ``main()`` that raises PkmError or OSError return 1, with one line that says what is wrong; else 0.
+
+    Where it returns an exit code of its own, that.
+    """
+
+    @wraps(main)
+    def run(arguments: Sequence[str] | None = None) -> int:
+        from pkm_description.errors import PkmError
+
+        try:
+            return main(arguments) or 0
+        except (PkmError, OSError) as error:
+            print(f'error: {error}', file=sys.stderr)
+            return 1
+
+    return run

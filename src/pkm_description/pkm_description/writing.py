@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -120,6 +121,21 @@ def write_text(path: str | Path, text: str, exclusive: bool = False) -> Path:
     with replacing(path, exclusive) as beside:
         beside.write_text(text, encoding='utf-8')
     return Path(path)
+
+
+def require_new(path: Path | None, force: bool) -> None:
+    """Refuse to replace a file without ``--force``."""
+    if path is not None and path.exists() and not force:
+        raise UnwritableError(f'{path} exists; give another file, or --force to replace it')
+
+
+def hand_out(text: str, path: Path | None, viewer: str = '') -> None:
+    """Write a program's text to a file, or to standard output; says the file, and a program that shows it."""
+    if path is None:
+        sys.stdout.write(text)
+    else:
+        look = f'; look at it with {viewer} {path}' if viewer else ''
+        print(f'{write_text(path, text)} written{look}', file=sys.stderr)
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 from pkm_description.dynamics import forward_dynamics
-from pkm_description.dynamics.inverse import bodies_exist, require_definite
+from pkm_description.dynamics.energy import require_definite
+from pkm_description.dynamics.inverse import bodies_exist
 from pkm_description.errors import InfeasibleMachineError
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_names

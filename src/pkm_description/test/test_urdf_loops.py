@@ -69,4 +69,4 @@ def test_programs_write_and_read_back(tmp_path, capsys):
     assert import_main(arguments) == 0
     assert load_machine(tmp_path / 'srs.yaml').actuated_count == 6
     assert import_main(arguments) == 1
-    assert 'give --force' in capsys.readouterr().err
+    assert 'or --force to replace it' in capsys.readouterr().err

@@ -24,6 +24,7 @@ from scipy.spatial.transform import Rotation
 MACHINES: dict[str, tuple[Callable[[], Machine], tuple[str, ...]]] = {
     'palida': (lambda: load_machine('palida'), COORDINATES),
     '6-PUS': (lambda: with_limits(six_pus(), 0.1), COORDINATES),
+    'five-bar': (lambda: load_machine('five_bar'), ('x', 'yaw')),
     'planar 3-PRR': (lambda: with_limits(planar_prr(), 0.05), ('x', 'y', 'yaw')),
     '3-RPS': (lambda: with_limits(three_rps(), 0.1), ('z', 'roll', 'pitch')),
     '3-PRS': (lambda: with_limits(three_prs(), 0.1), ('z', 'roll', 'pitch')),

@@ -15,22 +15,6 @@ from pkm_description.driver.driver import (
     PositionConversion,
 )
 from pkm_description.driver.periodic_error import HallSensor, PeriodicError, PeriodicErrorFit, fit_periodic_error
+from pkm_description.lazy_names import exported
 
-__all__ = [
-    'COMMAND_TOPIC',
-    'IMU_TOPIC',
-    'JOINT_TOPIC',
-    'STANDARD_DRIVER',
-    'STANDARD_IMU',
-    'Channel',
-    'CommandConversion',
-    'Driver',
-    'EffortConversion',
-    'HallSensor',
-    'ImuConversion',
-    'LinearConversion',
-    'PeriodicError',
-    'PeriodicErrorFit',
-    'PositionConversion',
-    'fit_periodic_error',
-]
+__all__ = exported(globals())

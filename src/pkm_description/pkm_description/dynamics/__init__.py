@@ -2,8 +2,7 @@
 
 from pkm_description.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
-from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
-from pkm_description.dynamics.forward import forward_dynamics
+from pkm_description.dynamics.energy import forward_dynamics, kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.friction import (
     friction_forces,
     friction_loads,
@@ -23,36 +22,6 @@ from pkm_description.dynamics.parameters import (
 )
 from pkm_description.dynamics.reactions import JointReactions, joint_reactions
 from pkm_description.dynamics.regressor import regressor_parts, rigid_body_regressor
+from pkm_description.lazy_names import exported
 
-__all__ = [
-    'BaseParameters',
-    'BodyForm',
-    'DriveDynamics',
-    'DriveRegressor',
-    'DriveRows',
-    'InverseDynamicsDerivatives',
-    'JointReactions',
-    'ParameterMap',
-    'base_parameters',
-    'body_form_map',
-    'forward_dynamics',
-    'friction_forces',
-    'friction_loads',
-    'friction_parameter_names',
-    'friction_parameters',
-    'friction_regressor',
-    'gravity_forces',
-    'inverse_dynamics',
-    'inverse_dynamics_derivatives',
-    'joint_reactions',
-    'kinetic_energy',
-    'machine_parameters',
-    'mass_matrix',
-    'potential_energy',
-    'reduce_parameters',
-    'regressor_parts',
-    'rigid_body_parameter_names',
-    'rigid_body_parameters',
-    'rigid_body_regressor',
-    'sharing_matrix',
-]
+__all__ = exported(globals())

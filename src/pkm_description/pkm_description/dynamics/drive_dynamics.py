@@ -8,16 +8,20 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import body_blocks
-from pkm_description.dynamics.inverse import packed_wrench
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.dynamics.regressor import drive_dynamics, drive_regressor
-from pkm_description.kinematics.arguments import of_samples, require_machine, require_platform, run_kernel
+from pkm_description.kinematics.arguments import (
+    NO_WRENCH,
+    of_samples,
+    packed_wrench,
+    require_machine,
+    require_platform,
+    run_kernel,
+)
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.machine import Machine
 
-#: of the machine's own forces: no load on the platform
-_NO_WRENCH = np.zeros((1, 6))
 #: joints (1, J), position (1, 3), rotation (1, 3, 3), rates and accelerations of the drives (1, A), for kernels
 KnownSample = tuple[Array, Array, Array, Array, Array]
 
@@ -59,7 +63,7 @@ class DriveDynamics:
         """
         return self._forces(self._next(positions, velocities, accelerations), packed_wrench(external_wrench, 1))
 
-    def _forces(self, sample: KnownSample, wrench: Array = _NO_WRENCH) -> Array:
+    def _forces(self, sample: KnownSample, wrench: Array = NO_WRENCH) -> Array:
         forces = np.empty((1, self.machine.actuated_count))
         run_kernel(self.machine, drive_dynamics, *sample, True, 0.0, wrench, forces)
         return np.asarray(forces[0])
@@ -137,7 +141,7 @@ class DriveRegressor(DriveDynamics):
         sample = self._next(positions, velocities, accelerations)
         forces = np.empty((1, self.machine.actuated_count))
         run_kernel(
-            self.machine, drive_regressor, *sample, _NO_WRENCH, self._block, forces, self._bodies, self._columns
+            self.machine, drive_regressor, *sample, NO_WRENCH, self._block, forces, self._bodies, self._columns
         )
         if force_accelerations is not None:
             forces[0] = self._forces((*sample[:-1], packed(force_accelerations[None])))

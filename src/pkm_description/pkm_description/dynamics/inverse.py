@@ -8,17 +8,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pkm_description.arrays import Array, packed
-from pkm_description.dynamics.energy import mass_matrix
-from pkm_description.errors import InfeasibleMachineError
 from pkm_description.kernels.dynamics import inverse_dynamics as kernels
 from pkm_description.kinematics.arguments import (
+    NO_WRENCH,
     of_poses,
+    packed_wrench,
     require_machine_and_motion,
     require_platform,
-    require_wrench,
     run_kernel,
 )
-from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
@@ -27,8 +25,6 @@ from pkm_description.machine import Machine, PlatformMotion, RigidBody
 ROUNDING = 1e-9
 
 _KNOWN: WeakKeyDictionary[Machine, bool] = WeakKeyDictionary()
-#: no wrench of the surroundings, for all samples
-_NO_WRENCH = np.zeros((1, 6))
 
 
 def inverse_dynamics(
@@ -80,14 +76,6 @@ def require_dynamics(machine: Machine, motion: PlatformMotion, external_wrench: 
     return packed_wrench(external_wrench, len(motion))
 
 
-def packed_wrench(external_wrench: Array | None, count: int) -> Array:
-    """Wrench of the surroundings as kernels take it: one (1, 6) for all samples, or (N, 6); raises ShapeError."""
-    if external_wrench is None:
-        return _NO_WRENCH
-    require_wrench(external_wrench, count)
-    return packed(external_wrench).reshape(-1, 6)
-
-
 @of_poses
 def gravity_forces(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Drive forces (N, A) [N, N m] that hold the machine still at poses (N, 3) m, (N, 3, 3) or one, without friction.
@@ -103,15 +91,11 @@ def gravity_forces(machine: Machine, position: Array, rotation_base_platform: Ar
     still = np.zeros((len(position), 3))
     run_kernel(
         machine, kernels.inverse_dynamics, FROM_HOME, packed(position), packed(rotation_base_platform), still, still,
-        still, still, False, 0.0, _NO_WRENCH, forces,
+        still, still, False, 0.0, NO_WRENCH, forces,
     )  # fmt: skip
     return forces
 
 
-# Refuse machines whose bodies cannot exist, where that leaves a motion without inertia.
-#
-# Least squares can give a body a negative mass (Mata et al. 2008, Table 5). Inverse dynamics goes on with it; forward
-# dynamics would push such a machine against its own forces, faster and faster.
 def bodies_exist(machine: Machine) -> bool:
     """Whether every body has a mass and second moments of mass that are not negative, and so has every rotor."""
     if machine not in _KNOWN:
@@ -120,33 +104,6 @@ def bodies_exist(machine: Machine) -> bool:
             bodies.append(machine.platform)
         _KNOWN[machine] = bool(np.all(machine.rotor_inertia >= 0.0)) and all(map(_exists, bodies))
     return _KNOWN[machine]
-
-
-def require_definite(machine: Machine, position: Array, rotation_base_platform: Array) -> None:
-    """Refuse poses (N, 3) m, (N, 3, 3) where some admitted motion has no positive kinetic energy.
-
-    Machines whose bodies can exist pass without a look at the poses.
-
-    Raises
-    ------
-    InfeasibleMachineError
-        Naming the sample and the least eigenvalue of the mass matrix over the largest.
-    """
-    if bodies_exist(machine):
-        return
-    legs = close_legs(machine, position, rotation_base_platform)
-    basis = np.nan_to_num(legs.admitted)
-    reduced = np.swapaxes(basis, 1, 2) @ mass_matrix(machine, position, rotation_base_platform) @ basis
-    values = np.linalg.eigvalsh(reduced)
-    bad = np.flatnonzero(~(values[:, 0] > 0.0))
-    if len(bad):
-        sample = int(bad[0])
-        part = values[sample, 0] / max(abs(values[sample, 0]), values[sample, -1])
-        raise InfeasibleMachineError(
-            f'{machine.name}: the mass matrix is not positive definite in sample {sample} (least eigenvalue '
-            f'{part:.3g} of the largest): its bodies cannot exist, and it cannot be simulated; identify it with '
-            'physical constraints, or look at the masses and inertias of its file'
-        )
 
 
 def _exists(body: RigidBody) -> bool:

@@ -133,7 +133,7 @@ def _add_platform(robot: Element, machine: Machine, reach: float, ends: Sequence
 def _add_imu(robot: Element, imu: ImuSensor, parent: str, size: float) -> None:
     """Frame of the IMU."""
     link = SubElement(robot, 'link', name=imu.frame)
-    add_box(link, [0.08 * size, 0.06 * size, 0.03 * size], 'dark')
+    add_visual(link, 'box', 'dark', size=[0.08 * size, 0.06 * size, 0.03 * size])
     place = Placement(imu.position, imu.rotation_platform_imu)
     add_joint(robot, f'{imu.frame}_mount', 'fixed', parent, imu.frame, place)
 
@@ -166,7 +166,7 @@ def add_leg_body(link: Element, leg: Leg, place: int, reach: float) -> None:
         thickness = 0.045 if one.kind == 'prismatic' else 0.025
         add_bar(link, origin, one.translation, thickness * reach, 'casing')
     if following and joint.kind == 'prismatic':
-        add_box(link, [0.12 * reach] * 3, 'casing')
+        add_visual(link, 'box', 'casing', size=[0.12 * reach] * 3)
     for point in points:
         # a sliding rod reaches from the tip back into its cylinder
         is_rod = joint.kind == 'prismatic' and not following
@@ -228,20 +228,13 @@ def _add_rotor(robot: Element, joint: Joint) -> None:
     SubElement(actuator, f'{{{_DRAKE}}}gear_ratio', value='1.0')
 
 
-def add_visual(link: Element, shape: str, material: str, **sizes: float) -> Element:
+def add_visual(link: Element, shape: str, material: str, **sizes: ArrayLike) -> Element:
     """Visual of a ``box``, ``cylinder`` or ``sphere`` with its sizes in m; returns it, for an origin."""
     visual = SubElement(link, 'visual')
     geometry = SubElement(visual, 'geometry')
-    SubElement(geometry, shape, {key: numbers([size]) for key, size in sizes.items()})
+    SubElement(geometry, shape, {key: numbers(np.atleast_1d(size)) for key, size in sizes.items()})
     SubElement(visual, 'material', name=material)
     return visual
-
-
-def add_box(link: Element, size: ArrayLike, material: str) -> None:
-    """Box of a size (3,) m around the link's origin."""
-    visual = SubElement(link, 'visual')
-    SubElement(SubElement(visual, 'geometry'), 'box', size=numbers(np.asarray(size)))
-    SubElement(visual, 'material', name=material)
 
 
 def add_bar(link: Element, start: Array, stop: Array, radius: float, material: str) -> None:

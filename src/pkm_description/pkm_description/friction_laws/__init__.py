@@ -13,23 +13,6 @@ from pkm_description.friction_laws.coulomb import (
 from pkm_description.friction_laws.law import EXACT_SIGN, FrictionLaw, Sign
 from pkm_description.friction_laws.registry import friction_law, friction_law_names
 from pkm_description.friction_laws.stribeck import AsymmetricStribeck, LoadDependentStribeck, Stribeck, guide_loads
+from pkm_description.lazy_names import exported
 
-__all__ = [
-    'EXACT_SIGN',
-    'Arctangent',
-    'Asymmetric',
-    'AsymmetricCoulomb',
-    'AsymmetricPowerLaw',
-    'AsymmetricStribeck',
-    'DeadBand',
-    'FrictionLaw',
-    'LoadDependentStribeck',
-    'PowerLaw',
-    'Sign',
-    'StaticCoulomb',
-    'Stribeck',
-    'ViscousCoulomb',
-    'friction_law',
-    'friction_law_names',
-    'guide_loads',
-]
+__all__ = exported(globals())

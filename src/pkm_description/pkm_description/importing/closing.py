@@ -1,167 +1,67 @@
-"""Poses of a cut mechanism, gaps of its closures, positions that close them; freedoms that no drive determines."""
+"""Positions that close the loops of a cut mechanism, by the kernels of machines; freedoms that no drive determines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import qr
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import BASE, HERE, ImportMachineError, Mechanism, Placement, moved, turned
+from pkm_description.importing.graph import BASE, ImportMachineError, Mechanism, Placement
 from pkm_description.importing.rigid import without_joint
-from pkm_description.kinematics.rotation import skew
-from pkm_description.machine import Closure, Joint
+from pkm_description.machine import Closure, Joint, Pose
+from pkm_description.machine.idle_freedoms import CLOSED, AtHome, close_together, closing_equations
+from pkm_description.machine.model_data import free_model
 
-#: rows of each kind of closure: three of points, the others of axes
-ROWS = {'ball': 3, 'universal': 4, 'pin': 5, 'fixed': 6}
-
-#: gap [m, 1] below which loops count as closed
-CLOSED = 1e-11
-
-#: rad or m; largest change in one iteration, and how many there are at most
-_STEP, _ITERATIONS = 0.3, 200
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """Joint positions (J,) and pose of the platform."""
-
-    positions: Array
-    pose: Placement
-
-    def moved(self, change: Array) -> Configuration:
-        """Return the configuration after a change (J + 6,): of the joints, then the platform's twist in the base."""
-        joints = len(self.positions)
-        turn = Rotation.from_rotvec(change[joints + 3 :]).as_matrix()
-        pose = Placement(self.pose.position + change[joints : joints + 3], turn @ self.pose.rotation)
-        return Configuration(self.positions + change[:joints], pose)
+#: positions (J,) of the joints, and pose of the platform
+Configuration = tuple[Array, Pose]
 
 
 class Loops:
-    """Closures of a mechanism as equations, in plain NumPy.
+    """Closures of a mechanism as equations.
 
     Parameters
     ----------
     mechanism : cut mechanism
+
+    Attributes
+    ----------
+    home : configuration at home
+    at_home : the mechanism for kernels
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self._joints = mechanism.joints
-        self._index = {joint.body.name: place for place, joint in enumerate(self._joints)}
-
-    @property
-    def home(self) -> Configuration:
-        """Configuration at home."""
-        return Configuration(self.mechanism.home_positions, self.mechanism.home)
-
-    def places(self, configuration: Configuration) -> dict[str, Placement]:
-        """Poses of all bodies in the base."""
-        places = {BASE: HERE, self.mechanism.platform.name: configuration.pose}
-        for joint, position in zip(self._joints, configuration.positions.tolist(), strict=True):
-            motion = turned(joint.axis, position) if joint.kind == 'revolute' else moved(joint.axis, position)
-            places[joint.body.name] = places[joint.parent] @ joint.place @ motion
-        return places
-
-    def gaps(self, configuration: Configuration) -> Array:
-        """Gaps of all closures (R,): of points in m, of turns in rad, of universal joints a cosine."""
-        places = self.places(configuration)
-        rows: list[float] = []
-        for closure in self.mechanism.closures:
-            here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
-            rows += (here.position - there.position).tolist()
-            rows += turn_gaps(closure.kind, here.rotation, there.rotation)
-        return np.array(rows)
+        self.home: Configuration = mechanism.home_positions, mechanism.home
+        model = free_model(mechanism)
+        # gaps of turns in rad: where loops miss by rounding, turns are as good as places, however small the platform
+        self.at_home = AtHome.of(model._replace(orientation_axis=model.orientation_axis / model.radius))
 
     def jacobian(self, configuration: Configuration) -> Array:
-        """Derivatives (R, J + 6) of the gaps by joint positions and the platform's twist, near closed loops."""
-        places = self.places(configuration)
-        return np.vstack([self._rows(places, closure) for closure in self.mechanism.closures])
+        """Derivatives (R, J + F) of the gaps by the joints and the F freedoms of a platform that no leg holds."""
+        joints = len(self.mechanism.joints)
+        matrix = closing_equations(self.at_home.at(*configuration))[1]
+        return matrix[:, [*range(joints), *(joints + self.at_home.model.freedom)]]
 
-    def _rows(self, places: dict[str, Placement], closure: Closure) -> Array:
-        here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
-        moments = turn_moments(closure.kind, here.rotation, there.rotation)
-        twist = self.twist_map(places, closure.body, here.position)
-        twist -= self.twist_map(places, closure.other, there.position)
-        return np.vstack([twist[:3], moments @ twist[3:]])
-
-    def twist_map(self, places: dict[str, Placement], body: str, point: Array) -> Array:
-        """Velocity of a point (3,) of a body, and its spin, by joint rates and platform's twist (6, J + 6).
-
-        Parameters
-        ----------
-        places : see :meth:`places`
-        """
-        columns = np.zeros((6, len(self._joints) + 6))
-        if body == self.mechanism.platform.name:
-            columns[:, -6:] = np.eye(6)
-            columns[:3, -3:] = skew(places[body].position - point)
-        while body not in (BASE, self.mechanism.platform.name):
-            place = self._index[body]
-            axis = places[body].rotation @ self._joints[place].axis
-            if self._joints[place].kind == 'revolute':
-                columns[:3, place], columns[3:, place] = np.cross(axis, point - places[body].position), axis
-            else:
-                columns[:3, place] = axis
-            body = self._joints[place].parent
-        return columns
-
-    def closed(self, start: Configuration, held: tuple[int, ...] = ()) -> tuple[Configuration, float]:
-        """Close the loops by steps of least change; returns the configuration and the largest gap that is left.
+    def closed(self, start: Configuration, held: Collection[int] = ()) -> tuple[Configuration, float]:
+        """Close the loops; returns the configuration and the largest gap [m] that is left.
 
         Parameters
         ----------
         held : places of joints that keep their positions
         """
-        configuration, gaps = start, self.gaps(start)
-        best, smallest = start, float(np.abs(gaps).max(initial=0.0))
-        free = [column for column in range(len(self._joints) + 6) if column not in held]
-        checked = np.inf
-        for iteration in range(_ITERATIONS):
-            step = np.zeros(len(self._joints) + 6)
-            step[free] = -np.linalg.lstsq(self.jacobian(configuration)[:, free], gaps, rcond=1e-9)[0]
-            largest = float(np.abs(step).max(initial=0.0))
-            configuration = configuration.moved(step * min(1.0, _STEP / largest) if largest > 0.0 else step)
-            gaps = self.gaps(configuration)
-            gap = float(np.abs(gaps).max(initial=0.0))
-            was_closed = smallest < CLOSED
-            if gap < smallest:
-                best, smallest = configuration, gap
-            elif was_closed:
-                break
-            if largest < 1e-14 or (iteration > 30 and gap > 0.1 * checked):
-                break
-            if iteration % 15 == 0:
-                checked = gap
-        return best, smallest
+        gap = close_together(self.at_home.at(*start), held)
+        return (self.at_home.memory.joints.copy(), self.at_home.pose), gap
 
-
-def turn_gaps(kind: str, here: Array, there: Array) -> list[float]:
-    """Gaps of the axes of two frames, columns of (3, 3), of a closure of a kind."""
-    if kind == 'fixed':
-        return list(-Rotation.from_matrix(there @ here.T).as_rotvec())
-    if kind == 'pin':
-        across = np.cross(here[:, 2], there[:, 2])
-        sine, cosine = float(np.linalg.norm(across)), float(here[:, 2] @ there[:, 2])
-        turn = -across * (np.arctan2(sine, cosine) / sine) if sine > 1e-14 else np.zeros(3)
-        if sine <= 1e-14 and cosine < 0.0:
-            turn = np.pi * here[:, 0]
-        return [float(turn @ here[:, 0]), float(turn @ here[:, 1])]
-    return [float(here[:, 0] @ there[:, 1])] if kind == 'universal' else []
-
-
-def turn_moments(kind: str, here: Array, there: Array) -> Array:
-    """Derivatives (R, 3) of these gaps by the turn of the first frame against the other."""
-    if kind == 'fixed':
-        return np.eye(3)
-    if kind == 'pin':
-        return here[:, :2].T
-    if kind == 'universal':
-        return np.cross(here[:, 0], there[:, 1])[None]
-    return np.empty((0, 3))
+    def places(self) -> dict[str, Placement]:
+        """Poses of all bodies in the base, at home."""
+        memory, mechanism = self.at_home.at(*self.home).placed().memory, self.mechanism
+        names = (*(joint.body.name for joint in mechanism.joints), mechanism.platform.name, BASE)
+        poses = zip(memory.origin.copy(), memory.rotation.copy(), strict=True)
+        return {name: Placement(*pose) for name, pose in zip(names, poses, strict=True)}
 
 
 #: m; what CAD files leave open of a closed loop
@@ -195,7 +95,7 @@ def settled(mechanism: Mechanism) -> Mechanism:
         mechanism = _closed(mechanism)
     mechanism = _at_regular_home(mechanism)
     loops = Loops(mechanism)
-    freedoms = len(mechanism.joints) + 6 - _rank(loops.jacobian(loops.home))
+    freedoms = null_space(loops.jacobian(loops.home)).shape[1]
     if mechanism.actuated_count > freedoms:
         mechanism = mechanism.noting(
             f'{mechanism.actuated_count} drives move {freedoms} degrees of freedom: the machine is redundantly actuated'
@@ -211,8 +111,8 @@ def _closed(mechanism: Mechanism) -> Mechanism:
     for size in np.linspace(0.1, 1.0, _STARTS):
         if gap <= _ROUNDED:
             break
-        change = np.concatenate([random.uniform(-size, size, len(sizes)) * sizes, np.zeros(6)])
-        other, other_gap = loops.closed(loops.home.moved(change))
+        positions, pose = loops.home
+        other, other_gap = loops.closed((positions + random.uniform(-size, size, len(sizes)) * sizes, pose))
         if other_gap < gap:
             home, gap = other, other_gap
     if gap > _ROUNDED:
@@ -220,14 +120,13 @@ def _closed(mechanism: Mechanism) -> Mechanism:
             f'{mechanism.source}: the loops do not close near the start: a gap of {gap:.3g} m is left; choose another '
             'start, or check the frames of the loops'
         )
-    mechanism = mechanism.at_home(home.positions, home.pose)
+    mechanism = mechanism.at_home(*home)
     return mechanism if gap <= CLOSED else _snapped(mechanism, gap)
 
 
 def _snapped(mechanism: Mechanism, gap: float) -> Mechanism:
     """Return the mechanism whose closures' frames on the other bodies are moved to where they close at home."""
-    loops = Loops(mechanism)
-    places = loops.places(loops.home)
+    places = Loops(mechanism).places()
 
     def snapped(closure: Closure) -> Closure:
         here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
@@ -270,12 +169,12 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
         configuration, gap = loops.home, 0.0
         # by small steps, so that the assembly stays the one of home
         for part in np.linspace(0.25, 1.0, 4):
-            positions = configuration.positions.copy()
+            positions = configuration[0].copy()
             for drive, share in zip(drives, change, strict=True):
                 joint = mechanism.joints[drive]
                 wish = joint.home + part * share * size * (1.0 if joint.kind == 'revolute' else reach)
                 positions[drive] = np.clip(wish, joint.limits.lower, joint.limits.upper)
-            configuration, gap = loops.closed(replace(configuration, positions=positions), tuple(drives))
+            configuration, gap = loops.closed((positions, configuration[1]), drives)
             if gap > CLOSED:
                 break
         if gap <= CLOSED:
@@ -288,27 +187,23 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
 def independent_drives(loops: Loops) -> list[int]:
     """Places of driven joints that can be moved freely: all of them, or as many as there are freedoms."""
     drives = list(loops.mechanism.drive_columns)
-    motions = _null_space(loops.jacobian(loops.home))[drives]
+    motions = null_space(loops.jacobian(loops.home))[drives]
     rank = int(np.linalg.matrix_rank(motions, 1e-6)) if motions.size else 0
     return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
 
 
-def _rank(matrix: Array) -> int:
-    values = np.linalg.svd(matrix, compute_uv=False)
-    return int((values > _RANK * values[0]).sum()) if len(values) else 0
-
-
-def _null_space(matrix: Array, scale: float = 0.0) -> Array:
+def null_space(matrix: Array, scale: float = 0.0) -> Array:
     """Orthonormal columns that the matrix maps to nothing, compared with ``scale`` or its largest singular value."""
     _, values, rows = np.linalg.svd(matrix)
     rank = int((values > _RANK * (scale or values[0])).sum()) if len(values) else 0
     return np.asarray(rows[rank:].T)
 
 
-def _passive(mechanism: Mechanism) -> list[int]:
+def _passive(loops: Loops) -> list[int]:
     """Columns of a Jacobian that are no drive's, those of the platform last."""
-    drives = set(mechanism.drive_columns.tolist())
-    return [column for column in range(len(mechanism.joints) + 6) if column not in drives]
+    drives = set(loops.mechanism.drive_columns.tolist())
+    columns = len(loops.mechanism.joints) + len(loops.at_home.model.freedom)
+    return [column for column in range(columns) if column not in drives]
 
 
 def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
@@ -319,17 +214,18 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
     ImportMachineError
         Freedoms of the platform that no drive determines.
     """
-    loops, joints, free = Loops(mechanism), mechanism.joints, _passive(mechanism)
+    loops, joints = Loops(mechanism), mechanism.joints
+    free, of_joints = _passive(loops), len(joints) - mechanism.actuated_count
     trials = [loops.home, *random_configurations(loops, 3, 1)]
-    spaces = [_null_space(loops.jacobian(trial)[:, free]) for trial in trials]
+    spaces = [null_space(loops.jacobian(trial)[:, free]) for trial in trials]
     space = min(spaces, key=lambda columns: columns.shape[1])
     if space.shape[1] == 0:
         return []
-    idle = space @ _null_space(space[-6:], 1.0)
+    idle = space @ null_space(space[of_joints:], 1.0)
     if idle.shape[1] > 0:
-        held = sorted(_pivots(idle[:-6]))
+        held = sorted(_pivots(idle[:of_joints]))
         return [(joints[free[place]], 'held, for it turns without moving anything else') for place in held]
-    shares = np.linalg.norm(space[:-6], axis=1)
+    shares = np.linalg.norm(space[:of_joints], axis=1)
     moving = [joints[column] for column, share in zip(free, shares, strict=False) if share > 1e-6]
     springs = [joint for joint in moving if joint.name in mechanism.springs]
     if springs:
@@ -352,12 +248,13 @@ def _pivots(columns: Array) -> list[int]:
 def _at_regular_home(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with another home where the start is singular."""
     loops = Loops(mechanism)
-    ends = np.cumsum([sum(ROWS[closure.kind] for closure in leg.closures) for leg in mechanism.legs])
+    model, passive = loops.at_home.model, _passive(loops)
+    ends = model.row_start[model.closure_start[1:]]
 
     def regularity(configuration: Configuration) -> float:
         """Smallest singular value over the largest, of all passive joints or of those of a leg."""
         matrix = loops.jacobian(configuration)
-        parts = [matrix[:, _passive(mechanism)]]
+        parts = [matrix[:, passive]]
         parts += [rows[:, own] for rows, own in zip(np.split(matrix, ends[:-1]), mechanism.leg_slices, strict=True)]
         values = [np.linalg.svd(part, compute_uv=False) for part in parts if part.size]
         shares = [float(one[-1] / one[0]) for one in values]
@@ -368,7 +265,7 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
     for size in (_TRIAL, 2.0 * _TRIAL, 4.0 * _TRIAL):
         best = max(random_configurations(loops, 8, 2, size), key=regularity, default=loops.home)
         if regularity(best) > 10.0 * _REGULAR:
-            return mechanism.at_home(best.positions, best.pose).noting(
+            return mechanism.at_home(*best).noting(
                 'the start of the file is singular; home is a configuration near it'
             )
     return mechanism.noting('home is near a singular configuration')

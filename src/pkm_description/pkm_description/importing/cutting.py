@@ -21,7 +21,7 @@ from pkm_description.importing.graph import (
 )
 from pkm_description.importing.rigid import reachable
 from pkm_description.importing.selection import Selection
-from pkm_description.machine import Closure, Joint, JointFriction, JointLimits, Leg, RigidBody
+from pkm_description.machine import Closure, Joint, JointFriction, JointLimits, Leg, Pose, RigidBody
 
 #: what is cheapest to have as a closure comes last
 _ORDER = ('revolute', 'universal', 'ball', 'fixed')
@@ -45,12 +45,13 @@ def cut(selection: Selection) -> Mechanism:
             leg = _Leg(graph, selection, group, springs)
             legs.append(leg.cut(f'leg{len(legs) + 1}'))
             bodies.update(leg.bodies)
+    place = graph.places[platform] @ selection.frame
     return Mechanism(
         name=graph.name,
         source=graph.source,
         gravity=graph.gravity,
         platform=replace(graph.bodies[platform].moved(selection.frame.inverse), name=selection.link),
-        home=graph.places[platform] @ selection.frame,
+        home=Pose(place.position, place.rotation),
         legs=tuple(legs),
         bodies=bodies,
         freedom='planar' if selection.planar else 'free',

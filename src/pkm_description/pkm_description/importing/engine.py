@@ -13,7 +13,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.closing import turn_gaps
 from pkm_description.importing.formats.mjcf import compiled, start
 from pkm_description.importing.graph import HERE, Graph, Link, Placement, angle_about, universal_angles
 from pkm_description.importing.importer import Imported
@@ -200,7 +199,7 @@ class SourceEngine:
             kind, turn = link.as_closure
             here = self.place(configuration, link.first) @ link.first_frame @ turn
             there = self.place(configuration, link.second) @ link.second_frame @ turn
-            rows += [*(here.position - there.position), *turn_gaps(kind, here.rotation, there.rotation)]
+            rows += [*(here.position - there.position), *_turn_gaps(kind, here.rotation, there.rotation)]
         return np.array(rows)
 
     def forces(self, configuration: Any, velocity: Array, acceleration: Array) -> Array:
@@ -223,3 +222,17 @@ def _add_joints(element: Any, link: Link) -> None:
         joint = element.add_joint(name=f'{link.name}|{number}', type=kind)
         if kind != _BALL:
             joint.axis = axes[number]
+
+
+def _turn_gaps(kind: str, here: Array, there: Array) -> list[float]:
+    """Gaps of the axes of two frames, columns of (3, 3), of a closure of a kind."""
+    if kind == 'fixed':
+        return list(-Rotation.from_matrix(there @ here.T).as_rotvec())
+    if kind == 'pin':
+        across = np.cross(here[:, 2], there[:, 2])
+        sine, cosine = float(np.linalg.norm(across)), float(here[:, 2] @ there[:, 2])
+        turn = -across * (np.arctan2(sine, cosine) / sine) if sine > 1e-14 else np.zeros(3)
+        if sine <= 1e-14 and cosine < 0.0:
+            turn = np.pi * here[:, 0]
+        return [float(turn @ here[:, 0]), float(turn @ here[:, 1])]
+    return [float(here[:, 0] @ there[:, 1])] if kind == 'universal' else []

@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rotation_about_axis
-from pkm_description.machine import Leg, RigidBody
+from pkm_description.machine import Leg, Pose, RigidBody
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.machine import with_joints
 from pkm_description.machine.parts import HERE, Placement
@@ -242,7 +242,7 @@ class Mechanism(JointArrays):
     source: str
     gravity: Array
     platform: RigidBody
-    home: Placement  # type: ignore[assignment]
+    home: Pose
     legs: tuple[Leg, ...]
     held: dict[str, float] = field(default_factory=dict)
     bodies: dict[str, tuple[str, Placement]] = field(default_factory=dict)
@@ -257,7 +257,7 @@ class Mechanism(JointArrays):
         places = [joint.place.position for joint in self.joints] + [self.home.position]
         return float(max(np.linalg.norm(place) for place in places)) or 1.0
 
-    def at_home(self, positions: Array, pose: Placement) -> Mechanism:
+    def at_home(self, positions: Array, pose: Pose) -> Mechanism:
         """Return the same mechanism with another home: joint positions (J,) and the platform's pose."""
         values = iter(positions.tolist())
         return replace(with_joints(self, lambda joint: replace(joint, home=next(values))), home=pose)

@@ -11,8 +11,9 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.importing.closing import Loops
+from pkm_description.importing.closing import Loops, null_space
 from pkm_description.importing.graph import BASE, Mechanism, Placement
+from pkm_description.kernels.dynamics.newton_euler import joint_forces, tree_wrenches
 from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading.yaml_reader import as_lists
 from pkm_description.machine import Closure, Joint, Leg, RigidBody
@@ -24,8 +25,8 @@ _RESERVE = 1.1
 #: what a leg's link, or the end of a closure, is called in exported models
 _TAKEN, _ENDS = ('base', 'tip', 'ball', 'closure', 'platform', 'end', 'mount'), ('cross', 'axis', 'anchor', 'link')
 
-#: rad or m, by which home may miss a limit
-_ROUNDED = 1e-5
+#: rad or m, by which home may miss a limit, and the room that it then gets for rounding
+_ROUNDED, _ROOM = 1e-5, 1e-12
 
 #: what a driven joint is assumed to have where the source is silent: rad/s or m/s, and N m or N
 _ASSUMED_VELOCITY, _ASSUMED_EFFORT = {'revolute': 20.0, 'prismatic': 2.0}, 1e4
@@ -52,7 +53,7 @@ def machine_text(mechanism: Mechanism) -> str:
         'gravity': _list(mechanism.gravity),
         'platform': {
             'link': platform_link(mechanism),
-            'home': _pose(mechanism.home),
+            'home': _pose(Placement(mechanism.home.position, mechanism.home.rotation_base_platform)),
             **({'freedom': 'planar'} if mechanism.planar else {}),
             'body': _body(mechanism.platform),
         },
@@ -173,8 +174,8 @@ def _limits(joint: Joint, home: float, key: str, mechanism: Mechanism, told: _Pr
     if abs(lower) > widest or abs(upper) > widest:  # what exporters write for 'none'
         lower, upper = -np.inf, np.inf
     # at the end of a stroke, but for rounding
-    lower = min(lower, home) if home > lower - _ROUNDED else lower
-    upper = max(upper, home) if home < upper + _ROUNDED else upper
+    lower = min(lower, home - _ROOM) if home > lower - _ROUNDED else lower
+    upper = max(upper, home + _ROOM) if home < upper + _ROUNDED else upper
     if not lower <= home <= upper:
         told.remarks.append(
             f'{joint.name}: home, {home:.4g}, is outside the limits of the source, {lower:.4g} to {upper:.4g}'
@@ -233,15 +234,14 @@ def _list(values: Array) -> list[float]:
 def holding_forces(mechanism: Mechanism) -> Array:
     """Forces (A,) N, N m of the drives against gravity at home, by virtual work; least ones where there are several."""
     loops = Loops(mechanism)
-    places = loops.places(loops.home)
-    weight = np.zeros(len(mechanism.joints) + 6)
-    for body in (*(joint.body for joint in mechanism.joints), mechanism.platform):
-        center = places[body.name].point(body.center_of_mass)
-        weight += body.mass * mechanism.gravity @ loops.twist_map(places, body.name, center)[:3]
-    matrix = loops.jacobian(loops.home)
-    _, values, rows = np.linalg.svd(matrix)
-    motions = rows[int((values > 1e-7 * values[0]).sum()) :].T
-    return np.asarray(-np.linalg.lstsq(motions[list(mechanism.drive_columns)].T, motions.T @ weight, rcond=1e-9)[0])
+    at_home, matrix = loops.at_home, loops.jacobian(loops.home)
+    tree_wrenches(at_home.compiled, at_home.scratch)
+    joint_forces(at_home.compiled, at_home.scratch)
+    memory, platform = at_home.memory, len(mechanism.joints)
+    on_platform = np.concatenate([memory.force[platform], memory.moment[platform]])[at_home.model.freedom]
+    motions = null_space(matrix)
+    needed = motions.T @ np.concatenate([memory.joint_forces, on_platform])
+    return np.asarray(np.linalg.lstsq(motions[mechanism.drive_columns].T, needed, rcond=1e-9)[0])
 
 
 def plain(name: str) -> str:

@@ -24,8 +24,9 @@ from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
-from pkm_description.kinematics.workspace import drive_reaches, free_axes, single_axis_limits
+from pkm_description.kinematics.workspace import single_axis_limits
 from pkm_description.machine import Leg, Machine
+from pkm_description.viewing.posing import Poser
 
 #: kinds of origin in the order in which they are listed
 ORIGINS = ('printed', 'derived', 'assumed', 'overlay', 'other', 'not stated')
@@ -215,23 +216,17 @@ def _vector(values: Array) -> str:
 
 
 def workspace_lines(machine: Machine) -> list[str]:
-    """Excursions of the platform along single axes; where the legs couple these, excursions of single drives."""
-    if free_axes(machine):
-        lines = ['one axis at a time, from home']
-        for axis, limits in single_axis_limits(machine).items():
-            values, unit = (np.degrees(limits), 'deg') if axis >= 3 else (limits, 'm')
-            lines.append(f'{_AXES[axis]:<8} {_from_to(values, unit)}')
-        return lines
-    lines = ['one drive at a time, from home: excursion; platform rises; turns']
-    sliding = {joint.name: joint.kind == 'prismatic' for joint in machine.actuated_joints}
-    reaches = drive_reaches(machine)
-    width = max(len(reach.drive) for reach in reaches)
-    for reach in reaches:
-        slides = sliding.get(reach.drive, all(sliding.values()))
-        scale, unit = (1.0, 'm') if slides else (np.degrees(1.0), 'deg')
-        excursion = _from_to(scale * np.array([reach.lower, reach.upper]), unit)
-        rise, turn = _from_to(np.sort(reach.move[:, 2]), 'm'), figure(np.degrees(reach.turn.max()))
-        lines.append(f'{reach.drive:<{width}} {excursion}; {rise}; up to {turn} deg')
+    """Excursions of the platform along single axes; where the legs couple these, of as many coordinates as are free."""
+    lines = ['one axis at a time, from home']
+    reaches = {_AXES[axis]: (limits, axis >= 3) for axis, limits in single_axis_limits(machine).items()}
+    if not reaches:
+        lines = ['one coordinate at a time, from home; the legs determine those that are not named']
+        reaches = {
+            slider.coordinate: (np.array([slider.lower, slider.upper]), slider.kind == 'revolute')
+            for slider in Poser(machine).sliders()
+        }
+    for name, (limits, turns) in reaches.items():
+        lines.append(f'{name:<8} {_from_to(np.degrees(limits), "deg") if turns else _from_to(limits, "m")}')
     return lines
 
 

@@ -14,21 +14,6 @@ from pkm_description.kinematics.joint_motion import (
     length_jacobian,
 )
 from pkm_description.kinematics.pose_solver import PoseSolver, measured_tolerance
+from pkm_description.lazy_names import exported
 
-__all__ = [
-    'AssemblyModes',
-    'ForwardKinematicsResult',
-    'JointMotion',
-    'PoseSolver',
-    'assembly_modes',
-    'drive_jacobian',
-    'drive_positions',
-    'forward_kinematics',
-    'joint_motion',
-    'joint_positions',
-    'joint_rates',
-    'leg_lengths',
-    'length_jacobian',
-    'measured_tolerance',
-    'motion_from_drives',
-]
+__all__ = exported(globals())

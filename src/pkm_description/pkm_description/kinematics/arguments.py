@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import (
     ArgumentError,
     AssemblyModeError,
@@ -22,6 +22,8 @@ from pkm_description.kernels import model
 from pkm_description.machine import Machine, PlatformMotion
 
 P = ParamSpec('P')
+#: no wrench of the surroundings, for all samples
+NO_WRENCH = np.zeros((1, 6))
 
 
 def require_machine(machine: object, argument: str = 'the first argument') -> None:
@@ -125,10 +127,13 @@ def columns(name: str, values: Array, width: int, meaning: str) -> Array:
     return values
 
 
-def require_wrench(external_wrench: Array | None, count: int) -> None:
-    """Refuse an external wrench that is neither one (6,) for all samples nor one per sample (N, 6)."""
-    if external_wrench is not None and np.shape(external_wrench) not in ((6,), (count, 6)):
+def packed_wrench(external_wrench: Array | None, count: int) -> Array:
+    """Wrench of the surroundings as kernels take it: one (1, 6) for all samples, or (N, 6); raises ShapeError."""
+    if external_wrench is None:
+        return NO_WRENCH
+    if np.shape(external_wrench) not in ((6,), (count, 6)):
         raise ShapeError('external_wrench', f'({count}, 6) or (6,)', np.shape(external_wrench))
+    return packed(external_wrench).reshape(-1, 6)
 
 
 def of_poses(

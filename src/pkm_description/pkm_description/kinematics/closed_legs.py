@@ -11,7 +11,6 @@ from pkm_description.arrays import Array, packed
 from pkm_description.errors import ConvergenceError, KinematicsError
 from pkm_description.kernels.kinematics.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
 from pkm_description.kernels.kinematics.pose import stretch_leg
-from pkm_description.kernels.kinematics.tree import set_platform
 from pkm_description.kernels.model import Integers, constraint_row_count
 from pkm_description.kinematics.arguments import run_kernel
 from pkm_description.kinematics.joint_motion import joint_positions, require_legs
@@ -261,20 +260,17 @@ def _closest(machine: Machine, wished: Pose, drives: Array | None) -> tuple[Pose
     )
 
 
-def _place(machine: Machine, pose: Pose) -> None:
-    """Place the platform in this thread's memory."""
-    position, rotation = packed(pose.position)[None], packed(pose.rotation_base_platform)[None]
-    set_platform(machine.compiled_model, machine.scratch[1], position, rotation, 0)
+def _memory(machine: Machine) -> AtHome:
+    """Memory of this thread."""
+    return AtHome(machine.model, machine.compiled_model, *machine.scratch)
 
 
 def _nearest(machine: Machine, pose: Pose) -> Array:
     """Joint positions (J,) with the smallest gaps at a pose, from the machine file's home."""
-    data, scratch = machine.scratch
-    _place(machine, pose)
-    data.joints[:] = machine.home_positions
+    there = _memory(machine).at(machine.home_positions, pose)
     for leg in range(machine.leg_count):
-        stretch_leg(machine.compiled_model, scratch, leg)
-    return data.joints.copy()
+        stretch_leg(there.compiled, there.scratch, leg)
+    return there.memory.joints.copy()
 
 
 def _wrapped(machine: Machine, joints: Array) -> Array:
@@ -294,10 +290,7 @@ def _worst_leg(machine: Machine, gap: Array) -> tuple[str, float]:
 
 def _gaps(machine: Machine, pose: Pose, joints: Array) -> tuple[Array, Array]:
     """Gaps (R,) m of all closures, and their derivative (R, J + 6) by joints and twist."""
-    data, scratch = machine.scratch
-    _place(machine, pose)
-    data.joints[:] = joints
-    return closing_equations(AtHome(machine.model, machine.compiled_model, data, scratch))
+    return closing_equations(_memory(machine).at(joints, pose))
 
 
 def _step(rows: Array, right: Array, weights: Array, away: Array) -> Array:

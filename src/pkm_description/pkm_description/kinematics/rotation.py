@@ -163,10 +163,7 @@ def rotation_log(rotation: Array) -> Array:
 
 def matrix_from_rpy(rpy: Array) -> Array:
     """Rotation matrix (..., 3, 3) of roll, pitch, yaw (..., 3) rad, z-y-x convention."""
-    rpy = np.asarray(rpy, dtype=float)
-    x, y, z = np.eye(3)
-    yaw, pitch, roll = (rotation_about_axis(axis, rpy[..., i]) for axis, i in ((z, 2), (y, 1), (x, 0)))
-    return yaw @ pitch @ roll
+    return matrix_from_angles(np.asarray(rpy, dtype=float)[..., ::-1], 'zyx')
 
 
 def rpy_from_matrix(rotation: Array) -> Array:

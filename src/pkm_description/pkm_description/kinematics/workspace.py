@@ -1,9 +1,8 @@
-"""Workspace: limits that poses violate, ranges along single axes and of single drives; random states."""
+"""Workspace: limits that poses violate, ranges along single axes; random states."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.arguments import holds_platform, require_machine, require_machine_and_motion
 from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
 from pkm_description.kinematics.drive_map import branch_signs, motion_from_drives
-from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
-from pkm_description.kinematics.joint_motion import drive_positions, joint_positions, require_legs
-from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.kinematics.joint_motion import drive_positions, require_legs
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
 #: random numbers of N states, (N, ...) each
@@ -24,8 +22,8 @@ Draws = tuple[Array, ...]
 
 #: how often the range is halved until the legs reach most states
 _HALVINGS = 8
-#: configurations of one scan along an axis of the platform, or of drives; finer scans inside narrow the limit down
-_AXIS_SCAN, _DRIVE_SCAN = 101, 51
+#: poses of one scan along an axis; finer scans inside narrow the limit down
+_SCAN = 101
 
 
 def position_violations(machine: Machine, motion: PlatformMotion) -> list[LimitViolation]:
@@ -52,11 +50,9 @@ def position_violations(machine: Machine, motion: PlatformMotion) -> list[LimitV
 def free_axes(machine: Machine) -> tuple[int, ...]:
     """Axes along and about which the platform moves by itself: of x, y, z, about x, about y, about z (0 .. 5).
 
-    All six of a free platform, three of a planar one; none where the legs couple them (3-RPS, 3-PRS).
+    All six of a free platform, three of a planar one; none where the legs couple them (3-RPS, 3-PRS, five-bar).
     """
-    if machine.planar:
-        return (0, 1, 5)
-    return tuple(range(6)) if machine.has_platform and machine.model.degrees_of_freedom[0] == 6 else ()
+    return () if holds_platform(machine) else tuple(machine.model.freedom.tolist())
 
 
 def single_axis_limits(machine: Machine, margin: float = 0.0, tolerance: float = 1e-6) -> dict[int, Array]:
@@ -80,19 +76,17 @@ def single_axis_limits(machine: Machine, margin: float = 0.0, tolerance: float =
     def reach(axis: int, sign: float) -> float:
         return _last_allowed(
             lambda steps: _poses_allowed(machine, axis, sign * steps, margin), np.pi if axis >= 3 else farthest,
-            _AXIS_SCAN, tolerance,
+            tolerance,
         )  # fmt: skip
 
     return {axis: np.array([-reach(axis, -1.0), reach(axis, 1.0)]) for axis in free_axes(machine)}
 
 
-def _last_allowed(
-    allowed: Callable[[Array], NDArray[np.bool_]], farthest: float, scan: int, tolerance: float
-) -> float:
+def _last_allowed(allowed: Callable[[Array], NDArray[np.bool_]], farthest: float, tolerance: float) -> float:
     """Largest step from 0 before the first that is not allowed: a scan finds it, finer ones inside narrow it down."""
     near, far = 0.0, farthest
     while far - near > tolerance:
-        steps = np.linspace(near, far, scan)
+        steps = np.linspace(near, far, _SCAN)
         bad = ~allowed(steps)
         if not bad.any():
             return far
@@ -230,83 +224,3 @@ def _states_of_drives(machine: Machine, move: Array, velocity: Array, accelerati
     home = machine.home
     at_home = drive_positions(machine, home.position, home.rotation_base_platform)
     return motion_from_drives(machine, np.arange(len(move), dtype=float), at_home + move, velocity, acceleration)
-
-
-@dataclass(frozen=True)
-class DriveReach:
-    """What a drive, or all together, can do from home.
-
-    Attributes
-    ----------
-    drive : joint name, or ``all together``
-    lower, upper : m or rad from home, up to a joint's limit, a leg's end or a singular configuration
-    move : (2, 3) m, how far the platform's origin is from home at both ends
-    turn : (2,) rad, how far the platform is turned from home at both ends
-    """
-
-    drive: str
-    lower: float
-    upper: float
-    move: Array
-    turn: Array
-
-
-def drive_reaches(machine: Machine) -> list[DriveReach]:
-    """Reach of every drive by itself, the others at home, and of all drives together by the same amount.
-
-    Raises
-    ------
-    KinematicsError
-        For open chains.
-    """
-    home = machine.home
-    at_home = joint_positions(machine, home.position[None], home.rotation_base_platform[None])
-    start = at_home[0, machine.drive_columns]
-    directions = np.vstack([np.eye(machine.actuated_count), np.ones(machine.actuated_count)])
-    reaches = []
-    for name, direction in zip((*machine.actuated_joint_names, 'all together'), directions, strict=True):
-        ends = [
-            _last_allowed(
-                lambda steps, way=sign * direction: _allowed(machine, start + np.outer(steps, way)),  # type: ignore[misc]
-                _farthest(machine, direction), _DRIVE_SCAN, 1e-5,
-            )
-            for sign in (-1.0, 1.0)
-        ]  # fmt: skip
-        closed = forward_kinematics(machine, start + np.outer([-ends[0], ends[1]], direction))
-        turned = closed.rotation_base_platform @ home.rotation_base_platform.T
-        reaches.append(
-            DriveReach(
-                name, -ends[0], ends[1], closed.position - home.position,
-                np.linalg.norm(rotation_log(turned), axis=-1),
-            )
-        )  # fmt: skip
-    return reaches
-
-
-def _farthest(machine: Machine, direction: Array) -> float:
-    """Step beyond the limits of the drives that move: their strokes, half a turn, or twice the machine's size."""
-    farthest = 0.0
-    for joint, moves in zip(machine.actuated_joints, direction, strict=True):
-        if not moves:
-            continue
-        stroke = joint.limits.upper - joint.limits.lower
-        if joint.kind == 'revolute':
-            step = np.pi
-        elif np.isfinite(stroke):
-            step = 1.1 * stroke
-        else:
-            step = 4.0 * (mean_leg_length(machine) + float(machine.model.radius[0]))
-        farthest = max(farthest, step)
-    return farthest
-
-
-def _allowed(machine: Machine, drives: Array) -> NDArray[np.bool_]:
-    """Which drive positions (N, A) give configurations closed, regular, on the home branch, inside all joint limits."""
-    closed = forward_kinematics(machine, drives)
-    joints = closed.joint_positions.reshape(len(closed), -1)
-    good = closed.trusted & ~position_limits(machine, joints).outside().any(axis=1)
-    chosen = np.flatnonzero(good)
-    if len(chosen):
-        legs = close_legs(machine, closed.position[chosen], closed.rotation_base_platform[chosen], joints[chosen])
-        good[chosen] = ~tilt_limits(machine, legs, len(chosen)).outside().any(axis=1)
-    return good

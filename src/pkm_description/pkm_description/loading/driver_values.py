@@ -20,7 +20,9 @@ from pkm_description.driver.driver import COMMAND_TOPIC, EFFORT, POSITION, VELOC
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Leg, Machine
 
-#: what each quantity needs and may have beside the keys of all; hydraulics push along a line
+#: what each quantity needs and may have beside the keys of all. What it needs are its factors to a force or torque (in
+#: proportion to a voltage the amplifier sets a current), but for pressures, which have an area in each chamber;
+#: hydraulics push along a line
 _NEEDS = {
     'force': ([], []),
     'torque': ([], ['lead', 'gear']),
@@ -289,12 +291,8 @@ def entries(section: Section, key: str, machine: Machine, names: tuple[str, ...]
 def _force_per_unit(section: Section, machine: Machine, quantity: str, sign: Array) -> Array:
     """N or N m of the joint per unit of the driver (A,)."""
     scale = scales(section, machine, EFFORT[quantity], next(iter(EFFORT[quantity]))) * signs(section, machine, sign)
-    if quantity == 'voltage':  # in proportion to which the amplifier of the drive sets a current
-        scale = scale * per_drive(section, 'amplifier', machine, above=0.0)
-    if quantity in ('current', 'voltage'):
-        scale = scale * per_drive(section, 'gain', machine, above=0.0)
-    if quantity == 'pressure_difference':
-        scale = scale * per_drive(section, 'area', machine, above=0.0)
+    for factor in _NEEDS[quantity][0]:
+        scale = scale * per_drive(section, factor, machine, above=0.0)
     return scale * _transmission(section, machine, quantity)
 
 

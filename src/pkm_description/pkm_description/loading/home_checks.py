@@ -10,8 +10,8 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kernels.kinematics.closures import closure_gaps
 from pkm_description.kernels.kinematics.drive_map import admitted_twists, map_drives
 from pkm_description.kernels.kinematics.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
-from pkm_description.kernels.kinematics.tree import set_platform, turn_about
 from pkm_description.kinematics.arguments import holds_platform, require_ok
+from pkm_description.kinematics.rotation import rotation_log
 from pkm_description.loading.yaml_reader import (
     MILLIMETRES,
     bodies_with_keys,
@@ -20,13 +20,11 @@ from pkm_description.loading.yaml_reader import (
     joint_key,
     machine_error,
 )
-from pkm_description.machine import Machine
-from pkm_description.machine.idle_freedoms import AtHome, closing_equations, nearest_closed
+from pkm_description.machine import Machine, Pose
+from pkm_description.machine.idle_freedoms import AtHome, close_together, nearest_closed
 
 #: rad, by which the platform must be able to move from home (times its radius: m)
 _STEP = 0.05
-
-_ITERATIONS = 60
 
 #: axes of the closure frames that must point the same way
 _SAME_WAY = {'ball': (), 'universal': (), 'pin': (2,), 'fixed': (0, 2)}
@@ -90,36 +88,15 @@ def _beside_home(home: AtHome, twist: Array) -> tuple[float, float]:
     -------
     Largest gap that is left [m, 1], and the part of the twist that is left.
     """
-    model, memory, compiled, scratch = home.model, home.memory, home.compiled, home.scratch
-    columns = model.column_joint
-    memory.joints[:] = model.home_joints
-    set_platform(compiled, scratch, model.home_position[None], model.home_rotation[None], 0)
-    _move(home, twist)
+    model, start = home.model, Pose(home.model.home_position, home.model.home_rotation)
+    home.at(model.home_joints, start).move(np.zeros(len(model.kind)), twist)
     for leg in range(len(model.closed_form)):
         nearest_closed(home, leg)  # so that the shortest way on is not the way back
-    gap, went = np.inf, twist.copy()
-    for _ in range(_ITERATIONS):
-        gaps, matrix = closing_equations(home)
-        gap = float(np.abs(gaps).max())
-        if gap < 1e-11:
-            break
-        step = -np.linalg.pinv(matrix[:, [*columns, *(len(model.kind) + model.freedom)]], 1e-6) @ gaps
-        memory.joints[columns] += step[: len(columns)]
-        free = np.zeros(6)
-        free[model.freedom] = step[len(columns) :]
-        _move(home, free)
-        went += free
+    gap, pose = close_together(home), home.pose
+    turn = rotation_log(pose.rotation_base_platform @ start.rotation_base_platform.T)
     scale = np.repeat([1.0, model.radius[0]], 3) ** 2
+    went = np.concatenate([pose.position - start.position, turn])
     return gap, float((went * scale) @ twist / ((twist * scale) @ twist))
-
-
-def _move(home: AtHome, twist: Array) -> None:
-    """Shift and turn the platform by a small twist (6,)."""
-    platform = len(home.model.kind)
-    home.memory.origin[platform] += twist[:3]
-    angle = float(np.linalg.norm(twist[3:]))
-    if angle > 0.0:
-        turn_about(home.memory.rotation, platform, tuple(twist[3:] / angle), angle)
 
 
 #: condition number of the drives' Jacobian (rotations scaled by the platform's radius) at home that is refused

@@ -1,5 +1,6 @@
 """The machine: its parts, and their parameters as arrays."""
 
+from pkm_description.lazy_names import exported
 from pkm_description.machine.machine import Freedom, Machine
 from pkm_description.machine.parts import (
     INERTIAL_PARAMETERS,
@@ -15,23 +16,4 @@ from pkm_description.machine.platform_motion import PlatformMotion
 from pkm_description.machine.sensors import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, ServoGains
 from pkm_description.machine.tolerances import Tolerances
 
-__all__ = [
-    'INERTIAL_PARAMETERS',
-    'NO_IMU',
-    'NO_LEG_SENSORS',
-    'NO_SERVO',
-    'Closure',
-    'Freedom',
-    'ImuSensor',
-    'Joint',
-    'JointFriction',
-    'JointLimits',
-    'Leg',
-    'LegSensors',
-    'Machine',
-    'PlatformMotion',
-    'Pose',
-    'RigidBody',
-    'ServoGains',
-    'Tolerances',
-]
+__all__ = exported(globals())

@@ -1,4 +1,4 @@
-"""Freedoms of a leg that nothing determines: found once, at home, by rank.
+"""Loops closed by steps of least change; and freedoms of a leg that nothing determines: found at home, by rank.
 
 A strut between two ball joints can turn about itself whatever the platform does. Such a joint is left out of the
 closure's equations and stays where it is; any other freedom that the platform does not determine is an error.
@@ -6,17 +6,18 @@ closure's equations and stays where it is; any other freedom that the platform d
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.jit import structure
 from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows
-from pkm_description.kernels.kinematics.tree import body_velocities, leg_poses, set_platform
+from pkm_description.kernels.kinematics.tree import body_velocities, leg_poses, set_platform, turn_about
 from pkm_description.kernels.model import Integers, ModelData, ScratchData, scratch_data
-from pkm_description.machine.parts import Leg
+from pkm_description.machine.parts import Leg, Pose
 
 #: singular value, relative to the largest, below which joints depend on each other
 _DEPENDENT = 1e-7
@@ -25,6 +26,10 @@ _DEPENDENT = 1e-7
 _STEP = 0.5
 
 _ITERATIONS = 100
+
+#: gap [m] below which loops count as closed; singular value, relative to the largest, that determines nothing; largest
+#: change [rad, m] in one step of :func:`close_together`, and how many there are at most
+CLOSED, _NOTHING, _LONGEST, _STEPS = 1e-11, 1e-6, 0.3, 200
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,29 @@ class AtHome:
     def of(cls, model: ModelData) -> AtHome:
         """Place platform and joints at home."""
         memory = scratch_data(model)
-        compiled, scratch = structure(model), structure(memory)
-        set_platform(compiled, scratch, model.home_position[None], model.home_rotation[None], 0)
-        memory.joints[:] = model.home_joints
-        return cls(model, compiled, memory, scratch)
+        home = cls(model, structure(model), memory, structure(memory))
+        return home.at(model.home_joints, Pose(model.home_position, model.home_rotation))
+
+    def at(self, joints: Array, pose: Pose) -> AtHome:
+        """Put joints (J,) and platform elsewhere."""
+        place = packed(pose.position)[None], packed(pose.rotation_base_platform)[None]
+        set_platform(self.compiled, self.scratch, *place, 0)
+        self.memory.joints[:] = joints
+        return self
+
+    @property
+    def pose(self) -> Pose:
+        """Where the platform is."""
+        platform = len(self.model.kind)
+        return Pose(self.memory.origin[platform].copy(), self.memory.rotation[platform].copy())
+
+    def move(self, joints: Array, twist: Array) -> None:
+        """Change the joints (J,), and shift and turn the platform by a small twist (6,)."""
+        platform, angle = len(self.model.kind), float(np.linalg.norm(twist[3:]))
+        self.memory.joints[:] += joints
+        self.memory.origin[platform] += twist[:3]
+        if angle > 0.0:
+            turn_about(self.memory.rotation, platform, tuple(twist[3:] / angle), angle)
 
     def placed(self) -> AtHome:
         """Place the bodies of all legs."""
@@ -85,6 +109,43 @@ def closing_equations(home: AtHome) -> tuple[Array, Array]:
         matrix[rows, own] = found[:, : len(own)]
         matrix[rows, joints:] = found[:, len(own) : len(own) + 6]
     return gaps, matrix
+
+
+def close_together(home: AtHome, held: Collection[int] = ()) -> float:
+    """Close all loops from where joints and platform are, by steps of least change of both.
+
+    Parameters
+    ----------
+    held : joints that keep their positions
+
+    Returns
+    -------
+    Largest gap [m] that is left; joints and platform are where it was smallest.
+    """
+    joints = len(home.model.kind)
+    free = [column for column in home.model.column_joint.tolist() if column not in held]
+    free += (joints + home.model.freedom).tolist()
+    smallest, checked, best = np.inf, np.inf, (home.memory.joints.copy(), home.pose)
+    for number in range(_STEPS):
+        gaps, matrix = closing_equations(home)
+        gap, was_closed = float(np.abs(gaps).max(initial=0.0)), smallest < CLOSED
+        if gap < smallest:
+            smallest, best = gap, (home.memory.joints.copy(), home.pose)
+        elif was_closed:
+            break
+        if number % 15 == 0:
+            if number > 30 and gap > 0.1 * checked:
+                break
+            checked = gap
+        step = np.zeros(joints + 6)
+        step[free] = -np.linalg.lstsq(matrix[:, free], gaps, rcond=_NOTHING)[0]
+        largest = float(np.abs(step).max(initial=0.0))
+        if not 1e-14 <= largest < np.inf:
+            break
+        step *= min(1.0, _LONGEST / largest)
+        home.move(step[:joints], step[joints:])
+    home.at(*best)
+    return smallest
 
 
 def nearest_closed(home: AtHome, leg: int) -> float:

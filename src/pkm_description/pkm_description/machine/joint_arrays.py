@@ -34,7 +34,7 @@ class JointArrays:
     platform: RigidBody
     home: Pose
     gravity: Array
-    drive_weights: tuple[float, ...]
+    drive_weights: tuple[float, ...] = ()
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

@@ -65,10 +65,7 @@ def model_data(machine: JointArrays) -> ModelData:
     KinematicsError
         A graph that cannot be computed: names the part, and says what to do.
     """
-    columns = [list(range(part.start, part.stop)) for part in machine.leg_slices]
-    if not machine.has_platform:
-        columns = [[] for _ in columns]
-    model = _with_columns(machine, _tables(machine), columns)
+    model = free_model(machine)
     if not machine.has_platform:
         return model._replace(degrees_of_freedom=np.array([len(model.kind)]))
     _check_ends(machine)
@@ -79,9 +76,19 @@ def model_data(machine: JointArrays) -> ModelData:
         locked |= set(locked_joints(machine.name, leg, home, index))
     model = model._replace(home_joints=home.memory.joints.copy())
     if locked:
-        model = _with_columns(machine, model, [[joint for joint in own if joint not in locked] for own in columns])
+        model = _with_columns(model, [[joint for joint in own if joint not in locked] for own in _columns(machine)])
     _check_rows(machine, model)
     return _known_at_home(machine, model)
+
+
+def free_model(machine: JointArrays) -> ModelData:
+    """Numbers of a machine whose closures may determine any of its joints, for loops that are still to be closed."""
+    return _with_columns(_tables(machine), _columns(machine))
+
+
+def _columns(machine: JointArrays) -> list[list[int]]:
+    """Joints of each leg that its closures may determine; none of open chains."""
+    return [list(range(part.start, part.stop)) if machine.has_platform else [] for part in machine.leg_slices]
 
 
 def _tables(machine: JointArrays) -> ModelData:
@@ -167,7 +174,7 @@ def _radius(machine: JointArrays, reach: float) -> float:
     return radius if radius > 1e-6 * reach else reach
 
 
-def _with_columns(machine: JointArrays, model: ModelData, columns: list[list[int]]) -> ModelData:
+def _with_columns(model: ModelData, columns: list[list[int]]) -> ModelData:
     """The model with the joints of each leg that its closures determine, passive ones first."""
     driven = model.is_driven
     order = [joint for own in columns for joint in sorted(own, key=lambda joint: (driven[joint], joint))]

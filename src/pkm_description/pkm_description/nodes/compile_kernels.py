@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 
 from pkm_description.errors import PkmError
+from pkm_description.program import program
 
 #: entry points of packages that have kernels: functions that give calls which reach all of them
 GROUP = 'pkm.first_calls'
@@ -27,8 +28,9 @@ FirstCalls = Callable[[], Iterable[Callable[[], object]]]
 Done = tuple[dict[str, int], set[str]]
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile what is missing; returns 0, or 1 with one line that says what is wrong."""
+    """Compile what is missing; returns 0, or 1 where it cannot be kept."""
     parser = argparse.ArgumentParser(
         prog='compile_kernels',
         description=__doc__,
@@ -45,21 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for name in options.packages:
         if find_spec(name) is None or find_spec(f'{name}.first_calls') is None:
-            print(f'error: {name}: no such Python package here, or one without a module first_calls', file=sys.stderr)
-            return 1
-    try:
-        return _compile(options.packages, max(1, min(options.processes, os.cpu_count() or 1)))
-    except PkmError as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+            raise PkmError(f'{name}: no such Python package here, or one without a module first_calls')
+    return _compile(options.packages, max(1, min(options.processes, os.cpu_count() or 1)))
 
 
 def _compile(packages: Sequence[str], processes: int) -> int:
     from pkm_description.kernels.jit import COMPILED
 
     if not COMPILED:
-        print('error: NUMBA_DISABLE_JIT is set, so nothing is compiled', file=sys.stderr)
-        return 1
+        raise PkmError('NUMBA_DISABLE_JIT is set, so nothing is compiled')
     begin = time.monotonic()
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
         parts = list(pool.map(partial(compile_share, shares=processes, packages=packages), range(processes)))

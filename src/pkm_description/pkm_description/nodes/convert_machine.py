@@ -16,32 +16,23 @@ import yaml
 from pkm_description.bounded_yaml import bounded_text, bounded_yaml
 from pkm_description.errors import MachineFileError, PkmError
 from pkm_description.loading.yaml_reader import as_lists
-from pkm_description.writing import write_text
+from pkm_description.program import program
+from pkm_description.writing import hand_out, require_new
 
 #: place in the text, its end, and what stands there in future
 Edit = tuple[int, int, str]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file in the present form; returns 0, or 1 with one line that says what is wrong."""
+@program
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the file in the present form."""
     parser = argparse.ArgumentParser(prog='convert_machine', description=__doc__)
     parser.add_argument('file', type=Path, help='machine file or driver file of the old form')
     parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
     parser.add_argument('--force', action='store_true', help='replace the output file if it exists')
     options = parser.parse_args(arguments)
-    try:
-        text = with_lists(options.file)
-        if options.output is None:
-            sys.stdout.write(text)
-        else:
-            write_text(options.output, text, exclusive=not options.force)
-    except FileExistsError:
-        print(f'error: {options.output} exists; give another file, or --force to replace it', file=sys.stderr)
-        return 1
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    return 0
+    require_new(options.output, options.force)
+    hand_out(with_lists(options.file), options.output)
 
 
 def with_lists(path: Path) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError, KinematicsError, PkmError
+from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.ros2_control import (
@@ -34,6 +34,7 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import urdf_with_constraints, write_urdf_with_loops
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Machine
+from pkm_description.program import program
 from pkm_description.viewing.coupled_pose import COORDINATES
 from pkm_description.writing import write_text
 
@@ -42,30 +43,26 @@ FORMATS = ['urdf', 'mjcf', 'sdf', 'c', 'gazebo', 'urdf_loops', 'urdf_constraints
 CONTROL_FILES = ['controllers', 'mujoco_pids', 'initial_values']
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Export a machine; returns 0, or 1 with one line that says what is wrong."""
+@program
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Export a machine."""
     options = _options(arguments)
-    try:
-        machine = load_machine(options.machine, options.overlay)
-        if options.format == 'gazebo':
-            directory = options.output or Path(f'{options.model_name or machine.name}_gazebo')
-            for path in write_gazebo_files(machine, sdf_options(options), directory):
-                print(f'{path} written')
-        elif options.format == 'urdf_loops':
-            for path in write_urdf_with_loops(machine, options.output or Path(f'{machine.name}_urdf_loops')):
-                print(f'{path} written')
-        elif options.output is None:
-            sys.stdout.write(_text(machine, options))
-        else:
-            write_text(options.output, _text(machine, options))
-            print(f'{options.output} written')
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    machine = load_machine(options.machine, options.overlay)
+    written: Sequence[Path] = ()
+    if options.format == 'gazebo':
+        directory = options.output or Path(f'{options.model_name or machine.name}_gazebo')
+        written = write_gazebo_files(machine, sdf_options(options), directory)
+    elif options.format == 'urdf_loops':
+        written = write_urdf_with_loops(machine, options.output or Path(f'{machine.name}_urdf_loops'))
+    elif options.output is None:
+        sys.stdout.write(_text(machine, options))
+    else:
+        written = [write_text(options.output, _text(machine, options))]
+    for path in written:
+        print(f'{path} written')
     if options.format in FORMATS:
         for lost in not_expressed(machine, options.format):
             print(f'warning: {machine.name}: {lost}', file=sys.stderr)
-    return 0
 
 
 def _text(machine: Machine, options: argparse.Namespace) -> str:

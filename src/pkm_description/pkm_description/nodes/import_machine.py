@@ -12,41 +12,32 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pkm_description.errors import PkmError
 from pkm_description.importing.comparison import Figures, compared
 from pkm_description.importing.graph import ImportMachineError
 from pkm_description.importing.importer import Imported, imported
 from pkm_description.importing.selection import Choice
-from pkm_description.writing import write_text
+from pkm_description.program import program
+from pkm_description.writing import hand_out, require_new
 
 #: share of the largest drive force by which machine and source may differ without a word, and at all
 _SAME_FORCE, _OTHER_FORCE = 1e-6, 1e-2
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status."""
+@program
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Import a machine."""
     options = _options(arguments)
     choice = Choice(options.platform, options.base, tuple(options.drives), tuple(options.hold))
-    try:
-        if options.output and options.output.exists() and not options.force:
-            raise PkmError(f'{options.output} exists; give --force to replace it')
-        result = imported(options.file, options.loops, choice, options.keyframe)
-        for note in result.mechanism.notes:
-            print(f'- {note}', file=sys.stderr)
-        if options.samples > 0:
-            figures = compared(result, options.samples)
-            print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
-            if not isinstance(figures, str):
-                require_same_forces(result, figures)
-        if options.output is None:
-            print(result.text, end='')
-        else:
-            write_text(options.output, result.text)
-            print(f'{options.output} written; look at it with inspect_machine {options.output}', file=sys.stderr)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    return 0
+    require_new(options.output, options.force)
+    result = imported(options.file, options.loops, choice, options.keyframe)
+    for note in result.mechanism.notes:
+        print(f'- {note}', file=sys.stderr)
+    if options.samples > 0:
+        figures = compared(result, options.samples)
+        print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
+        if not isinstance(figures, str):
+            require_same_forces(result, figures)
+    hand_out(result.text, options.output, 'inspect_machine')
 
 
 def require_same_forces(result: Imported, figures: Figures) -> None:

@@ -10,30 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from pkm_description.errors import PkmError
+from pkm_description.program import program
 from pkm_description.skeleton import KINDS, Sizes, SkeletonError, skeleton_text, with_admissible_home
-from pkm_description.writing import write_text
+from pkm_description.writing import hand_out, require_new
 
 _SIZES = [field.name for field in dataclasses.fields(Sizes)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write a machine file; returns 0, or 1 with one line that says what is wrong."""
+@program
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a machine file."""
     options = _options(arguments)
-    try:
-        if options.output is not None and options.output.exists() and not options.force:
-            raise SkeletonError(f'{options.output} exists; give another file, or --force to replace it')
-        sizes = {name: getattr(options, name) for name in _SIZES if getattr(options, name) is not None}
-        text = _solved(options) if options.source else skeleton_text(options.kind, options.name, sizes)
-        if options.output is None:
-            sys.stdout.write(text)
-        else:
-            write_text(options.output, text)
-            print(f'{options.output} written; look at it with inspect_machine {options.output}', file=sys.stderr)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    return 0
+    require_new(options.output, options.force)
+    sizes = {name: getattr(options, name) for name in _SIZES if getattr(options, name) is not None}
+    text = _solved(options) if options.source else skeleton_text(options.kind, options.name, sizes)
+    hand_out(text, options.output, 'inspect_machine')
 
 
 def _solved(options: argparse.Namespace) -> str:

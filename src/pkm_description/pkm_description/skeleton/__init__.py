@@ -2,5 +2,3 @@
 
 from pkm_description.skeleton.kinds import KINDS, Sizes, SkeletonError
 from pkm_description.skeleton.text import inertia_from_cad, skeleton_text, with_admissible_home
-
-__all__ = ['KINDS', 'Sizes', 'SkeletonError', 'inertia_from_cad', 'skeleton_text', 'with_admissible_home']

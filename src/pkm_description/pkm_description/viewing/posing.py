@@ -192,13 +192,12 @@ class Poser:
 
     def _ranges(self) -> dict[int, Array]:
         """Place of each coordinate -> smallest and largest value (2,) with the others at home."""
-        if not self._is_coupled:
-            limits = single_axis_limits(self._machine, tolerance=1e-4)
-            return {axis: np.array([self._allowed(axis, end) for end in ends]) for axis, ends in limits.items()}
-        return {place: self._coupled_range(number) for number, place in enumerate(self._places)}
+        limits = single_axis_limits(self._machine, tolerance=1e-4)
+        limits = limits or {place: self._coupled_range(number) for number, place in enumerate(self._places)}
+        return {place: np.array([self._allowed(place, end) for end in ends]) for place, ends in limits.items()}
 
     def _allowed(self, axis: int, end: float) -> float:
-        """An end of an axis, drawn back from the singular pose that it may lie in."""
+        """An end of a coordinate, drawn back from the singular pose that it may lie in."""
         if COORDINATES[axis] == 'pitch':
             end = float(np.clip(end, -_MAX_PITCH, _MAX_PITCH))
         for part in np.linspace(1.0, 0.9, 21):

@@ -13,6 +13,4 @@ if TYPE_CHECKING:
         unseen_directions,
     )
 
-__all__ = ['ReducedModel', 'minimal_count', 'unseen_directions']
-
 __getattr__, __dir__ = lazy_names(__name__)
