@@ -16,14 +16,14 @@ from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
 from pkm_bringup.robot_check.recorded import Observation
 from pkm_bringup.robot_check.report import Report
 from pkm_bringup.robot_check.signals import Stream, aligned
-from pkm_bringup.robot_check.stamps import rate_checks, stamp_checks
+from pkm_bringup.robot_check.stamps import stream_checks
 from pkm_bringup.robot_check.streams import imu_checks, name_checks, topic_checks, value_checks
 from pkm_bringup.robot_check.wiring import CANNOT_TELL, SUSPICIOUS, Wiring, driver_file, with_driver
 
 #: in this order
 CHECKS: tuple[Callable[[Wiring], None], ...] = (
-    topic_checks, stamp_checks, rate_checks, name_checks, value_checks, imu_checks, arrangement_checks,
-    velocity_checks, effort_checks,
+    topic_checks, stream_checks, name_checks, value_checks, imu_checks, arrangement_checks, velocity_checks,
+    effort_checks,
 )  # fmt: skip
 #: findings that a driver file mends
 _MENDED = (

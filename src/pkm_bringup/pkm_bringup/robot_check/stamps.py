@@ -43,13 +43,15 @@ _CLOCK_REMEDY = (
 )
 
 
-def stamp_checks(wiring: Wiring) -> None:
-    """Look at the stamps of both topics, and of one against the other."""
-    for stream in (wiring.joints, wiring.imu):
-        if stream.log is not None and len(stream.log) > 1 and not (_order(wiring, stream) | _age(wiring, stream)):
-            sentence = f'{stream.topic}: {len(stream.log)} stamps, all newer than the one before'
-            wiring.say(True, OK, f'{stream.which}_stamps', sentence)
+def stream_checks(wiring: Wiring) -> None:
+    """Look at the stamps and the rate of both topics, and at the stamps of one against the other."""
     joints, imu = wiring.joints, wiring.imu
+    for stream in (joints, imu):
+        if stream.log is None:
+            continue
+        if len(stream.log) > 1 and not (_order(wiring, stream) | _age(wiring, stream)):
+            wiring.about(stream)(True, OK, 'stamps', f'{len(stream.log)} stamps, all newer than the one before')
+        _rate(wiring, stream)
     if joints.log is None or imu.log is None:
         return
     other = wiring.aligned_by != 'stamps' and joints.source == imu.source == 'stamps'
@@ -67,8 +69,7 @@ def _order(wiring: Wiring, stream: Stream) -> bool:
     stamps = stream.log.stamps
     steps = np.diff(stamps[stamps > 0])
     back, away = steps < 0, lonely(stamps) & (stamps > 0)
-    oldest = 1e-9 * float(-steps.min(initial=0))
-    found = False
+    found, oldest = False, 1e-9 * float(-steps.min(initial=0))
     for bad, code, what, remedy in (
         (stamps <= 0, 'zero', 'zero; such samples are rejected',
          'let the driver set header.stamp to the time of the sample (node->now() at reading, or the hardware\'s time)'),
@@ -81,16 +82,16 @@ def _order(wiring: Wiring, stream: Stream) -> bool:
         (away & (away.mean() < 0.2) & (not back.any()), 'jump', 'far away from the others',
          'one clock for all stamps of the topic; set the computer\'s time before the driver starts'),
     ):  # fmt: skip
-        sentence = f'{stream.topic}: {np.count_nonzero(bad)} of {len(bad)} stamps are {what}'
-        code = f'{stream.which}_stamp_{code}'
-        found |= wiring.say(bad.any(), WRONG, code, sentence, remedy, {'part': float(bad.mean()) if len(bad) else 0.0})
+        count = np.count_nonzero(bad)
+        sentence, figures = f'{count} of {len(bad)} stamps are {what}', {'part': count / max(1, len(bad))}
+        found |= wiring.about(stream)(count, WRONG, f'stamp_{code}', sentence, remedy, figures)
     return found
 
 
 def _age(wiring: Wiring, stream: Stream) -> bool:
     """Whether stamps do not fit the time of reception; a simulation or a bag that is played sets the time by /clock."""
     assert stream.log is not None
-    log, which, clock, say = stream.log, stream.which, wiring.seen.clock, wiring.say
+    log, clock, say = stream.log, wiring.seen.clock, wiring.about(stream)
     good = (log.stamps > 0) & (log.recorded_at > 0)
     if np.count_nonzero(good) < 2:
         return False
@@ -102,75 +103,69 @@ def _age(wiring: Wiring, stream: Stream) -> bool:
         age = min(age, 1e-9 * float(np.median(shown - stamps)), key=abs)
     elif np.median(stamps) < _EPOCH <= np.median(received):
         return say(
-            wiring.seen.live, SUSPICIOUS, f'{which}_clock_domain',
-            f'{stream.topic}: stamps count from a start ({stamps[0] * 1e-9:.1f} s), and nobody publishes /clock',
+            wiring.seen.live, SUSPICIOUS, 'clock_domain',
+            f'stamps count from a start ({stamps[0] * 1e-9:.1f} s), and nobody publishes /clock',
             'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the driver stamp with the'
             ' computer\'s time, not with its time since start', {'age_s': age},
         )  # fmt: skip
     steps = np.diff(stamps)
     usual = float(np.median(steps))
     jitter, differs = (1.4826 * float(np.median(np.abs(part))) for part in (steps - usual, np.diff(received - stamps)))
-    future = say(age < -_AHEAD, WRONG, f'{which}_stamp_future',
-                 f'{stream.topic}: stamps are {-age:.3g} s ahead of their reception', _CLOCK_REMEDY, {'age_s': age})
-    old = say(age > _BEHIND, SUSPICIOUS, f'{which}_stamp_old',
-              f'{stream.topic}: samples are {age:.3g} s old when they come: a clock that is behind, or a queue',
-              _CLOCK_REMEDY, {'age_s': age})  # fmt: skip
+    sentence = f'stamps are {-age:.3g} s ahead of their reception'
+    future = say(age < -_AHEAD, WRONG, 'stamp_future', sentence, _CLOCK_REMEDY, {'age_s': age})
+    sentence = f'samples are {age:.3g} s old when they come: a clock that is behind, or a queue'
+    old = say(age > _BEHIND, SUSPICIOUS, 'stamp_old', sentence, _CLOCK_REMEDY, {'age_s': age})
     # a bag that was written from arrays knows nothing of reception
     late = say(
         usual > 0 and jitter > _REGULAR * usual and differs < _SAME * jitter and (stamps != received).any(),
-        SUSPICIOUS, f'{which}_stamp_reception',
-        f'{stream.topic}: stamps are as irregular as the messages come ({1e-6 * jitter:.2g} ms): they tell when a'
-        ' message was handled, not when the sample was taken',
+        SUSPICIOUS, 'stamp_reception', f'stamps are as irregular as the messages come ({1e-6 * jitter:.2g} ms): they'
+        ' tell when a message was handled, not when the sample was taken',
         'stamp with the time of the sample: in ros2_control the read() time, else the sensor\'s own counter',
         {'jitter_ms': 1e-6 * jitter, 'reception_minus_stamp_ms': 1e-6 * differs},
     )  # fmt: skip
     return future or old or late
 
 
-def rate_checks(wiring: Wiring) -> None:
-    """Look at the rates of both topics."""
-    for stream in (wiring.joints, wiring.imu):
-        if stream.log is not None:
-            _rate(wiring, stream)
-
-
 def _rate(wiring: Wiring, stream: Stream) -> None:
-    which, topic, nominal, say = stream.which, stream.topic, stream.nominal, wiring.say
+    """Period, jitter, bursts and losses of a stream."""
+    nominal, say = stream.nominal, wiring.about(stream)
     if stream.source == 'counted' or len(stream.times) < 10:
-        sentence = f'{topic}: {len(stream.times)} messages, and no usable time'
-        say(True, CANNOT_TELL, f'{which}_rate', sentence, 'good stamps, see above')
+        say(True, CANNOT_TELL, 'rate', f'{len(stream.times)} messages, and no usable time', 'good stamps, see above')
         return
     stamped = stream.source == 'stamps'
-    by, key = '' if stamped else ' (by reception)', {'joint': 'legs', 'imu': 'imu'}[which]
+    by, key = '' if stamped else ' (by reception)', {'joint': 'legs', 'imu': 'imu'}[stream.which]
     steps = np.diff(stream.time)
     usual, mean, hole = float(np.median(steps)), float(steps.mean()), float(steps.max())
     rate, long = 1.0 / usual, steps > _LOSS * usual
     lost = float(np.sum(np.rint(steps[long] / usual) - 1.0))
     total = lost + len(steps) + 1
     jitter = float(np.quantile(np.abs(steps[~long] - usual), 0.95)) / usual
-    if say(np.mean(steps < 0.3 * mean) > 0.4, SUSPICIOUS, f'{which}_bursts',
-           f'{topic}: messages come in bursts{by}: half of the steps are below {1e3 * usual:.3g} ms, the mean is'
-           f' {1e3 * mean:.3g} ms',
-           'publish each sample when it is taken, with its own time; no batches, and no queue that is emptied at once',
-           {'usual_ms': 1e3 * usual, 'mean_ms': 1e3 * mean}):
+    if say(
+        np.mean(steps < 0.3 * mean) > 0.4, SUSPICIOUS, 'bursts', f'messages come in bursts{by}: half of the steps are'
+        f' below {1e3 * usual:.3g} ms, the mean is {1e3 * mean:.3g} ms',
+        'publish each sample when it is taken, with its own time; no batches, and no queue that is emptied at once',
+        {'usual_ms': 1e3 * usual, 'mean_ms': 1e3 * mean},
+    ):  # fmt: skip
         return
-    slow = say(rate < _SLOW * nominal, SUSPICIOUS, f'{which}_rate',
-               f'{topic}: {rate:.4g} Hz{by}; the machine file says {nominal:g} Hz',
-               f'set the driver (ros2_control: update_rate, joint_state_broadcaster) to {nominal:g} Hz, or in the'
-               f' machine file sensors.{key}.rate: {rate:.4g}', {'rate_Hz': rate, 'expected_Hz': nominal})  # fmt: skip
-    uneven = say(jitter > _JITTER and stamped, SUSPICIOUS, f'{which}_jitter',
-                 f'{topic}: 1 of 20 steps is off by more than {1e3 * jitter * usual:.3g} ms of {1e3 * usual:.3g} ms',
-                 'a real-time priority for the driver\'s loop (chrt, PREEMPT_RT), and stamps of the sample\'s own time',
-                 {'p95_ms': 1e3 * jitter * usual, 'interval_ms': 1e3 * usual}) or say(
-        stamped and (lost > _LOST * total or hole > max(_HOLE, 5.0 * usual)), SUSPICIOUS, f'{which}_lost',
-        f'{topic}: about {lost:.0f} of {total:.0f} messages are missing, the longest hole is {hole:.3g} s',
+    slow = say(
+        rate < _SLOW * nominal, SUSPICIOUS, 'rate', f'{rate:.4g} Hz{by}; the machine file says {nominal:g} Hz',
+        f'set the driver (ros2_control: update_rate, joint_state_broadcaster) to {nominal:g} Hz, or in the machine file'
+        f' sensors.{key}.rate: {rate:.4g}', {'rate_Hz': rate, 'expected_Hz': nominal},
+    )  # fmt: skip
+    uneven = say(
+        jitter > _JITTER and stamped, SUSPICIOUS, 'jitter', f'1 of 20 steps is off by more than'
+        f' {1e3 * jitter * usual:.3g} ms of {1e3 * usual:.3g} ms',
+        'a real-time priority for the driver\'s loop (chrt, PREEMPT_RT), and stamps of the sample\'s own time',
+        {'p95_ms': 1e3 * jitter * usual, 'interval_ms': 1e3 * usual},
+    ) or say(
+        stamped and (lost > _LOST * total or hole > max(_HOLE, 5.0 * usual)), SUSPICIOUS, 'lost',
+        f'about {lost:.0f} of {total:.0f} messages are missing, the longest hole is {hole:.3g} s',
         'cable instead of radio, a larger depth or reliability:=reliable, less load on the computer; see ros2 topic hz',
         {'share': lost / total, 'longest_hole_s': hole},
     )  # fmt: skip
     faster = nominal and rate > nominal / _SLOW
     note = f'; the machine file says {nominal:g} Hz, which does no harm (sensors.{key}.rate)' if faster else ''
-    sentence = f'{topic}: {rate:.4g} Hz{by}, steps within {100 * jitter:.0f} %{note}'
-    say(not slow and not uneven, OK, f'{which}_rate', sentence)
+    say(not slow and not uneven, OK, 'rate', f'{rate:.4g} Hz{by}, steps within {100 * jitter:.0f} %{note}')
 
 
 def clock_checks(wiring: Wiring) -> None:

@@ -33,7 +33,7 @@ def topic_checks(wiring: Wiring) -> None:
         'a section sensors.imu in the machine file (pkm_description: machine file schema)')  # fmt: skip
     say(len(seen.clock_publishers) > 1, WRONG, 'two_clocks',
         f'/clock has {len(seen.clock_publishers)} publishers: {", ".join(seen.clock_publishers)}',
-        'let one of them go: publish_clock:=false for all simulators but one, clock_rate:=0 for players')  # fmt: skip
+        'let one of them go: publish_clock:=false for all simulators and players but one')  # fmt: skip
 
 
 def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> None:

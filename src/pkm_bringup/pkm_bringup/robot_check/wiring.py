@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,14 @@ class Wiring:
             lines = self._driver_lines(dict(mends)) if mends else ''
             self.findings.append(Finding(code, state, (), sentence, remedy + lines, figures or {}))
         return bool(holds)
+
+    def about(self, stream: Stream) -> Callable[..., bool]:
+        """:meth:`say` about a stream: its kind stands before the code, its topic before the sentence."""
+
+        def say(holds: object, state: State, code: str, sentence: str, *rest: Any) -> bool:
+            return self.say(holds, state, f'{stream.which}_{code}', f'{stream.topic}: {sentence}', *rest)
+
+        return say
 
     @property
     def imu_time(self) -> Array:
