@@ -143,6 +143,7 @@ class SimulatorSettings(Settings):
     publish_clock: bool = setting(
         True, 'set the time on /clock; else follow it (use_sim_time) or the time of the system'
     )
+    publish_ground_truth: bool = setting(True, 'publish ground_truth/odometry')
 
 
 class SimulatorNode(Node):
@@ -185,7 +186,9 @@ class SimulatorNode(Node):
         self._joint_states = self.create_publisher(JointState, self._driver.joint_topic, RELIABLE_STREAM_QOS)
         self._imu = self.create_publisher(Imu, self._driver.imu_topic, RELIABLE_STREAM_QOS)
         self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
-        self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
+        self._truth = None
+        if settings.publish_ground_truth:
+            self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
         if takes_commands:
             self.create_subscription(Float64MultiArray, self._driver.command_topic, self._take_command, 10)
         else:
@@ -278,7 +281,8 @@ class SimulatorNode(Node):
             self._imu.publish(self._messages.imu(time_stamp, sample.imu))
         if sample.joints is not None:
             self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints, self._faults.missing_legs))
-        self._truth.publish(self._messages.odometry(sample))
+        if self._truth is not None:
+            self._truth.publish(self._messages.odometry(sample))
 
     def _diagnose(self) -> None:
         controlled, simulation = self._controlled, self._controlled.simulation
