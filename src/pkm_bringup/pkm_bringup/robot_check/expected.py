@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.driver.driver import POSITION
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics, measured_tolerance
+from pkm_description.kinematics import ForwardKinematicsResult, forward_kinematics, measured_tolerance
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import twist_per_drive
+from pkm_description.kinematics.drive_map import motion_of_configurations, twist_per_drive
 from pkm_description.kinematics.joint_motion import joint_motion
 from pkm_description.machine import Leg, Machine, PlatformMotion
 from pkm_description.machine.model_data import leg_reach
@@ -106,7 +106,7 @@ class Prediction:
     motion : of those K samples
     specific_force, angular_rate : (K, 3) in the axes that the machine file gives to the IMU; of machines without an
         IMU in those of the platform, at its origin
-    fits : part of the power of the drives' rates that the closures admit
+    fits : part of the power of the drives' rates that the closures admit; 1 of drives that are not redundant
     """
 
     found: NDArray[np.bool_]
@@ -117,29 +117,38 @@ class Prediction:
 
 
 def predict(machine: Machine, drives: Signal) -> Prediction | None:
-    """Predict from drives [m, rad] and their derivatives; None if no sample has a pose.
-
-    Of more drives than freedoms the motion is the one that is nearest to their rates and accelerations.
-    """
+    """Predict from drives [m, rad] and their derivatives; None if no sample has a pose."""
     result = forward_kinematics(machine, drives.value, tolerance=measured_tolerance(machine))
     found = result.trusted
     if not found.any():
         return None
-    closed, rate = result.rows(np.flatnonzero(found)), drives.rate[found]
-    pose, none = (closed.position, closed.rotation_base_platform), np.zeros((len(rate), 3))
+    closed, time, rate, acceleration = (
+        result.rows(np.flatnonzero(found)), drives.time[found], drives.rate[found], drives.acceleration[found]
+    )  # fmt: skip
     try:
-        legs = close_legs(machine, *pose)
-        per_drive = twist_per_drive(legs)
-        twist = (per_drive @ rate[..., None])[..., 0]
-        motion = PlatformMotion(drives.time[found], *pose, twist[:, :3], twist[:, 3:], none, none)
-        beside = drives.acceleration[found] - joint_motion(machine, motion).accelerations[:, machine.drive_columns]
+        if machine.is_redundant:
+            motion, fits = _nearest_motion(machine, time, closed, rate, acceleration)
+        else:
+            motion, fits = motion_of_configurations(machine, time, closed, rate, acceleration), 1.0
     except KinematicsError:
         return None
-    left = rate - (legs.drive_map @ twist[..., None])[..., 0]
-    linear, angular = np.split((per_drive @ beside[..., None])[..., 0], 2, axis=1)
-    motion = replace(motion, linear_acceleration=linear, angular_acceleration=angular)
-    fits = 1.0 - float(np.sum(left**2) / max(np.sum(rate**2), 1e-300))
     return Prediction(found, motion, *imu_truth(motion, machine.gravity, *mounting(machine)), fits)
+
+
+def _nearest_motion(
+    machine: Machine, time: Array, closed: ForwardKinematicsResult, rate: Array, acceleration: Array
+) -> tuple[PlatformMotion, float]:
+    """Motion nearest to rates and accelerations (N, A) of redundant drives, and the part of the rates that fits it."""
+    pose = closed.position, closed.rotation_base_platform
+    legs, none = close_legs(machine, *pose), np.zeros((len(time), 3))
+    per_drive = twist_per_drive(legs)
+    twist = (per_drive @ rate[..., None])[..., 0]
+    left = rate - (legs.drive_map @ twist[..., None])[..., 0]
+    steady = PlatformMotion(time, *pose, twist[:, :3], twist[:, 3:], none, none)
+    beside = acceleration - joint_motion(machine, steady).accelerations[:, machine.drive_columns]
+    twist_rate = (per_drive @ beside[..., None])[..., 0]
+    motion = replace(steady, linear_acceleration=twist_rate[:, :3], angular_acceleration=twist_rate[:, 3:])
+    return motion, 1.0 - float(np.sum(left**2) / max(np.sum(rate**2), 1e-300))
 
 
 def mounting(machine: Machine) -> tuple[Array, Array]:
