@@ -11,7 +11,6 @@ from ament_index_python.packages import get_package_share_directory
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from pkm_bringup.demo.criteria import bias_errors, estimation_errors, worst_axis_rms
 from pkm_bringup.simulation import simulate
 from pkm_description.arrays import Array
 from pkm_description.machine import ImuSensor, Machine
@@ -162,8 +161,12 @@ def _live_errors(axes: list[Axes], data: RecordedData) -> str:
     streams = (data.baseline_odometry, GREY, 'baseline'), (data.platform_odometry, BLUE, 'this suite')
     for motion, color, label in streams:
         assert motion is not None
-        errors = estimation_errors(truth, motion)
-        time = errors['time']
+        own, true = matching(motion.stamps, truth.stamps, 0, int(motion.stamps[-1]))
+        time = 1e-9 * motion.stamps[own]
+        errors = {
+            'position': motion.position[own] - truth.position[true],
+            'velocity': motion.linear_velocity[own] - truth.linear_velocity[true],
+        }
         for axis, (name, scale, limits, title) in zip(axes, _PANELS, strict=True):
             values = scale * errors[name]
             axis.plot(time, _running_rms(values), color=color, lw=1.3, label=label)
@@ -171,7 +174,7 @@ def _live_errors(axes: list[Axes], data: RecordedData) -> str:
             axis.yaxis.set_major_formatter('{x:g}')
             axis.yaxis.set_minor_formatter('')
             axis.set_title(f'{title}, running rms of all axes')
-            figures.append(worst_axis_rms(values[time > _SETTLED]))
+            figures.append(float(np.sqrt(np.mean(values[time > _SETTLED] ** 2, axis=0)).max()))
     return (
         f'position {figures[2]:.1f} um (baseline {figures[0]:.1f} um), '
         f'velocity {figures[3]:.3f} mm/s (baseline {figures[1]:.1f} mm/s)'
@@ -187,9 +190,10 @@ def _biases(axis: Axes, data: RecordedData, sensor: ImuSensor) -> None:
     raw, corrected = data.imu_data_raw, data.imu_data
     assert raw is not None
     assert corrected is not None
-    errors = bias_errors(sensor, raw, corrected)
+    own, at_raw = matching(corrected.stamps, raw.stamps, 0, int(corrected.stamps[-1]))
+    errors = raw.specific_force[at_raw] - corrected.specific_force[own] - sensor.accelerometer_bias
     for column, (name, color) in enumerate(zip('xyz', AXES, strict=True)):
-        axis.plot(errors['time'], 1e3 * errors['accelerometer'][:, column], color=color, lw=1.2, label=name)
+        axis.plot(1e-9 * corrected.stamps[own], 1e3 * errors[:, column], color=color, lw=1.2, label=name)
     axis.set(ylim=(-0.5, 0.5))
     axis.set_title('Accelerometer bias, estimated less true [mm/s²]')
     axis.legend(ncols=3, loc='upper right')

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_bringup.robot_check import Report, check_robot
-from pkm_bringup.robot_check.report import with_driver
+from pkm_bringup.robot_check.wiring import with_driver
 
 from verification.wiring.faults import Fault
 from verification.wiring.scenarios import Scenario

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_bringup.robot_check import Report, check_robot
-from pkm_bringup.robot_check.report import with_driver
+from pkm_bringup.robot_check.wiring import with_driver
 from pkm_description.arrays import Array
 from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics.rotation import matrix_from_quaternion

@@ -15,23 +15,21 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from pkm_bringup.hardware import (
     ControlFiles,
     chosen_controllers,
-    missing_packages,
     needed_packages,
+    require_packages,
     write_control_files,
 )
 from pkm_bringup.launching import (
     died,
-    included,
     leg_controller,
     listener_arguments,
+    listeners,
     servo_arguments,
     servo_parameters,
 )
-from pkm_description.errors import ConfigurationError
 from pkm_description.export.ros2_control import EFFORTS, HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
     DRIVER_ARGUMENTS,
-    PLACE_ARGUMENTS,
     check_robot,
     check_robot_argument,
     declared,
@@ -68,9 +66,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         value['frame_prefix'],
     )
     active, inactive = chosen_controllers(files.controllers, value['controllers_active'])
-    missing = missing_packages(needed_packages(options, files.controllers.values()), is_installed)
-    if missing:
-        raise ConfigurationError(missing)
+    require_packages(needed_packages(options, files.controllers.values()), is_installed)
     if options.hardware in SIMULATORS:
         context.launch_configurations['use_sim_time'] = 'true'
     # a real machine moves only after somebody has asked for it
@@ -78,12 +74,6 @@ def nodes(context: LaunchContext) -> list[Any]:
         value['leg_controller'], value['leg_controller'] == 'true'
     )
     servo = servo_parameters(context)
-    listeners = []
-    if value['estimation'] == 'true':
-        given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'rviz')
-        listeners.append(included('estimation', *given, viewer='false', state_publisher='false'))
-    if value['identification'] == 'true':
-        listeners.append(included('identification', *DRIVER_ARGUMENTS, 'output'))
     return [
         state_publisher('platform/joint_states', control=files.options),
         *control_node(files),
@@ -91,7 +81,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         *spawner(inactive, files, '--inactive'),
         check_robot(),
         viewer(sensor_parameters()),  # before the launch file below is told to start no second one
-        *listeners,
+        *listeners(value, DRIVER_ARGUMENTS, state_publisher='false'),
         *([leg_controller([sensor_parameters(), *servo])] if controlled else []),
     ]
 

@@ -25,13 +25,21 @@ from pkm_bringup.gazebo import (
     CONTROLS,
     DRIVER_FILE,
     GAZEBO_LAUNCH_FILE,
+    PACKAGES,
     chosen_version,
     driver_text,
-    require_gazebo,
+    require_program,
     sdf_options,
 )
-from pkm_bringup.hardware import write_control_files
-from pkm_bringup.launching import included, leg_controller, listener_arguments, servo_arguments, servo_parameters
+from pkm_bringup.hardware import require_packages, write_control_files
+from pkm_bringup.launching import (
+    included,
+    leg_controller,
+    listener_arguments,
+    listeners,
+    servo_arguments,
+    servo_parameters,
+)
 from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.ros2_control import EFFORTS, JOINT_STATES, ControlOptions
 from pkm_description.export.sdf_systems import VERSIONS, SdfOptions
@@ -61,10 +69,10 @@ from pkm_description.viewing.coupled_pose import COORDINATES
 def start(context: LaunchContext) -> list[Any]:
     """Write the files and start everything, once it is clear that nothing is missing."""
     value = context.launch_configurations
-    require_gazebo(is_installed)
+    require_packages(PACKAGES, is_installed)
     gazebo_launch = Path(get_package_share_directory('ros_gz_sim'), 'launch', GAZEBO_LAUNCH_FILE)
     version = chosen_version(value['gazebo_version'], gazebo_launch)
-    require_gazebo(is_installed, version)
+    require_program(version)
     machine = load_machine(*machine_and_overlay(context))
     directory = Path(value['directory'] or tempfile.mkdtemp(prefix='pkm_gazebo_'))
     options = sdf_options(machine, version.name, value, directory)
@@ -103,7 +111,8 @@ def start(context: LaunchContext) -> list[Any]:
         *(
             _ros2_control(machine, options, directory)
             if value['control'] == 'ros2_control'
-            else [*_drives(value, servo_parameters(context), world_control), *_listeners(value)]
+            # gazebo_drives publishes in the suite's convention
+            else [*_drives(value, servo_parameters(context), world_control), *listeners(value, driver=STANDARD)]
         ),
     ]
 
@@ -133,16 +142,6 @@ def _drives(value: dict[str, str], servo: list[dict[str, Any]], world_control: A
         drives.append(suite_node('pkm_bringup', 'wait_for_commands', [], on_exit=run))
         drives.append(leg_controller([machine_parameters(), *servo]))
     return drives
-
-
-def _listeners(value: dict[str, str]) -> list[Any]:
-    """What reads the machine's sensors, which gazebo_drives publishes in the suite's convention."""
-    listeners = []
-    if value['estimation'] == 'true':
-        listeners.append(included('estimation', *PLACE_ARGUMENTS, 'rviz', viewer='false', driver=STANDARD))
-    if value['identification'] == 'true':
-        listeners.append(included('identification', 'output', driver=STANDARD))
-    return listeners
 
 
 def arguments() -> list[DeclareLaunchArgument]:

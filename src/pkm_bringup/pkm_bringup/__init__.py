@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         SimulatedImuSample,
         SimulationRecord,
         TrackingRecord,
-        TruthSample,
         simulate,
         track,
     )
@@ -59,7 +58,6 @@ __all__ = [
     'SimulatedImuSample',
     'SimulationRecord',
     'TrackingRecord',
-    'TruthSample',
     'check_reference',
     'gains_for_delay',
     'simulate',

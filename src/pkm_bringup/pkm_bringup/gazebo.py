@@ -133,33 +133,18 @@ def chosen_version(wanted: str, launch_file: Path, ros_distribution: str | None 
     )
 
 
-def require_gazebo(
-    is_installed: Callable[[str], bool],
-    version: GazeboVersion | None = None,
-    which: Callable[[str], str | None] = shutil.which,
-) -> None:
-    """Refuse to go on where packages or the program are missing.
-
-    Parameters
-    ----------
-    is_installed : tells whether a package is there
-    version : release whose program is needed; None: look for the packages only
-    which : path of a program, None if there is none
+def require_program(version: GazeboVersion, which: Callable[[str], str | None] = shutil.which) -> None:
+    """Refuse to go on where the program of a release is missing; ``which`` gives the path of a program.
 
     Raises
     ------
     ConfigurationError
-        With the names of what is missing and the command that installs it.
+        With the name of the program and the command that installs it.
     """
-    missing = [package for package in PACKAGES if not is_installed(package)]
-    if not missing and version is not None and which(version.command[0]) is None:
-        missing = [f'the program {version.command[0]}']
-    if missing:
-        distribution = os.environ.get('ROS_DISTRO') or 'DISTRO'
-        pairs = ', '.join(f'{one.ros} has {one.name}' for one in VERSIONS.values())
+    program = version.command[0]
+    if which(program) is None:
         raise ConfigurationError(
-            f'Gazebo cannot be started: {" and ".join(missing)} missing; '
-            f'sudo apt-get install ros-{distribution}-ros-gz ({pairs})'
+            f'Gazebo cannot be started: the program {program} is missing; sudo apt install ros-{version.ros}-ros-gz'
         )
 
 

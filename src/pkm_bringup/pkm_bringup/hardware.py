@@ -29,10 +29,11 @@ from pkm_bringup.control import gains_for_delay
 #: packages whose name is not the one before the slash of their plugin
 _PACKAGE_OF_PLUGIN = {'mock_components': 'hardware_interface'}
 
-#: packages of ros2_control and ros2_controllers, and of the simulators; others are the user's own
+#: packages of ros2_control and ros2_controllers, of the simulators and of what connects them; others are the user's own
 _RELEASED = {
     'controller_manager', 'forward_command_controller', 'gz_ros2_control', 'hardware_interface', 'ign_ros2_control',
     'imu_sensor_broadcaster', 'joint_state_broadcaster', 'joint_trajectory_controller', 'mujoco_ros2_control',
+    'ros_gz_bridge', 'ros_gz_sim',
 }  # fmt: skip
 
 
@@ -161,11 +162,17 @@ def needed_packages(options: ControlOptions, controllers: Iterable[str]) -> list
     return list(dict.fromkeys(packages))
 
 
-def missing_packages(needed: Iterable[str], is_installed: Callable[[str], bool]) -> str:
-    """One line that names the packages that are not there and how to get them; empty if all are."""
+def require_packages(needed: Iterable[str], is_installed: Callable[[str], bool]) -> None:
+    """Refuse to go on where packages are missing.
+
+    Raises
+    ------
+    ConfigurationError
+        One line that names them and how to get them.
+    """
     missing = [package for package in needed if not is_installed(package)]
     if not missing:
-        return ''
+        return
     released = [package for package in missing if package in _RELEASED]
     own = [package for package in missing if package not in _RELEASED]
     ways = []
@@ -176,4 +183,6 @@ def missing_packages(needed: Iterable[str], is_installed: Callable[[str], bool])
     if own:
         ways.append(f'build {", ".join(own)} in this workspace and source it again')
     noun = 'package is' if len(missing) == 1 else 'packages are'
-    return f'{len(missing)} {noun} not installed: {", ".join(missing)}. To install: {"; ".join(ways)}'
+    raise ConfigurationError(
+        f'{len(missing)} {noun} not installed: {", ".join(missing)}. To install: {"; ".join(ways)}'
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDesc
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from pkm_description.errors import ConfigurationError
-from pkm_description.launching import declared, handed_on, suite_node
+from pkm_description.launching import PLACE_ARGUMENTS, declared, handed_on, suite_node
 from pkm_description.settings import default_of
 
 from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
@@ -29,6 +29,25 @@ def listener_arguments() -> list[DeclareLaunchArgument]:
         output=('', 'directory for the results of identification; ~/.ros if empty'),
         rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
     )
+
+
+def listeners(
+    value: Mapping[str, str], names: Sequence[str] = (), state_publisher: str = 'true', **arguments: str
+) -> list[GroupAction]:
+    """What :func:`listener_arguments` ask for.
+
+    Parameters
+    ----------
+    value : of the arguments of this launch
+    names, arguments : see :func:`included`, beside those of the listeners
+    state_publisher : whether the estimator's launch file publishes the frames of all links
+    """
+    found, estimator = [], {'viewer': 'false', 'state_publisher': state_publisher}
+    if value['estimation'] == 'true':
+        found.append(included('estimation', *PLACE_ARGUMENTS, *names, 'rviz', **estimator, **arguments))
+    if value['identification'] == 'true':
+        found.append(included('identification', *names, 'output', **arguments))
+    return found
 
 
 def reliability_argument() -> DeclareLaunchArgument:

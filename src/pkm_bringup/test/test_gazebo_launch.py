@@ -13,7 +13,7 @@ pytest.importorskip('rclpy')
 
 from launched_system import LaunchedSystem, has_real_launch, run_launch
 from node_processes import PATIENCE
-from pkm_bringup.gazebo import GazeboDrives, chosen_version, driver_text, require_gazebo
+from pkm_bringup.gazebo import GazeboDrives, chosen_version, driver_text, require_program
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.rest import home_configuration, start_configuration
 from pkm_description.export.sdf_systems import VERSIONS
@@ -100,23 +100,23 @@ def test_ros2_control_starts_controllers_and_tells_the_offsets(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(('packages', 'words'), [
-    ((), 'ros_gz_sim and ros_gz_bridge missing'), (('ros_gz_sim',), 'ros_gz_bridge missing'),
+    ((), 'ros_gz_sim, ros_gz_bridge'), (('ros_gz_sim',), '1 package is not installed: ros_gz_bridge'),
 ])  # fmt: skip
 def test_what_is_missing_is_said_in_one_line(packages: tuple[str, ...], words: str, tmp_path: Path) -> None:
     gazebo = StandInGazebo(tmp_path, packages=packages)
     log = tmp_path / 'launch.log'
     with LaunchedSystem(log, FILE, environment=gazebo.environment | {'ROS_DISTRO': 'jazzy'}) as system:
         assert system.wait() != 0
-        (line,) = (line for line in system.output.splitlines() if 'Gazebo cannot be started' in line)
-        assert words in line and 'sudo apt-get install ros-jazzy-ros-gz' in line
+        (line,) = (line for line in system.output.splitlines() if 'not installed' in line)
+        assert words in line and line.endswith('ros-jazzy-ros-gz-bridge')
         assert 'Traceback' not in system.output
     assert gazebo.started == []
 
 
 def test_a_missing_program_is_named() -> None:
-    with pytest.raises(ConfigurationError, match='the program ign missing'):
-        require_gazebo(lambda package: True, VERSIONS['fortress'], lambda program: None)
-    require_gazebo(lambda package: True, VERSIONS['fortress'], lambda program: f'/usr/bin/{program}')
+    with pytest.raises(ConfigurationError, match='the program ign is missing; sudo apt install ros-humble-ros-gz'):
+        require_program(VERSIONS['fortress'], lambda program: None)
+    require_program(VERSIONS['fortress'], lambda program: f'/usr/bin/{program}')
 
 
 def test_the_release_without_a_readable_launch_file_is_that_of_ros(tmp_path: Path) -> None:

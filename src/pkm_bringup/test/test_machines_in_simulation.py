@@ -115,7 +115,7 @@ def test_home_is_held(name: str) -> None:
         rates = simulation.joint_velocities
         sample = simulation.step(weight + machine.servo.stiffness * error - machine.servo.damping * rates)
         if sample is not None:
-            gaps.append(sample.truth.closure_error)
+            gaps.append(sample.closure_error)
             place = sample.truth.position
     assert max(gaps) < 1e-6
     assert not simulation.saturation_count.any()
@@ -276,14 +276,8 @@ def test_forces_and_motion_belong_to_the_heavier_machine() -> None:
         sample = controlled.step()
         if sample is not None and sample.joints is not None and sample.stamp_ns > 2_100_000_000:
             samples.append(sample)
-    truths = [sample.truth for sample in samples]
-    motion = PlatformMotion(
-        np.array([sample.stamp_ns * 1e-9 for sample in samples]),
-        *(np.array([getattr(one, part) for one in truths]) for part in (
-            'position', 'rotation_base_platform', 'linear_velocity', 'angular_velocity', 'linear_acceleration',
-            'angular_acceleration',
-        )),
-    )  # fmt: skip
+    parts = PlatformMotion.__dataclass_fields__
+    motion = PlatformMotion(*(np.concatenate([getattr(sample.truth, part) for sample in samples]) for part in parts))
     efforts = np.array([sample.joints.efforts for sample in samples])
     error = inverse_dynamics(with_payload(machine, BODY), motion) - efforts
     without = inverse_dynamics(machine, motion) - efforts

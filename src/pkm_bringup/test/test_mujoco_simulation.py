@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.control import ServoSettings
-from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation, SimulationRecord, TruthSample, simulate
+from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation, SimulationRecord, simulate
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.record import _record
 from pkm_description.dynamics import inverse_dynamics
@@ -148,7 +148,7 @@ def test_imu_truth_is_the_analytic_imu_of_the_true_motion(
 class _WatchedSimulation(MujocoSimulation):
     """Keeps what MuJoCo's own sensors say at the instant of a sample."""
 
-    def _truth(self) -> TruthSample:
+    def _truth(self) -> PlatformMotion:
         self.accelerometer, self.gyro = (
             self.data.sensor(name).data.copy() for name in ('imu_accel', 'imu_gyro')
         )

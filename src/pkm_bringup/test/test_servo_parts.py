@@ -104,30 +104,3 @@ def test_a_silence_of_more_than_a_thousand_seconds_is_no_timeout() -> None:
     assert ServoSettings(measurement_timeout=1000.0).measurement_timeout == 1000.0
     with pytest.raises(ConfigurationError, match='measurement_timeout'):
         ServoSettings(measurement_timeout=1001.0)
-
-
-class Waits:
-    """A subscription in which messages wait, each with the time of its sending."""
-
-    msg_type, raw = str, True
-
-    def __init__(self, *sent: tuple[int, str]) -> None:
-        self.handle, self._left = self, list(sent)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def take_message(self, *_: object) -> tuple[str, dict[str, int]] | None:
-        if not self._left:
-            return None
-        stamp, message = self._left.pop(0)
-        return message, {'source_timestamp': stamp}
-
-
-def test_what_waits_is_taken_in_the_order_in_which_it_was_sent() -> None:
-    waiting = pytest.importorskip('pkm_bringup.recording')
-    subscriptions = [Waits((1, 'a'), (4, 'b')), Waits(), Waits((2, 'c'), (3, 'd'), (5, 'e'))]
-    assert list(waiting.in_order_of_sending(subscriptions)) == [(0, 'a'), (2, 'c'), (2, 'd'), (0, 'b'), (2, 'e')]

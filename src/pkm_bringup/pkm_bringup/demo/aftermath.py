@@ -28,7 +28,6 @@ from pkm_bringup.demo.criteria import (
     judge_identification,
     judge_payload,
     payload_of,
-    worst_axis_rms,
 )
 from pkm_bringup.demo.report import DemoOutcome
 from pkm_bringup.demo.run import Timeline
@@ -192,8 +191,8 @@ def judge_estimation(
     )  # fmt: skip
     criteria = [
         Criterion(
-            name, worst_axis_rms(estimate[field]), limit, unit, scale,
-            baseline=worst_axis_rms(baseline[field]), excuse=short or other,
+            name, float(getattr(estimate, field).max()), limit, unit, scale,
+            baseline=float(getattr(baseline, field).max()), excuse=short or other,
         )
         for name, field, limit, unit, scale in (
             ('position error, rms', 'position', 1e-5, 'um', 1e6),
@@ -201,15 +200,14 @@ def judge_estimation(
             ('attitude error, rms (quaternion)', 'attitude', 5e-6, 'e-6', 1e6),
         )
     ]  # fmt: skip
-    gain = float(np.divide(worst_axis_rms(baseline['velocity']), worst_axis_rms(estimate['velocity'])))
+    gain = float(np.divide(baseline.velocity.max(), estimate.velocity.max()))
     what = 'velocity, baseline error / estimator error'
     criteria.append(Criterion(what, gain, 2.0, at_least=True, excuse=short or other))
     raw, corrected = data.require(data.imu_data_raw, 'imu/data_raw'), data.require(data.imu_data, 'imu/data')
-    errors = bias_errors(machine.imu, raw, corrected)
     excuse = f'needs {BIASES_SETTLED:.0f} s' if end < BIASES_SETTLED else ''
-    keep = (errors['time'] >= (BIASES_SETTLED if not excuse else end / 2)) & (errors['time'] <= end)
+    errors = bias_errors(machine.imu, raw, corrected, BIASES_SETTLED if not excuse else end / 2, end)
     criteria += [
-        Criterion(f'{name} bias error, rms', worst_axis_rms(errors[name][keep]), 1e-4, unit, excuse=excuse or other)
-        for name, unit in (('accelerometer', 'm/s2'), ('gyroscope', 'rad/s'))
+        Criterion(f'{name} bias error, rms', error, 1e-4, unit, excuse=excuse or other)
+        for error, name, unit in zip(errors, ('accelerometer', 'gyroscope'), ('m/s2', 'rad/s'), strict=True)
     ]
     return criteria, window

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import PkmError
 from pkm_description.machine import ImuSensor, Machine, RigidBody
 from pkm_description.report.words import figure_text, keeps_limit, limit_text
 from pkm_estimation.bags import Imu
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.offline.metrics import attitude_error, matching
+from pkm_estimation.offline.metrics import MotionErrors, matching, motion_errors
 from pkm_identification.compare import ComparisonRow
 
 #: part of the platform's mass, and place in radii of the platform
@@ -76,37 +75,26 @@ class Criterion:
 
 def estimation_errors(
     truth: MotionEstimate, estimate: MotionEstimate, start: float = 0.0, end: float = 9e9
-) -> dict[str, Array]:
-    """Errors at the N stamps that both have, from ``start`` to ``end`` s.
-
-    Returns
-    -------
-    ``time`` (N,) s; each (N, 3): ``position`` m, base axes; ``velocity`` m/s, platform axes; ``attitude``, the vector
-    part of the error quaternion (half the rotation angle, for small errors)
-    """
+) -> MotionErrors:
+    """Root mean square errors at the stamps that both have, from ``start`` to ``end`` s; NaN if there are none."""
     own, true = matching(estimate.stamps, truth.stamps, round(start * 1e9), round(end * 1e9))
-    return {
-        'time': 1e-9 * estimate.stamps[own].astype(float),
-        'position': estimate.position[own] - truth.position[true],
-        'velocity': estimate.linear_velocity[own] - truth.linear_velocity[true],
-        'attitude': attitude_error(truth.orientation[true], estimate.orientation[own]),
-    }
+    return motion_errors(estimate, own, truth, true)
 
 
-def bias_errors(sensor: ImuSensor, raw: Imu, corrected: Imu) -> dict[str, Array]:
-    """Errors of the biases that the estimator took off: ``time`` (N,) s, ``accelerometer``, ``gyroscope`` (N, 3)."""
-    stamps, at_raw, at_corrected = np.intersect1d(raw.stamps, corrected.stamps, return_indices=True)
-    force = raw.specific_force[at_raw] - corrected.specific_force[at_corrected]
-    rate = raw.angular_rate[at_raw] - corrected.angular_rate[at_corrected]
-    return {
-        'time': 1e-9 * stamps.astype(float), 'accelerometer': force - sensor.accelerometer_bias,
-        'gyroscope': rate - sensor.gyroscope_bias,
-    }  # fmt: skip
+def bias_errors(
+    sensor: ImuSensor, raw: Imu, corrected: Imu, start: float = 0.0, end: float = 9e9
+) -> tuple[float, float]:
+    """Errors of the biases that the estimator took off from ``start`` to ``end`` s: accelerometer, gyroscope.
 
-
-def worst_axis_rms(errors: Array) -> float:
-    """Root mean square per axis of (N, 3), the largest of the three; NaN without samples."""
-    return float(np.sqrt(np.mean(errors**2, axis=0)).max()) if len(errors) else float('nan')
+    Root mean squares, the worst axis counts; NaN without samples.
+    """
+    taken, at_raw = matching(corrected.stamps, raw.stamps, round(start * 1e9), round(end * 1e9))
+    force = raw.specific_force[at_raw] - corrected.specific_force[taken] - sensor.accelerometer_bias
+    rate = raw.angular_rate[at_raw] - corrected.angular_rate[taken] - sensor.gyroscope_bias
+    if not len(taken):
+        return float('nan'), float('nan')
+    accelerometer, gyroscope = (float(np.sqrt(np.mean(errors**2, axis=0)).max()) for errors in (force, rate))
+    return accelerometer, gyroscope
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_estimation.bags import decoding
 
-from pkm_bringup.demo.criteria import bias_errors, estimation_errors, worst_axis_rms
+from pkm_bringup.demo.criteria import bias_errors, estimation_errors
 
 #: bytes of a stream are kept until the next line and only then decoded, in one go
 _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
@@ -26,7 +26,6 @@ LIVE_TOPICS = {
     'imu/data_raw': 'sensor_msgs/msg/Imu',
     'imu/data': 'sensor_msgs/msg/Imu',
 }
-_NONE = np.empty((0, 3))
 HEADER = (
     '    time  motion        position [um]    velocity [mm/s]   attitude [1e-6]    NIS  '
     'bias error [1e-4 of the unit]\n'
@@ -78,17 +77,16 @@ class LiveErrors:
         }
         truth, raw, corrected = (streams[topic] for topic in ('ground_truth/odometry', 'imu/data_raw', 'imu/data'))
         found = [
-            {} if truth is None or stream is None else estimation_errors(truth, stream)
+            None if truth is None or stream is None else estimation_errors(truth, stream)
             for stream in (streams['platform/odometry'], streams['baseline/odometry'])
         ]
         cells = []
         for name, scale in (('position', 1e6), ('velocity', 1e3), ('attitude', 1e6)):
-            own, other = (_number(worst_axis_rms(errors.get(name, _NONE)), scale) for errors in found)
+            own, other = (_number(np.nan if one is None else getattr(one, name).max(), scale) for one in found)
             cells.append(f'{own} ({other})')
-        biases = {} if raw is None or corrected is None else bias_errors(self._imu, raw, corrected)
-        accelerometer, gyroscope = (
-            worst_axis_rms(biases.get(name, _NONE)) for name in ('accelerometer', 'gyroscope')
-        )
+        accelerometer = gyroscope = np.nan
+        if raw is not None and corrected is not None:
+            accelerometer, gyroscope = bias_errors(self._imu, raw, corrected)
         lag = time - self.latest_estimate
         parts = [
             f'{time:8.1f}  {motion:<12}',

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import DriverStreams
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import nanoseconds, point, quaternion_of_rotation, stamp, vector3
+from pkm_description.ros.conversions import nanoseconds, stamp, vector3
 from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import Frames, declare_frames
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.serialized import OdometryWriter
 from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
@@ -35,14 +36,7 @@ from pkm_bringup.ros.fault_parameter import LiveParameters
 from pkm_bringup.ros.reference_message import motion_from_message
 from pkm_bringup.ros.rejections import Rejections
 from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
-from pkm_bringup.simulation import (
-    CONTROLLERS,
-    ControlledSimulation,
-    JointSample,
-    Sample,
-    SimulatedImuSample,
-    TruthSample,
-)
+from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, JointSample, Sample, SimulatedImuSample
 from pkm_bringup.simulation.faults import SensorFaults
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.sensors import Encoder
@@ -280,7 +274,7 @@ class SimulatorNode(Node):
     def _publish(self, sample: Sample) -> None:
         sample = self._faults.apply(sample)
         time_stamp = stamp(sample.stamp_ns)
-        self._closure_error = max(self._closure_error, sample.truth.closure_error)
+        self._closure_error = max(self._closure_error, sample.closure_error)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=time_stamp))
         if sample.imu is not None:
@@ -288,7 +282,7 @@ class SimulatorNode(Node):
         if sample.joints is not None:
             self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints, self._faults.missing_legs))
         if self._truth is not None:
-            self._truth.publish(self._messages.odometry(time_stamp, sample.truth))
+            self._truth.publish(self._messages.odometry(sample))
 
     def _diagnose(self) -> None:
         controlled, simulation = self._controlled, self._controlled.simulation
@@ -341,6 +335,7 @@ class SampleMessages:
         self._streams = DriverStreams(machine)
         self._drive_names = machine.driver.joint_names or machine.actuated_joint_names
         self._frames = frames
+        self._odometry = OdometryWriter(frames.base, frames.platform)
         self._accelerometer_covariance = _covariance(machine.imu.accelerometer_noise, noise)
         self._gyroscope_covariance = _covariance(machine.imu.gyroscope_noise, noise)
 
@@ -369,16 +364,13 @@ class SampleMessages:
         message.angular_velocity_covariance = self._gyroscope_covariance
         return message
 
-    def odometry(self, stamp: Time, sample: TruthSample) -> Odometry:
-        """True pose in base_link, twist in platform_link axes; covariances are zero."""
-        message = Odometry()
-        message.header.stamp = stamp
-        message.header.frame_id, message.child_frame_id = self._frames.base, self._frames.platform
-        rotation = sample.rotation_base_platform
-        message.pose.pose = Pose(position=point(sample.position), orientation=quaternion_of_rotation(rotation))
-        linear, angular = vector3(rotation.T @ sample.linear_velocity), vector3(rotation.T @ sample.angular_velocity)
-        message.twist.twist = Twist(linear=linear, angular=angular)
-        return message
+    def odometry(self, sample: Sample) -> bytes:
+        """True pose in base_link, twist in platform_link axes, serialised; covariances are zero."""
+        truth, unknown = sample.truth, np.zeros(36)
+        rotation = truth.rotation_base_platform[0]
+        pose = truth.position, quaternion_from_matrix(rotation), unknown
+        twist = truth.linear_velocity @ rotation, truth.angular_velocity @ rotation, unknown
+        return self._odometry(sample.stamp_ns, *pose, *twist)
 
 
 def _covariance(std: Array, noise: bool) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import combinations
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import Finding
+from pkm_description.errors import State
 from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
 
 from pkm_bringup.robot_check.expected import inside, is_solvable, predict, strokes
-from pkm_bringup.robot_check.report import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Case, Wiring, driver_file, put
 from pkm_bringup.robot_check.signals import grid_of, smoothed
 from pkm_bringup.robot_check.stamps import clock_checks, delay_checks
 from pkm_bringup.robot_check.table import Evidence, Row, judge, plain_row, search
+from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring, driver_file, put
 
 #: standard deviations of noise, and rad/s or m/s^2, above which rates and changes of the specific force tell something
 _ABOVE_NOISE, _LEAST_RATE, _LEAST_FORCE = 5.0, 0.003, 0.05
@@ -43,8 +43,8 @@ _MOTION = (
 )
 
 
-def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
-    """Findings about drives, axes of the IMU and its delay; sets ``best``, ``motion`` and ``prediction``."""
+def arrangement_checks(wiring: Wiring) -> None:
+    """Look at drives, axes of the IMU and its delay; sets ``best``, ``motion`` and ``prediction``."""
     machine = wiring.machine
     if wiring.joints.log is None or wiring.columns is None:
         return
@@ -53,7 +53,7 @@ def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
     some = finite[:: max(1, len(finite) // 400)]
     if len(some) == 0:
         return
-    yield from clock_checks(wiring)
+    clock_checks(wiring)
     evidence, unknown = _evidence(wiring)
     if evidence is None:
         return
@@ -65,21 +65,20 @@ def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
         rows = search(machine, evidence, some)
     if not rows or (rows[0].score > _NOTHING and not within.all()):
         wiring.poses_trusted = False
-        yield from wiring.told(*_outside(wiring, some))
+        _say_outside(wiring, some)
         return
     best, *others = _alike(rows)
     gap = best.cost + (_GAP if evidence.named else _NAMELESS_GAP)
     rivals = [row for row in others if row.cost < gap] if evidence.tells_order else []
     wiring.best, wiring.motion = best, best.drives(evidence.drives)
     wiring.prediction = None if is_solvable(machine) else predict(machine, wiring.motion)
-    misfit = best.rate_misfit if evidence.turns else best.force_misfit if evidence.shakes else 0.0
-    if told and misfit > _ANY:
-        yield from wiring.told(Case(
-            True, WRONG, 'leg_imu_disagree', f'legs and IMU do not agree: forward kinematics leaves {misfit:.0%} of'
-            ' what the IMU shows unexplained, for all orders, units and signs of drives and axes of the IMU',
-            'see the findings above first; else the geometry of the machine file is that of another machine',
-            {'misfit': misfit},
-        ))  # fmt: skip
+    misfit = best.misfit(evidence)
+    if told and wiring.say(
+        misfit > _ANY, WRONG, 'leg_imu_disagree', f'legs and IMU do not agree: forward kinematics leaves {misfit:.0%}'
+        ' of what the IMU shows unexplained, for all orders, units and signs of drives and axes of the IMU',
+        'see the findings above first; else the geometry of the machine file is that of another machine',
+        {'misfit': misfit},
+    ):  # fmt: skip
         return
     files = {}
     for row in (best, *rivals):
@@ -89,38 +88,42 @@ def arrangement_checks(wiring: Wiring) -> Iterator[Finding]:
     either = f'. Or else: {words} (this motion does not tell which)' if words else ''
     entries = row_entries(wiring, best)
     wiring.unexplained = misfit if entries and misfit > _SURE else 0.0
-    cases = [case for case in _drive_cases(wiring, evidence, best, base, some, entries, either) if case.holds]
-    if told and all(case.state is OK or case.code == 'position_unit' for case in cases):
-        cases.append(_agreed(wiring, evidence, best, misfit))
-    cases.append(unknown)
+
+    def say(
+        holds: object, state: State, code: str, sentence: str, remedy: str = '',
+        figures: Mapping[str, float | str] | None = None, *keys: str,
+    ) -> bool:  # fmt: skip
+        """As :meth:`Wiring.say`, with the keys of the row's driver file that mend it; not surer than the row is."""
+        mends = {key: entries[key] for key in keys if key in entries}
+        if state is WRONG and misfit > _SURE:
+            state, sentence = SUSPICIOUS, f'{sentence}. {misfit:.0%} stay unexplained: there may be another cause'
+        if mends and wiring.alternatives:
+            remedy, mends = f'{remedy}see the driver files below', {}
+        return wiring.say(holds, state, code, sentence, remedy, figures, mends)
+
+    if not _say_drives(wiring, say, best, base, some, entries, either) and told:
+        _say_agreed(wiring, evidence, best, misfit)
+    if unknown:
+        wiring.say(True, CANNOT_TELL, 'leg_order', *unknown)
     if evidence.imu is not None and wiring.poses_trusted:
-        cases += _imu_cases(wiring, evidence, best, either)
-    for case in cases:
-        if case.state is WRONG and misfit > _SURE:
-            sentence = f'{case.sentence}. {misfit:.0%} stay unexplained: there may be another cause'
-            case = replace(case, state=SUSPICIOUS, sentence=sentence)
-        if case.mends and wiring.alternatives:
-            case = replace(case, remedy=f'{case.remedy}see the driver files below', mends={})
-        yield from wiring.told(case)
-    yield from wiring.first(*_pose_cases(wiring, best))
+        _say_imu(wiring, say, evidence, best, either)
+    _say_pose(wiring, best)
     if wiring.poses_trusted:
-        yield from wiring.told(*delay_checks(wiring))
+        delay_checks(wiring)
 
 
-def _evidence(wiring: Wiring) -> tuple[Evidence | None, Case]:
-    """What is heard on one grid, and why the motion does not tell the order, if so."""
+def _evidence(wiring: Wiring) -> tuple[Evidence | None, tuple[str, str] | None]:
+    """What is heard on one grid; and why the motion does not tell the order, and what would, if so."""
     machine, force, rate = wiring.machine, wiring.specific_force, wiring.angular_rate
     named = 1.0 if wiring.named or wiring.numbered else 0.0
-    sentence = 'without an IMU nothing tells which joint belongs to which leg'
-    unknown = Case(True, CANNOT_TELL, 'leg_order', sentence, 'the IMU')
+    unknown: tuple[str, str] = 'without an IMU nothing tells which joint belongs to which leg', 'the IMU'
     grid = grid_of(wiring.joints.time)
     with_imu = machine.has_imu and (force is not None or rate is not None) and not is_solvable(machine)
     if with_imu and len(both := grid_of(wiring.joints.time, wiring.imu_time)) >= 12:
         grid = both
     elif with_imu:
         with_imu = False
-        sentence = 'drives and IMU have less than a quarter of a second in common'
-        unknown = replace(unknown, sentence=sentence, remedy='a longer --duration')
+        unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
     if len(grid) < 12:
         return None, unknown
     drives = smoothed(wiring.joints.time, wiring.published('positions'), grid)
@@ -138,11 +141,11 @@ def _evidence(wiring: Wiring) -> tuple[Evidence | None, Case]:
     feels = wiring.gravity_felt and force is not None
     turns, shakes = rate is not None and turns, bool(moves and shakes and feels)
     evidence = Evidence(drives, imu, turns, shakes, feels, allowed, named)
-    sentence, remedy = 'the platform does not move enough: any order and some signs would fit', _MOTION
     if not wiring.poses_trusted:
-        sentence, remedy = 'positions are wrong, so no pose can be compared', 'see positions'
-    untold = not (evidence.tells_order and wiring.poses_trusted)
-    return evidence, Case(untold, CANNOT_TELL, 'leg_order', sentence, remedy)
+        return evidence, ('positions are wrong, so no pose can be compared', 'see positions')
+    if evidence.tells_order:
+        return evidence, None
+    return evidence, ('the platform does not move enough: any order and some signs would fit', _MOTION)
 
 
 def _alike_limit(score: float) -> float:
@@ -164,12 +167,12 @@ def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
         entries['joints'] = [{name: leg} for name, leg in zip(names, machine.drive_labels, strict=True)]
         if others := [name for name in wiring.joints.names if name not in {*names, *machine.joint_names}]:
             entries['ignore'] = others
-    if (row.scale == row.unit.factor).all():
+    if (np.abs(row.scale) == row.unit.factor).all():
         entries |= {f'position.{key}': value for key, value in row.unit.keys.items()}
     else:
-        entries['position.scale'] = wiring.by_leg(row.scale)
-    if (row.sign < 0.0).any():
-        entries['position.sign'] = wiring.by_leg(row.sign)
+        entries['position.scale'] = wiring.by_leg(np.abs(row.scale))
+    if (row.scale < 0.0).any():
+        entries['position.sign'] = wiring.by_leg(np.sign(row.scale))
         offset = row.offset - row.unit.offset(machine)
         if offset.any():
             entries['position.offset'] = wiring.by_leg(offset)
@@ -180,46 +183,48 @@ def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
     return entries
 
 
-def _drive_cases(
-    wiring: Wiring, evidence: Evidence, best: Row, base: Row, some: Array, entries: dict[str, Any], either: str
-) -> Iterator[Case]:
-    """Names, order, unit and signs of the drives."""
-    machine, flipped = wiring.machine, best.sign < 0.0
+def _say_drives(
+    wiring: Wiring, say: Callable[..., bool], best: Row, base: Row, some: Array, entries: dict[str, Any], either: str
+) -> bool:
+    """Names, order, unit and signs of the drives; whether anything but the unit is otherwise."""
+    machine, flipped = wiring.machine, best.scale < 0.0
     lower, upper = strokes(machine)
     figures: dict[str, float | str] = {
         'published': f'{some.min():.4g} to {some.max():.4g}', 'stroke': f'{lower.min():.4g} to {upper.max():.4g}',
         'unexplained_as_it_is': base.rate_misfit, 'unexplained_mended': best.rate_misfit,
     }  # fmt: skip
-
-    def mends(*keys: str) -> dict[str, Any]:
-        return {key: value for key, value in entries.items() if key in keys}
-
     names = wiring.names_of(best.order)
     pairs = ', '.join(f'{name} is {leg}' for name, leg in zip(names, machine.drive_labels, strict=True))
     missing = ', '.join(name for name in machine.actuated_joint_names if name not in wiring.joints.names)
     told = np.isfinite(best.rate_misfit) or np.isfinite(best.force_misfit)
     how = 'it explains what the IMU shows' if told else 'a guess by the names: move the platform to have it told'
-    other = bool(best.unit.keys) or bool((best.scale != 1.0).any())
+    other = bool(best.unit.keys) or bool((np.abs(best.scale) != 1.0).any())
     words = best.unit.words if 'position.scale' not in entries else 'in units that differ from drive to drive'
     small = (np.abs(some) < _SMALL * (upper - lower)).all()  # any smaller unit would fit, too
-    yield from (
-        Case(not wiring.named, WRONG, 'joint_names',
-             f'no entry for {missing}; the joint states have {", ".join(wiring.joints.names)}. The likely map: {pairs}'
-             f' ({how}){either}', '', {}, mends('joints', 'ignore')),
-        Case(wiring.named and best.moved, WRONG, 'leg_order',
-             f'the legs are in another order than the names say: {_words(wiring, best)}{either}',
-             'exchange the plugs, or map the names ', figures, mends('joints')),
-        Case(other, WRONG, 'position_length' if 'quantity' in best.unit.keys else 'position_unit',
-             f'positions do not fit the strokes or the motion as they are, but {words}', '', figures,
-             mends('position.quantity', 'position.unit', 'position.scale')),
-        Case(small and not other, CANNOT_TELL, 'position_unit',
-             'all positions are nearly zero: any unit would fit', 'a pose away from zero'),
-        Case(not small and not other, OK, 'position_unit',
-             f'positions lie within the strokes ({figures["published"]})'),
-        Case(flipped.any(), WRONG, 'position_sign',
-             f'positions of {wiring.named_drives(flipped)} count the other way round{either}', '', figures,
-             mends('position.sign', 'position.offset')),
+    renamed = say(
+        not wiring.named, WRONG, 'joint_names',
+        f'no entry for {missing}; the joint states have {", ".join(wiring.joints.names)}. The likely map: {pairs}'
+        f' ({how}){either}', '', {}, 'joints', 'ignore',
     )  # fmt: skip
+    moved = say(
+        wiring.named and best.moved, WRONG, 'leg_order',
+        f'the legs are in another order than the names say: {_words(wiring, best)}{either}',
+        'exchange the plugs, or map the names ', figures, 'joints',
+    )  # fmt: skip
+    length = say(
+        other, WRONG, 'position_length' if 'quantity' in best.unit.keys else 'position_unit',
+        f'positions do not fit the strokes or the motion as they are, but {words}', '', figures,
+        'position.quantity', 'position.unit', 'position.scale',
+    ) and 'quantity' in best.unit.keys  # fmt: skip
+    say(small and not other, CANNOT_TELL, 'position_unit', 'all positions are nearly zero: any unit would fit',
+        'a pose away from zero')  # fmt: skip
+    say(not small and not other, OK, 'position_unit', f'positions lie within the strokes ({figures["published"]})')
+    turned = say(
+        flipped.any(), WRONG, 'position_sign',
+        f'positions of {wiring.named_drives(flipped)} count the other way round{either}', '', figures,
+        'position.sign', 'position.offset',
+    )  # fmt: skip
+    return renamed or moved or length or turned
 
 
 def _words(wiring: Wiring, row: Row) -> str:
@@ -230,14 +235,14 @@ def _words(wiring: Wiring, row: Row) -> str:
         for name, own, leg in zip(names, plain, wiring.machine.drive_labels, strict=True)
         if name != own
     ]
-    if (row.sign < 0.0).any():
-        parts.append(f'{wiring.named_drives(row.sign < 0.0)} counts the other way round')
+    if (row.scale < 0.0).any():
+        parts.append(f'{wiring.named_drives(row.scale < 0.0)} counts the other way round')
     if not np.allclose(row.gyroscope, np.eye(3)):
         parts.append(f'the IMU is mounted with {axes_text(row.gyroscope)}')
     return ', '.join(parts) or 'the order of the names'
 
 
-def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Case:
+def _say_agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> None:
     """Order and signs are as they should be; with the swaps that the motion does not tell."""
     labels = wiring.machine.drive_labels
     pairs = []
@@ -248,23 +253,24 @@ def _agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> Cas
             pairs.append(f'{labels[first]} from {labels[second]}')
     note = f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
     part = f'{1.0 - misfit:.1%} of what it shows explained by forward kinematics'
-    return Case(True, OK, 'leg_order', f'order and signs of the legs agree with the IMU ({part}{note})')
+    wiring.say(True, OK, 'leg_order', f'order and signs of the legs agree with the IMU ({part}{note})')
 
 
-def _pose_cases(wiring: Wiring, best: Row) -> Iterator[Case]:
+def _say_pose(wiring: Wiring, best: Row) -> None:
     """Whether the positions have a pose."""
     machine, why, lost = wiring.machine, is_solvable(wiring.machine), 1.0 - best.found
-    yield Case(why, CANNOT_TELL, 'pose', f'the drives of {machine.name} do not tell its pose: {why}')
-    yield Case(lost == 0.0, OK, 'pose', 'every sample has a pose')
-    yield Case(
-        True, WRONG if best.found < 0.9 else SUSPICIOUS, 'pose', f'{lost:.0%} of the samples have no pose that can be'
-        ' trusted: zeros of the drives, or the geometry of the machine file, or a singular pose',
+    if wiring.say(why, CANNOT_TELL, 'pose', f'the drives of {machine.name} do not tell its pose: {why}'):
+        return
+    wiring.say(lost == 0.0, OK, 'pose', 'every sample has a pose')
+    wiring.say(
+        lost > 0.0, WRONG if best.found < 0.9 else SUSPICIOUS, 'pose', f'{lost:.0%} of the samples have no pose that'
+        ' can be trusted: zeros of the drives, or the geometry of the machine file, or a singular pose',
         'check base_point, platform_point, leg_tip and the zero of the driven joint in the machine file;'
         f' inspect_machine {machine.path.name} shows strokes, reach and condition numbers', {'part': lost},
     )  # fmt: skip
 
 
-def _outside(wiring: Wiring, some: Array) -> Iterator[Case]:
+def _say_outside(wiring: Wiring, some: Array) -> None:
     """Positions that lie outside their strokes in every unit."""
     machine, outside = wiring.machine, ~inside(wiring.machine, some)
     lower, upper = strokes(machine)
@@ -272,21 +278,76 @@ def _outside(wiring: Wiring, some: Array) -> Iterator[Case]:
     # the least offsets that bring the drives into their strokes
     least = np.where(outside, np.where(some.mean(axis=0) > upper, -beyond, beyond), 0.0)
     offsets = ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(machine.drive_labels, least, strict=True))
-    yield from (
-        Case(outside.all(), WRONG, 'position_stroke',
-             f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual unit: another'
-             ' machine, or another zero of the drives',
-             f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give position.scale'
-             ' and position.offset per leg in a driver file'),
-        Case(not outside.all(), WRONG, 'position_offset',
-             f'{wiring.named_drives(outside)} lies outside the stroke by up to {beyond.max():.4g}, in every unit: its'
-             ' zero is off, or the limits of the machine file are not those of the machine',
-             'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
-             f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
-             {'beyond': float(beyond.max())}),
-        Case(not outside.all(), CANNOT_TELL, 'leg_order',
-             'positions are wrong, so no pose can be compared with the IMU', 'see positions'),
+    if wiring.say(
+        outside.all(), WRONG, 'position_stroke',
+        f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual unit: another'
+        ' machine, or another zero of the drives',
+        f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give position.scale'
+        ' and position.offset per leg in a driver file',
+    ):  # fmt: skip
+        return
+    wiring.say(
+        True, WRONG, 'position_offset',
+        f'{wiring.named_drives(outside)} lies outside the stroke by up to {beyond.max():.4g}, in every unit: its'
+        ' zero is off, or the limits of the machine file are not those of the machine',
+        'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
+        f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
+        {'beyond': float(beyond.max())},
     )  # fmt: skip
+    wiring.say(True, CANNOT_TELL, 'leg_order', 'positions are wrong, so no pose can be compared with the IMU',
+               'see positions')  # fmt: skip
+
+
+def _say_imu(wiring: Wiring, say: Callable[..., bool], evidence: Evidence, best: Row, either: str) -> None:
+    """Unit, axes and signs of the IMU."""
+    gyroscope, accelerometer, down = best.gyroscope, best.accelerometer, best.gravity_down
+    figures = {'unexplained_rate': best.rate_misfit, 'force_error_m_s2': best.force_error}
+    told = '' if evidence.tells_order else ', or it is mounted upside down; a motion that turns it tells which'
+    say(best.rate_unit != 'rad/s', WRONG, 'gyroscope_unit', f'angular rates are in {best.rate_unit}; ROS wants rad/s',
+        '', {}, 'imu.angular_rate')  # fmt: skip
+    say(evidence.turns and not 0.8 < best.rate_gain < 1.25, SUSPICIOUS, 'motion_scale',
+        f'the IMU turns {best.rate_gain:.3g} times as fast as the legs say', 'the unit of the positions (see also'
+        ' velocities), the lead of the screws, or lengths in the machine file', {'gain': best.rate_gain})  # fmt: skip
+    say(down, WRONG, 'imu_gravity_sign',
+        'the accelerometer has the opposite sign: it publishes gravity in place of specific force (ROS wants +g'
+        f' upwards at rest, REP 145){told}', '', figures, 'imu.gravity')  # fmt: skip
+    same, mirrored = down or np.allclose(accelerometer, gyroscope), float(np.linalg.det(gyroscope)) < 0.0
+    turned = 0.0 if mirrored else _angle(gyroscope)
+    which, odd = ('accelerometer', accelerometer) if np.allclose(gyroscope, np.eye(3)) else ('gyroscope', gyroscope)
+    vertical = '' if evidence.tells_order else ', or a turn about the vertical beside it; a motion tells'
+    gravity = float(np.linalg.norm(wiring.machine.gravity))
+    error = max(best.force_error, np.radians(turned) * gravity) if np.isfinite(best.force_error) else 0.0
+    tilt = np.degrees(np.arcsin(min(1.0, error / max(gravity, 1e-12))))
+    if say(
+        not same, WRONG, f'{which}_axes', f'gyroscope and accelerometer have axes of their own; of the {which}'
+        f' {axes_text(odd)} (measured = of the machine file)',
+        'let the IMU\'s driver publish both sensors in one right-handed frame', figures,
+    ) or say(
+        mirrored, WRONG, 'imu_left_handed',
+        f'the IMU\'s axes are those of a left-handed frame: {axes_text(gyroscope)} (measured = of the file); no'
+        f' mounting explains them{either}',
+        'negate one axis in the IMU\'s driver so that x, y, z are right-handed (and the rates about the others'
+        ' accordingly), or number the legs the other way round', figures,
+    ) or say(
+        turned > np.degrees(_APART), WRONG, 'imu_axes',
+        f'the IMU is mounted otherwise than the machine file says: {axes_text(gyroscope)} (measured = of the file)'
+        f'{vertical}{either}', f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
+        + rpy_lines(wiring, gyroscope), {'turned_deg': turned, **figures},
+    ) or say(
+        error > evidence.force_allowed or turned > 0.0, SUSPICIOUS, 'imu_tilt',
+        f'the specific force is {error:.2g} m/s^2 off what forward kinematics and the machine file say (like a tilt of'
+        f' {tilt:.1f} deg): zero of a leg, mounting of the IMU, or its bias',
+        'reference (home) the drives; give the mounting in sensors.imu.rpy and the bias in'
+        ' sensors.imu.accelerometer.bias (tune BAG --static measures it)', {'force_error_m_s2': error},
+    ) or down:  # fmt: skip
+        return
+    within = f'within {best.force_error:.2g} m/s^2'
+    felt = f' (specific force {within})' if evidence.feels else ''
+    level = evidence.feels and not evidence.tells_order
+    say(evidence.tells_order, OK, 'imu_axes', f'axes of the IMU agree with the legs{felt}')
+    say(level, OK, 'imu_gravity', f'gravity points where the legs say ({within})')
+    say(level, CANNOT_TELL, 'imu_axes', 'at rest nothing tells how the IMU is turned about the vertical',
+        'any motion that turns the platform')  # fmt: skip
 
 
 def axes_text(matrix: Array) -> str:
@@ -302,60 +363,6 @@ def axes_text(matrix: Array) -> str:
 
 def _angle(rotation: Array) -> float:
     return float(np.degrees(np.linalg.norm(rotation_log(rotation))))
-
-
-def _imu_cases(wiring: Wiring, evidence: Evidence, best: Row, either: str) -> Iterator[Case]:
-    """Unit, axes and signs of the IMU."""
-    gyroscope, accelerometer, down = best.gyroscope, best.accelerometer, best.gravity_down
-    figures = {'unexplained_rate': best.rate_misfit, 'force_error_m_s2': best.force_error}
-    told = '' if evidence.tells_order else ', or it is mounted upside down; a motion that turns it tells which'
-    yield from (
-        Case(best.rate_unit != 'rad/s', WRONG, 'gyroscope_unit',
-             f'angular rates are in {best.rate_unit}; ROS wants rad/s', mends={'imu.angular_rate': best.rate_unit}),
-        Case(evidence.turns and not 0.8 < best.rate_gain < 1.25, SUSPICIOUS, 'motion_scale',
-             f'the IMU turns {best.rate_gain:.3g} times as fast as the legs say', 'the unit of the positions (see also'
-             ' velocities), the lead of the screws, or lengths in the machine file', {'gain': best.rate_gain}),
-        Case(down, WRONG, 'imu_gravity_sign',
-             'the accelerometer has the opposite sign: it publishes gravity in place of specific force (ROS wants +g'
-             f' upwards at rest, REP 145){told}', '', figures, {'imu.gravity': 'down'}),
-    )  # fmt: skip
-    same, mirrored = down or np.allclose(accelerometer, gyroscope), float(np.linalg.det(gyroscope)) < 0.0
-    turned = 0.0 if mirrored else _angle(gyroscope)
-    which, odd = ('accelerometer', accelerometer) if np.allclose(gyroscope, np.eye(3)) else ('gyroscope', gyroscope)
-    vertical = '' if evidence.tells_order else ', or a turn about the vertical beside it; a motion tells'
-    gravity = float(np.linalg.norm(wiring.machine.gravity))
-    error = max(best.force_error, np.radians(turned) * gravity) if np.isfinite(best.force_error) else 0.0
-    tilt = np.degrees(np.arcsin(min(1.0, error / max(gravity, 1e-12))))
-    found = (
-        Case(not same, WRONG, f'{which}_axes', f'gyroscope and accelerometer have axes of their own; of the {which}'
-             f' {axes_text(odd)} (measured = of the machine file)',
-             'let the IMU\'s driver publish both sensors in one right-handed frame', figures),
-        Case(mirrored, WRONG, 'imu_left_handed',
-             f'the IMU\'s axes are those of a left-handed frame: {axes_text(gyroscope)} (measured = of the file); no'
-             f' mounting explains them{either}',
-             'negate one axis in the IMU\'s driver so that x, y, z are right-handed (and the rates about the others'
-             ' accordingly), or number the legs the other way round', figures),
-        Case(turned > np.degrees(_APART), WRONG, 'imu_axes',
-             f'the IMU is mounted otherwise than the machine file says: {axes_text(gyroscope)} (measured = of the file)'
-             f'{vertical}{either}', f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
-             + rpy_lines(wiring, gyroscope), {'turned_deg': turned, **figures}),
-        Case(error > evidence.force_allowed or turned > 0.0, SUSPICIOUS, 'imu_tilt',
-             f'the specific force is {error:.2g} m/s^2 off what forward kinematics and the machine file say (like a'
-             f' tilt of {tilt:.1f} deg): zero of a leg, mounting of the IMU, or its bias',
-             'reference (home) the drives; give the mounting in sensors.imu.rpy and the bias in'
-             ' sensors.imu.accelerometer.bias (tune BAG --static measures it)', {'force_error_m_s2': error}),
-    )  # fmt: skip
-    if fault := [case for case in found if case.holds]:
-        yield fault[0]
-        return
-    felt = f' (specific force within {best.force_error:.2g} m/s^2)' if evidence.feels else ''
-    level = evidence.feels and not evidence.tells_order and not down
-    yield from (
-        Case(evidence.tells_order and not down, OK, 'imu_axes', f'axes of the IMU agree with the legs{felt}'),
-        Case(level, OK, 'imu_gravity', f'gravity points where the legs say (within {best.force_error:.2g} m/s^2)'),
-        Case(level, CANNOT_TELL, 'imu_axes', 'at rest nothing tells how the IMU is turned about the vertical',
-             'any motion that turns the platform'),
-    )  # fmt: skip
 
 
 def rpy_lines(wiring: Wiring, axes: Array) -> str:

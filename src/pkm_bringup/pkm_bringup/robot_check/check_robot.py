@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.errors import Finding, JointStateError, MachineFileError, PkmError
+from pkm_description.errors import JointStateError, MachineFileError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 from pkm_estimation.bags import JointStates
@@ -14,17 +14,16 @@ from pkm_estimation.bags import JointStates
 from pkm_bringup.robot_check.arrangement import arrangement_checks
 from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
 from pkm_bringup.robot_check.recorded import Observation
-from pkm_bringup.robot_check.report import CANNOT_TELL, SUSPICIOUS, Case, Report, Wiring, driver_file, with_driver
+from pkm_bringup.robot_check.report import Report
 from pkm_bringup.robot_check.signals import Stream, aligned
-from pkm_bringup.robot_check.stamps import rate_checks, stamp_checks
+from pkm_bringup.robot_check.stamps import stream_checks
 from pkm_bringup.robot_check.streams import imu_checks, name_checks, topic_checks, value_checks
-
-Check = Callable[[Wiring], Iterator[Finding]]
+from pkm_bringup.robot_check.wiring import CANNOT_TELL, SUSPICIOUS, Wiring, driver_file, with_driver
 
 #: in this order
-CHECKS: tuple[Check, ...] = (
-    topic_checks, stamp_checks, rate_checks, name_checks, value_checks, imu_checks, arrangement_checks,
-    velocity_checks, effort_checks,
+CHECKS: tuple[Callable[[Wiring], None], ...] = (
+    topic_checks, stream_checks, name_checks, value_checks, imu_checks, arrangement_checks, velocity_checks,
+    effort_checks,
 )  # fmt: skip
 #: findings that a driver file mends
 _MENDED = (
@@ -54,13 +53,12 @@ def check_robot(machine: Machine, seen: Observation) -> Report:
     wiring = _checked(machine, seen)
     text = '' if wiring.alternatives else driver_file(machine, wiring.patch)
     left = _left(wiring, text) if text else ''
-    unproved = Case(
+    wiring.say(
         left, SUSPICIOUS, 'driver_file',
         f'a driver file for these findings was tried on what was heard, and is not proposed: with it {left}',
         'see the other findings; a recording with more motion tells more',
     )  # fmt: skip
-    findings = *wiring.findings, *wiring.told(unproved)
-    listened = seen.joints is not None or seen.imu is not None
+    listened, findings = seen.joints is not None or seen.imu is not None, tuple(wiring.findings)
     return Report(machine.name, seen.source, findings, listened, '' if left else text, wiring.alternatives)
 
 
@@ -72,7 +70,7 @@ def _left(wiring: Wiring, text: str) -> str:
         machine = with_driver(wiring.machine, text)
     except MachineFileError as error:
         return str(error)
-    if wiring.best is not None and np.allclose(abs(np.linalg.det(wiring.best.gyroscope)), 1.0) and machine.has_imu:
+    if wiring.best is not None and machine.has_imu:
         turned = machine.imu.rotation_platform_imu @ wiring.best.gyroscope.T
         machine = replace(machine, imu=replace(machine.imu, rotation_platform_imu=turned))
     before = {one.code for one in wiring.findings if one.is_fault}
@@ -87,12 +85,11 @@ def _checked(machine: Machine, seen: Observation) -> Wiring:
     wiring = Wiring(machine, seen, *aligned(joints.timed(), imu.timed()))
     for check in CHECKS:
         try:
-            for finding in check(wiring):
-                wiring.findings.append(finding)
+            check(wiring)
         except (PkmError, np.linalg.LinAlgError) as error:
             name = check.__name__.removesuffix('_checks')
             sentence = f'the check of {name} had to stop: {error}'
-            wiring.findings += wiring.told(Case(True, CANNOT_TELL, name, sentence, 'the findings above first'))
+            wiring.say(True, CANNOT_TELL, name, sentence, 'the findings above first')
     return wiring
 
 

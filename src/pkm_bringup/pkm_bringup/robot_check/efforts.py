@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver.driver import EFFORT, VELOCITY
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.errors import Finding, KinematicsError
+from pkm_description.errors import KinematicsError
 
 from pkm_bringup.robot_check.recorded import Flags
-from pkm_bringup.robot_check.report import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Case, Wiring, put
 from pkm_bringup.robot_check.signals import lag, smoothed
+from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring, put
 
 #: noise deviations above which a drive moves enough, and an expected effort can be told
 _MOVES, _ABOVE_NOISE = 8.0, 4.0
@@ -66,8 +66,8 @@ class Gains:
         return np.asarray(self.gain**2 * left / np.maximum(power, 1e-300))
 
 
-def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
-    """Findings about the velocities."""
+def velocity_checks(wiring: Wiring) -> None:
+    """Look at the velocities."""
     motion, best = wiring.motion, wiring.best
     if motion is None or best is None:
         return
@@ -75,17 +75,15 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     absent: Flags = np.asarray(~np.isfinite(published).any(axis=0))
     moving = _size(motion.rate[motion.good]) > _MOVES * (motion.rate_noise + 1e-9)
     zero: Flags = moving & (np.abs(published).max(axis=0) == 0.0)
-    useless = [*wiring.first(
-        Case(absent.any(), SUSPICIOUS, 'velocity_missing', f'{wiring.named_drives(absent)} without velocity',
-             'joint_state_broadcaster: interfaces: [position, velocity, effort]; estimator and identification do'
-             ' without, the leg controller takes it'),
-        Case(not moving.any(), CANNOT_TELL, 'velocity', 'the drives do not move', 'any motion'),
-        Case(zero.any(), WRONG, 'velocity_zero',
-             f'velocities of {wiring.named_drives(zero)} are zero while the positions change',
-             'let the driver fill in velocity, or leave the field empty; zeros pass for a drive at rest'),
-    )]  # fmt: skip
-    if useless:
-        yield from useless
+    if wiring.say(
+        absent.any(), SUSPICIOUS, 'velocity_missing', f'{wiring.named_drives(absent)} without velocity',
+        'joint_state_broadcaster: interfaces: [position, velocity, effort]; estimator and identification do without,'
+        ' the leg controller takes it',
+    ) or wiring.say(not moving.any(), CANNOT_TELL, 'velocity', 'the drives do not move', 'any motion') or wiring.say(
+        zero.any(), WRONG, 'velocity_zero',
+        f'velocities of {wiring.named_drives(zero)} are zero while the positions change',
+        'let the driver fill in velocity, or leave the field empty; zeros pass for a drive at rest',
+    ):  # fmt: skip
         return
     measured = smoothed(wiring.joints.time, published, motion.time)
     good = motion.good & measured.good
@@ -94,65 +92,67 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     clear = _size(measured.value[good]) > _MOVES * measured.noise
     apart: Flags = np.asarray(moving & ~fit.sound & clear) if fit.sound.any() else moving
     least = float(fit.explained[apart].min(initial=1.0))
-    yield from wiring.told(
-        Case(apart.any(), SUSPICIOUS, 'velocity_noise',
-             f'velocities of {wiring.named_drives(apart)} do not follow the slopes of the positions ({least:.0%}'
-             f' explained){", those of other drives do" if fit.sound.any() else ""}',
-             'see what the driver publishes as velocity (a set-point? noise?), and whether position and velocity of'
-             ' this drive are read anew in every cycle (a value that stays where it was for a while?)',
-             {'explained': least}),
+    wiring.say(
+        apart.any(), SUSPICIOUS, 'velocity_noise',
+        f'velocities of {wiring.named_drives(apart)} do not follow the slopes of the positions ({least:.0%} explained)'
+        f'{", those of other drives do" if fit.sound.any() else ""}',
+        'see what the driver publishes as velocity (a set-point? noise?), and whether position and velocity of this'
+        ' drive are read anew in every cycle (a value that stays where it was for a while?)', {'explained': least},
     )  # fmt: skip
     if fit.sound.any():
         # velocities have the unit of the positions, and their direction
         units = VELOCITY[wiring.machine.actuated_joints[0].kind]
-        yield from wiring.told(*_gain_cases(
-            wiring, fit, ('velocity', 'velocities'), 'the slopes of the positions', units, best.sign / best.scale,
-        ))  # fmt: skip
+        names = 'velocity', 'velocities'
+        _judge_gains(wiring, fit, names, 'the slopes of the positions', units, 1.0 / best.scale)
 
 
-def effort_checks(wiring: Wiring) -> Iterator[Finding]:
-    """Findings about the efforts: one gain per drive against what the machine file expects along the motion."""
+def effort_checks(wiring: Wiring) -> None:
+    """Look at the efforts: one gain per drive against what the machine file expects along the motion."""
     if wiring.joints.log is None or wiring.columns is None:
         return
     efforts = wiring.published('efforts')
     same: Flags = np.asarray(np.ptp(efforts, axis=0) == 0.0)
-    rows: tuple[tuple[Flags, str, str], ...] = (
+    for drives, code, what in (
         (np.asarray(~np.isfinite(efforts).all(axis=0)), 'missing', 'are not there or not finite'),
         (same & (efforts[0] == 0.0), 'zero', 'are exactly zero all the time: the field is filled in, but not measured'),
         (same & (len(efforts) > 20), 'frozen', 'always read the same number'),
-    )
-    dead = [*wiring.first(*(
-        Case(drives.any(), WRONG, f'effort_{code}', f'efforts of {wiring.named_drives(drives)} {what}',
-             'joint_state_broadcaster: interfaces: [position, velocity, effort], and an effort (or current) state'
-             ' interface in the hardware; identification needs it, the estimator does without')
-        for drives, code, what in rows
-    ))]  # fmt: skip
-    if dead:
-        yield from dead
+    ):
+        if wiring.say(
+            drives.any(), WRONG, f'effort_{code}', f'efforts of {wiring.named_drives(drives)} {what}',
+            'joint_state_broadcaster: interfaces: [position, velocity, effort], and an effort (or current) state'
+            ' interface in the hardware; identification needs it, the estimator does without',
+        ):  # fmt: skip
+            return
+    found = _fit(wiring, efforts) if wiring.poses_trusted else None
+    if found is None:
+        wiring.say(True, CANNOT_TELL, 'effort', 'without poses that can be trusted no weight can be compared with the'
+                   ' efforts', 'see positions and pose')  # fmt: skip
         return
-    fit, moves = (_fit(wiring, efforts) if wiring.poses_trusted else None) or (None, False)
-    if fit is None:
-        yield from wiring.told(Case(
-            True, CANNOT_TELL, 'effort',
-            'without poses that can be trusted no weight can be compared with the efforts', 'see positions and pose',
-        ))  # fmt: skip
-        return
+    fit, moves = found
     if not fit.told.any():
-        yield from wiring.first(*_power_cases(wiring, fit, moves))
+        _judge_power(wiring, fit, moves)
         return
     how, most = 'inverse dynamics' if moves else 'the weight that they hold', float(fit.explained[fit.told].max())
-    yield from wiring.told(Case(
+    wiring.say(
         not fit.sound.any(), SUSPICIOUS, 'effort_model', f'efforts do not follow {how} (at most {most:.0%} explained)',
         'what does the driver publish as effort: a set-point, a filtered current, the effort of other joints? Else the'
         ' masses of the machine file are those of another machine', {'explained': most},
-    ))  # fmt: skip
+    )  # fmt: skip
     if fit.sound.any():
         units = EFFORT['torque' if wiring.machine.actuated_joints[0].kind == 'revolute' else 'force']
-        usual = np.ones(efforts.shape[1])
-        names = 'effort', 'efforts'
-        yield from wiring.told(*_gain_cases(wiring, fit, names, f'what {how} asks for', units, usual))
-    if moves:
-        yield from wiring.told(*_delay_cases(fit))
+        _judge_gains(wiring, fit, ('effort', 'efforts'), f'what {how} asks for', units, np.ones(efforts.shape[1]))
+    if not moves:
+        return
+    # against the positions of the same message
+    told = fit.measured[:, fit.told]
+    late = lag(fit.expected[:, fit.told], fit.good, told / _size(told[fit.good]), fit.good, _DELAYS)
+    if late is not None and late.explained > max(_EXPLAINS, late.at_once + _CLEARLY):
+        wiring.say(
+            abs(late.delay) > _LATE, SUSPICIOUS, 'effort_delay', f'efforts come {1e3 * abs(late.delay):.0f} ms'
+            f' {"late" if late.delay > 0 else "early"} against the positions of the same messages',
+            'read position and effort of one sample in one cycle of the driver; take the filter of the measured current'
+            ' into account', {'delay_ms': 1e3 * late.delay, 'explained': late.explained},
+        )  # fmt: skip
 
 
 def _fit(wiring: Wiring, efforts: Array) -> tuple[Gains, bool] | None:
@@ -183,38 +183,29 @@ def _fit(wiring: Wiring, efforts: Array) -> tuple[Gains, bool] | None:
     return Gains(measured.value, expected, found & drives.good & measured.good, slack, told), bool(moving.any())
 
 
-def _power_cases(wiring: Wiring, fit: Gains, moves: bool) -> Iterator[Case]:
+def _judge_power(wiring: Wiring, fit: Gains, moves: bool) -> None:
     """Sign by power, where the model expects too little to compare with."""
     assert wiring.motion is not None
     efforts, rates = fit.measured[fit.good], wiring.motion.rate[fit.good]
     size = np.sqrt(np.sum(efforts**2, axis=0) * np.sum(rates**2, axis=0))
     part = np.sum(efforts * rates, axis=0) / np.maximum(size, 1e-300)
-    negative = part < -0.3
-    yield Case(not moves, CANNOT_TELL, 'effort', 'at rest the drives carry no weight that friction could not take:'
-               ' neither sign nor scale can be told', _MOTION)  # fmt: skip
-    yield Case(negative.any(), SUSPICIOUS, 'effort_sign',
-               f'{wiring.named_drives(negative)} take power from the motion all along, which only friction can',
-               'the opposite sign of the efforts, ', {'power_factor': float(part.min())},
-               {'effort.sign': wiring.by_leg(np.where(negative, -1.0, 1.0))})  # fmt: skip
-    yield Case(True, CANNOT_TELL, 'effort', 'the motion asks for too little effort to tell its scale', _MOTION)
+    negative = moves & (part < -0.3)
+    if wiring.say(
+        negative.any(), SUSPICIOUS, 'effort_sign',
+        f'{wiring.named_drives(negative)} take power from the motion all along, which only friction can',
+        'the opposite sign of the efforts, ', {'power_factor': float(part.min())},
+        {'effort.sign': wiring.by_leg(np.where(negative, -1.0, 1.0))},
+    ):  # fmt: skip
+        return
+    why = 'the motion asks for too little effort to tell its scale'
+    if not moves:
+        why = 'at rest the drives carry no weight that friction could not take: neither sign nor scale can be told'
+    wiring.say(True, CANNOT_TELL, 'effort', why, _MOTION)
 
 
-def _delay_cases(fit: Gains) -> Iterator[Case]:
-    """Delay of the efforts behind the positions of the same message."""
-    efforts = fit.measured[:, fit.told]
-    found = lag(fit.expected[:, fit.told], fit.good, efforts / _size(efforts[fit.good]), fit.good, _DELAYS)
-    if found is not None:
-        late = abs(found.delay) > _LATE and found.explained > _EXPLAINS
-        yield Case(late and found.explained - found.at_once > _CLEARLY, SUSPICIOUS, 'effort_delay',
-                   f'efforts come {1e3 * abs(found.delay):.0f} ms {"late" if found.delay > 0 else "early"} against the'
-                   ' positions of the same messages',
-                   'read position and effort of one sample in one cycle of the driver; take the filter of the measured'
-                   ' current into account', {'delay_ms': 1e3 * found.delay, 'explained': found.explained})  # fmt: skip
-
-
-def _gain_cases(
+def _judge_gains(
     wiring: Wiring, fit: Gains, names: tuple[str, str], what: str, units: Mapping[str, float], usual: Array
-) -> Iterator[Case]:
+) -> None:
     """As it should be, or the sign, the unit, a current, a common factor, one axis unlike the others.
 
     Parameters
@@ -225,7 +216,7 @@ def _gain_cases(
     usual : (A,) gain of a drive where nothing is wrong
     """
     (quantity, many), machine, slack, sound = names, wiring.machine, fit.slack, fit.sound
-    effort, ratio = quantity == 'effort', fit.gain / usual
+    effort, ratio, say = quantity == 'effort', fit.gain / usual, wiring.say
     figures = {f'gain_{leg}': float(value) for leg, value in zip(machine.drive_labels, fit.gain, strict=True)}
     negative, size = sound & (ratio < 0.0), np.abs(ratio)
     turned = negative | bool(negative[sound].all())
@@ -241,29 +232,26 @@ def _gain_cases(
     gains = wiring.by_leg(size_of / np.where(sound, size, middle))
     scales = np.where(odd, middle / np.maximum(size, 1e-300), 1.0) / np.abs(usual) / (middle if factor else 1.0)
     sentence, base = f'{many} are {middle:.3g} times {what}', next(iter(units))
-    yield from (
-        Case(negative.any(), WRONG, f'{quantity}_sign',
-             f'{many} of {wiring.named_drives(turned)} have the opposite sign of {what}', '', figures,
-             {f'{quantity}.sign': wiring.by_leg(np.where(turned, -1.0, 1.0) * np.sign(usual))}),
-        Case(unit, WRONG, f'{quantity}_unit', f'{sentence}: they are in {unit}', '', figures,
-             {f'{quantity}.unit': unit}),
-        Case(current, WRONG, 'effort_unit', f'{sentence}: {_list(size[sound])}, drive by drive: no force in {base}, but'
-             ' e.g. a current', f'take the gains from the data sheet; by this comparison they are about ({base} per'
-             f' {ampere})\n', figures,
-             {'effort.quantity': 'current', 'effort.unit': ampere, 'effort.gain': gains}),
-        Case(factor, SUSPICIOUS if effort else WRONG, f'{quantity}_scale', sentence,
-             'a payload that the machine file does not have, other masses, or another gain of the force measurement:'
-             ' weigh the platform, or identify (pkm_identification); as a gain it would be\n' if effort else '',
-             figures, {f'{quantity}.scale': wiring.by_leg(scales)}),
-        Case(common and uneven, SUSPICIOUS if effort else WRONG, f'{quantity}_gain',
-             f'{many} of {wiring.named_drives(odd)} are {_list(size[odd] / middle)} times those of the other drives,'
-             f' compared with {what}',
-             'the gain of this axis (or its friction, or a payload off the centre):\n' if effort else '', figures,
-             {f'{quantity}.scale': wiring.by_leg(scales)}),
-        Case(common and not uneven and not negative.any(), OK, quantity,
-             f'{many} agree with {what} (gains {_list(ratio[sound])})'),
-    )  # fmt: skip
-    if effort and common and not uneven and not negative.any() and wiring.turns_efforts:
+    # other masses explain efforts, nothing explains velocities
+    state, scale = SUSPICIOUS if effort else WRONG, {f'{quantity}.scale': wiring.by_leg(scales)}
+    say(negative.any(), WRONG, f'{quantity}_sign',
+        f'{many} of {wiring.named_drives(turned)} have the opposite sign of {what}', '', figures,
+        {f'{quantity}.sign': wiring.by_leg(np.where(turned, -1.0, 1.0) * np.sign(usual))})  # fmt: skip
+    say(unit, WRONG, f'{quantity}_unit', f'{sentence}: they are in {unit}', '', figures, {f'{quantity}.unit': unit})
+    say(current, WRONG, 'effort_unit',
+        f'{sentence}: {_list(size[sound])}, drive by drive: no force in {base}, but e.g. a current',
+        f'take the gains from the data sheet; by this comparison they are about ({base} per {ampere})\n', figures,
+        {'effort.quantity': 'current', 'effort.unit': ampere, 'effort.gain': gains})  # fmt: skip
+    say(factor, state, f'{quantity}_scale', sentence,
+        'a payload that the machine file does not have, other masses, or another gain of the force measurement: weigh'
+        ' the platform, or identify (pkm_identification); as a gain it would be\n' * effort, figures, scale)
+    say(common and uneven, state, f'{quantity}_gain',
+        f'{many} of {wiring.named_drives(odd)} are {_list(size[odd] / middle)} times those of the other drives,'
+        f' compared with {what}', 'the gain of this axis (or its friction, or a payload off the centre):\n' * effort,
+        figures, scale)  # fmt: skip
+    well = say(common and not uneven and not negative.any(), OK, quantity,
+               f'{many} agree with {what} (gains {_list(ratio[sound])})')  # fmt: skip
+    if effort and well and wiring.turns_efforts:
         put(wiring.patch, {'effort.sign': 1})
 
 

@@ -16,7 +16,7 @@ from pkm_bringup.robot_check.recorded import Flags, Stamps
 INTERVAL, POINTS = 0.02, 7
 #: s without a sample after which the grid has a hole
 _HOLE = 0.12
-#: part of the steps that must go forward for stamps to serve as time
+#: part of the messages that must be newer than all before for stamps to serve as time
 _ORDERLY = 0.8
 #: s that two signals must have in common for one to be late
 _LEAST = 3.0
@@ -57,6 +57,13 @@ class Stream:
         """Of the joints."""
         return self.log.names if isinstance(self.log, JointStates) else ()
 
+    @property
+    def age(self) -> float:
+        """Usual age [s] of a sample at its reception; NaN where no message has a stamp."""
+        if self.log is None or not (self.log.stamps > 0).any():
+            return float('nan')
+        return 1e-9 * float(np.median((self.log.recorded_at - self.log.stamps)[self.log.stamps > 0]))
+
     def shifted(self, by: int) -> Stream:
         """The stream with ``by`` ns added to its times."""
         return replace(self, times=self.times + by)
@@ -66,18 +73,19 @@ class Stream:
         if self.log is None:
             return self
         for times, source in ((self.log.stamps, 'stamps'), (self.log.recorded_at, 'reception')):
-            good = np.flatnonzero(times > 0)
-            steps = np.diff(times[good])
-            if len(good) < max(2, _ORDERLY * len(times)) or np.count_nonzero(steps > 0) < _ORDERLY * len(steps):
-                continue
             # a single stamp far in the future must not make all that follow old ones
-            usual = np.ptp(np.quantile(times[good], [0.05, 0.95]))
-            good = good[np.abs(times[good] - np.median(times[good])) <= 4 * usual + 10**9]
-            newest = np.maximum.accumulate(times[good])
-            good = good[np.concatenate([[True], times[good][1:] > newest[:-1]])]
-            return replace(self, times=times[good], rows=good, source=source)
+            rows = np.flatnonzero((times > 0) & ~lonely(times))
+            newer = np.diff(np.maximum.accumulate(times[rows]), prepend=0) > 0
+            if len(rows) >= 2 and np.count_nonzero(newer) >= _ORDERLY * len(times):
+                return replace(self, times=times[rows[newer]], rows=rows[newer], source=source)
         rows = np.arange(len(self.log))
         return replace(self, times=np.rint(rows * 1e9 / (self.nominal or 100.0)).astype(np.int64), rows=rows)
+
+
+def lonely(times: Stamps) -> Flags:
+    """Which times (K,) ns lie far away from most that are not zero."""
+    known = times[times > 0] if (times > 0).any() else times
+    return np.asarray(np.abs(times - np.median(known)) > 4 * np.ptp(np.quantile(known, [0.05, 0.95])) + 10**9)
 
 
 def aligned(joints: Stream, imu: Stream) -> tuple[Stream, Stream, str]:
@@ -220,15 +228,14 @@ def lag(moved: Array, moves: Flags, felt: Array, feels: Flags, most: float) -> L
     explained = np.array([part(shift) for shift in shifts.tolist()])
     if not np.isfinite(explained).any():
         return None
-    # the nearest of all that are as good as the best
-    best = int(np.nanargmax(np.where(explained >= np.nanmax(explained) - 0.01, -np.abs(shifts), -np.inf)))
-    while 0 < best < len(shifts) - 1 and max(explained[best - 1], explained[best + 1]) > explained[best]:
-        best += 1 if explained[best + 1] > explained[best - 1] else -1
-    far = np.abs(shifts - shifts[best]) > 0.5 / INTERVAL
-    unique = not bool(np.any(explained[far] > explained[best] - 0.05))
-    beside = 0.0  # fraction of an instant by which the peak of a parabola lies beside
-    if 0 < best < len(shifts) - 1:
-        before, peak, after = explained[best - 1 : best + 2]
-        bend = before - 2.0 * peak + after
-        beside = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0
-    return Lag(INTERVAL * (shifts[best] + beside), float(explained[best]), float(explained[shifts == 0][0]), unique)
+    # the nearest of all peaks that are as good as the best, between three instants a parabola
+    before, peak, after = explained[:-2], explained[1:-1], explained[2:]
+    top = np.flatnonzero((peak >= np.nanmax(explained) - 0.01) & ~(before > peak) & ~(after > peak))
+    if len(top) == 0:
+        return None
+    best = top[np.argmin(np.abs(shifts[1:-1][top]))]
+    bend = before[best] - 2.0 * peak[best] + after[best]
+    beside = float(np.clip(0.5 * (before[best] - after[best]) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0
+    shift = shifts[1 + best]
+    unique = not np.any(explained[np.abs(shifts - shift) > 0.5 / INTERVAL] > peak[best] - 0.05)
+    return Lag(INTERVAL * (shift + beside), float(peak[best]), float(explained[shifts == 0][0]), unique)

@@ -73,7 +73,7 @@ class Row:
     Attributes
     ----------
     order : (A) entry that belongs to each drive
-    sign, scale, offset : (A,) ``position = sign * scale * entry + offset``, by drive
+    scale, offset : (A,) ``position = scale * entry + offset``, by drive
     unit : the unit
     drive_cost, imu_cost : how many mistakes about the drives and about the IMU it takes
     gyroscope, accelerometer : (3, 3), measured axes = matrix @ those of the machine file; orthogonal, perhaps mirrored
@@ -86,7 +86,6 @@ class Row:
     """
 
     order: tuple[int, ...]
-    sign: Array
     scale: Array
     offset: Array
     unit: Unit
@@ -107,6 +106,10 @@ class Row:
         """Whether the order is not that of the names."""
         return self.order != tuple(range(len(self.order)))
 
+    def misfit(self, evidence: Evidence) -> float:
+        """Part of what the IMU shows that is not explained: of the rate, where it turns, else of the force."""
+        return self.rate_misfit if evidence.turns else self.force_misfit if evidence.shakes else 0.0
+
     @property
     def cost(self) -> float:
         """How many mistakes it takes."""
@@ -124,9 +127,9 @@ class Row:
 
     def drives(self, entries: Signal) -> Signal:
         """Motion of the drives."""
-        order, scale = list(self.order), self.sign * self.scale
         value, rate, acceleration, noise = (
-            getattr(entries, part)[..., order] * scale for part in ('value', 'rate', 'acceleration', 'rate_noise')
+            getattr(entries, part)[..., list(self.order)] * self.scale
+            for part in ('value', 'rate', 'acceleration', 'rate_noise')
         )
         value = value + self.offset
         return replace(entries, value=value, rate=rate, acceleration=acceleration, rate_noise=np.abs(noise))
@@ -235,7 +238,7 @@ def search(machine: Machine, evidence: Evidence, published: Array) -> list[Row]:
 def plain_row(machine: Machine) -> Row:
     """As the names and the suite's convention say."""
     count = machine.actuated_count
-    return Row(tuple(range(count)), np.ones(count), np.ones(count), np.zeros(count), units_of(machine)[0])
+    return Row(tuple(range(count)), np.ones(count), np.zeros(count), units_of(machine)[0])
 
 
 def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Iterator[Row]:
@@ -276,7 +279,7 @@ def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Itera
             offset = unit.offset(machine)
             about_end = (sign < 0.0) & ~minus[own, usual] & other[own, usual]
             yield Row(
-                tuple(own.tolist()), sign, np.full(count, unit.factor), np.where(about_end, turn, offset), unit,
+                tuple(own.tolist()), sign * unit.factor, np.where(about_end, turn, offset), unit,
                 unit.cost + _sign_cost(sign) + evidence.named * bool((own != usual).any()),
             )  # fmt: skip
 

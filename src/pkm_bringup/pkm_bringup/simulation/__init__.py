@@ -4,7 +4,7 @@ from pkm_bringup.simulation.controlled_simulation import CONTROLLERS, Controlled
 from pkm_bringup.simulation.hydraulic_simulation import HydraulicDrives, HydraulicRecord, track_hydraulically
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_bringup.simulation.record import SimulationRecord, simulate
-from pkm_bringup.simulation.sensors import Encoder, JointSample, Sample, SimulatedImuSample, TruthSample
+from pkm_bringup.simulation.sensors import Encoder, JointSample, Sample, SimulatedImuSample
 
 __all__ = [
     'CONTROLLERS',
@@ -18,7 +18,6 @@ __all__ = [
     'SimulatedImuSample',
     'SimulationRecord',
     'TrackingRecord',
-    'TruthSample',
     'simulate',
     'track',
     'track_hydraulically',

@@ -18,6 +18,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.settings import Settings, setting
 
 from pkm_bringup.control import LegReference, check_reference
+from pkm_bringup.simulation.controlled_simulation import TrackingRecord
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation, SimulationError
 from pkm_bringup.simulation.sensors import Encoder
 
@@ -268,27 +269,17 @@ class HydraulicDrives:
 
 
 @dataclass(frozen=True)
-class HydraulicRecord:
-    """A followed motion, N control periods.
+class HydraulicRecord(TrackingRecord):
+    """A followed motion, N control periods; saturated are the valves.
 
     Attributes
     ----------
-    time : (N,) s
-    desired, actual : (N, A) m
-    openings : (N, A)
+    openings : (N, A) of the valves, as commanded
     pressures : (N, 2, A) Pa
     """
 
-    time: Array
-    desired: Array
-    actual: Array
     openings: Array
     pressures: Array
-
-    @property
-    def errors(self) -> Array:
-        """Tracking errors (N, A) m."""
-        return self.desired - self.actual
 
 
 def track_hydraulically(
@@ -329,11 +320,11 @@ def track_hydraulically(
     drives = HydraulicDrives(cylinder, simulation.data.ctrl.copy())
     times = np.arange(0, reference.end_ns, _EVERY * simulation.step_ns, dtype=np.int64)
     wanted, ahead = reference.evaluate(times), reference.evaluate(times + axes.lead_ns)
-    actual, openings = np.empty((2, len(times), machine.actuated_count))
+    actual, openings, forces = np.empty((3, len(times), machine.actuated_count))
     pressures = np.empty((len(times), 2, machine.actuated_count))
     force = simulation.data.ctrl.copy()
     for sample in range(len(times)):  # physics is sequential
-        actual[sample], pressures[sample] = simulation.joint_positions, drives.pressures
+        actual[sample], forces[sample], pressures[sample] = simulation.joint_positions, force, drives.pressures
         measured, _ = encoder.measure(simulation.joint_positions, simulation.joint_velocities)
         error = wanted.positions[sample] - measured
         openings[sample] = axes.openings(error, ahead.rates[sample], force, ahead.forces[sample])
@@ -343,4 +334,5 @@ def track_hydraulically(
             if not np.isfinite(force).all():
                 raise SimulationError(f'{machine.name}: the oil pressures diverged at t = {simulation.time:.3f} s')
             simulation.step(force)
-    return HydraulicRecord(1e-9 * times.astype(float), wanted.positions, actual, openings, pressures)
+    time, saturated = 1e-9 * times.astype(float), np.count_nonzero(np.abs(openings) >= 1.0, axis=0)
+    return HydraulicRecord(machine, time, wanted.positions, actual, forces, saturated, openings, pressures)

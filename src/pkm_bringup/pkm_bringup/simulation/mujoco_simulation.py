@@ -12,11 +12,11 @@ from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import LEAST_INERTIA, TIME_STEP, mjcf_text
 from pkm_description.friction_laws import FrictionLaw, Sign
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import closure_ends, with_payload
 from pkm_estimation.sensors.conditions import imu_truth
 
-from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel, Sample, TruthSample
+from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel, Sample
 
 #: name of the body
 NAME = 'payload'
@@ -183,15 +183,15 @@ class MujocoSimulation:
             raise SimulationError(f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N')
         imu = None
         if imu_due:
-            motion, sensor = truth.motion(self.time), self.machine.imu
-            ideal = imu_truth(motion, self.machine.gravity, sensor.position, sensor.rotation_platform_imu)
+            sensor = self.machine.imu
+            ideal = imu_truth(truth, self.machine.gravity, sensor.position, sensor.rotation_platform_imu)
             imu = self._imu.measure(*(signal[0] for signal in ideal))
         joints = None
         if joints_due:
             joints = self._joint_sensors.measure(self.joint_positions, self.joint_velocities, efforts)
-        return Sample(self.time_ns, truth, imu, joints)
+        return Sample(self.time_ns, truth, self.closure_error, imu, joints)
 
-    def _truth(self) -> TruthSample:
+    def _truth(self) -> PlatformMotion:
         pose, place = self.data.qpos[self._pose_slice], self._twist_place
         twist, change = np.zeros((2, 6))
         twist[place], change[place] = self.data.qvel[self._twist_slice], self.data.qacc[self._twist_slice]
@@ -201,9 +201,8 @@ class MujocoSimulation:
             mujoco.mju_quat2Mat(rotation, pose[3:])
         rotation = rotation.reshape(3, 3).copy()
         # a ball joint's velocity is in the moving axes; its derivative there is that in the base axes, turned
-        return TruthSample(
-            position, rotation, twist[:3], rotation @ twist[3:], change[:3], rotation @ change[3:], self.closure_error
-        )
+        parts = position, rotation, twist[:3], rotation @ twist[3:], change[:3], rotation @ change[3:]
+        return PlatformMotion(np.array([self.time]), *(part[None] for part in parts))
 
 
 class FrictionCorrections:

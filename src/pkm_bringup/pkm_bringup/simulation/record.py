@@ -103,12 +103,8 @@ def simulate(
 
 
 def _record(samples: list[Sample], starts: tuple[int, ...], saturations: NDArray[np.int_]) -> SimulationRecord:
-    stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)
-    truth = {
-        name: np.array([getattr(sample.truth, name) for sample in samples])
-        for name in PlatformMotion.__dataclass_fields__
-        if name != 'time'
-    }
+    names = PlatformMotion.__dataclass_fields__
+    truth = (np.concatenate([getattr(sample.truth, name) for sample in samples]) for name in names)
     joints = [(sample.stamp_ns, sample.joints) for sample in samples if sample.joints is not None]
     imu = [(sample.stamp_ns, sample.imu) for sample in samples if sample.imu is not None]
     return SimulationRecord(
@@ -119,9 +115,9 @@ def _record(samples: list[Sample], starts: tuple[int, ...], saturations: NDArray
         imu_stamps=np.array([stamp for stamp, _ in imu], dtype=np.int64),
         specific_force=np.array([one.specific_force for _, one in imu]),
         angular_rate=np.array([one.angular_rate for _, one in imu]),
-        truth_stamps=stamps,
-        truth=PlatformMotion(time=stamps.astype(float) * 1e-9, **truth),
-        closure_error=np.array([sample.truth.closure_error for sample in samples]),
+        truth_stamps=np.array([sample.stamp_ns for sample in samples], dtype=np.int64),
+        truth=PlatformMotion(*truth),
+        closure_error=np.array([sample.closure_error for sample in samples]),
         motion_starts=starts,
         saturation_count=saturations,
     )

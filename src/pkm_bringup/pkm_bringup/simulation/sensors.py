@@ -116,28 +116,17 @@ class JointSample:
 
 
 @dataclass(frozen=True)
-class TruthSample:
-    """Noise-free platform motion of one instant; vectors (3,) in base axes, SI units."""
-
-    position: Array
-    rotation_base_platform: Array
-    linear_velocity: Array
-    angular_velocity: Array
-    linear_acceleration: Array
-    angular_acceleration: Array
-    closure_error: float
-
-    def motion(self, time: float) -> PlatformMotion:
-        """The same as a motion of one sample at a time [s]."""
-        names = list(PlatformMotion.__dataclass_fields__)[1:]
-        return PlatformMotion(np.array([time]), *(getattr(self, name)[None] for name in names))
-
-
-@dataclass(frozen=True)
 class Sample:
-    """Everything of one instant; a sensor that has no sample then is None."""
+    """Everything of one instant; a sensor that has no sample then is None.
+
+    Attributes
+    ----------
+    truth : noise-free motion of the platform, of this one instant
+    closure_error : m, largest gap of a closed loop
+    """
 
     stamp_ns: int
-    truth: TruthSample
+    truth: PlatformMotion
+    closure_error: float
     imu: SimulatedImuSample | None
     joints: JointSample | None
