@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.derivatives import Coordinates as KernelCoordinates
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.closed_legs import mean_leg_length
@@ -19,12 +18,7 @@ from pkm_description.kinematics.drive_map import motion_of_configurations
 from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.coordinates import (
-    left_jacobian,
-    left_jacobian_rate,
-    left_jacobian_second,
-    motion_from_coordinates,
-)
+from pkm_description.motion.coordinates import motion_from_coordinates
 
 #: makes a motion from times (N,), rates and accelerations (N, C) of the coordinates at values that are known
 Mover = Callable[[Array, Array, Array], PlatformMotion]
@@ -49,14 +43,12 @@ class MotionCoordinates(ABC):
     machine : the machine
     names, units : C names, and ``'m'`` or ``'rad'``
     scale : (C,) swing to either side that is large for the machine; amplitudes are measured by it
-    kernel : name of the coordinates that the derivatives of the dynamics are taken by
     """
 
     machine: Machine
     names: tuple[str, ...]
     units: tuple[str, ...]
     scale: Array
-    kernel: KernelCoordinates
 
     def __len__(self) -> int:
         return len(self.names)
@@ -69,15 +61,9 @@ class MotionCoordinates(ABC):
     def at(self, value: Array) -> Mover:
         """What makes motions with these values (N, C), whatever their rates: positions are solved once."""
 
-    @abstractmethod
-    def pull_back(self, value: Array, rate: Array, second: Array, gradient: Array) -> Array:
-        """Gradient (N, K, 3, C) by values, rates and accelerations of these coordinates from that by the kernel's."""
-
 
 class PlatformCoordinates(MotionCoordinates):
     """Displacement and rotation vector from home, see :mod:`pkm_description.motion.coordinates`; in a plane three."""
-
-    kernel: KernelCoordinates = 'platform'
 
     def __init__(self, machine: Machine) -> None:
         if holds_platform(machine):
@@ -110,34 +96,9 @@ class PlatformCoordinates(MotionCoordinates):
 
         return move
 
-    def pull_back(self, value: Array, rate: Array, second: Array, gradient: Array) -> Array:
-        """See the base class: the rotation vector's rate is not the angular velocity of the kernel."""
-        theta, theta_rate, theta_second = (self._six(one)[:, 3:] for one in (value, rate, second))
-        jacobian = left_jacobian(theta)
-        count = len(theta)
-        chain = np.zeros((count, 3, 6, 3, 6))
-        for part in range(3):
-            chain[:, part, :3, part, :3] = np.eye(3)
-            chain[:, part, 3:, part, 3:] = jacobian
-        own_rate = left_jacobian_rate(theta, theta_rate)
-        for k, direction in enumerate(np.broadcast_to(np.eye(3)[:, None], (3, count, 3))):
-            slope = left_jacobian_rate(theta, direction)
-            turned, turned_faster = (_times(slope, one) for one in (theta_rate, theta_second))
-            bent = _times(left_jacobian_second(theta, direction, theta_rate), theta_rate)
-            chain[:, 1, 3:, 0, 3 + k] = turned
-            chain[:, 2, 3:, 0, 3 + k] = turned_faster + bent
-            chain[:, 2, 3:, 1, 3 + k] = turned + own_rate[..., k]
-        rows = self._rows
-        chain = chain[:, :, rows][..., rows]
-        size = 3 * len(self)
-        flat = gradient.reshape(count, -1, size) @ chain.reshape(count, size, size)
-        return np.asarray(flat.reshape(gradient.shape))
-
 
 class DriveCoordinates(MotionCoordinates):
     """Positions of the drives from home, of machines with one drive per degree of freedom."""
-
-    kernel: KernelCoordinates = 'drives'
 
     def __init__(self, machine: Machine) -> None:
         if machine.actuated_count != machine.degrees_of_freedom:
@@ -163,10 +124,6 @@ class DriveCoordinates(MotionCoordinates):
 
         return move
 
-    def pull_back(self, value: Array, rate: Array, second: Array, gradient: Array) -> Array:
-        """See the base class: these are the kernel's own coordinates."""
-        return gradient
-
 
 def coordinates_of(machine: Machine, name: str = 'auto') -> MotionCoordinates:
     """Coordinates by name; ``'auto'``: of the platform where it is free, otherwise of the drives.
@@ -191,7 +148,3 @@ def _swing(machine: Machine, stroke: float, unit: str) -> float:
     if unit == 'rad':
         return min(0.5 * stroke, _TURN)
     return 0.5 * stroke if np.isfinite(stroke) else _PART_OF_LEG * mean_leg_length(machine)
-
-
-def _times(matrices: Array, vectors: Array) -> Array:
-    return np.asarray((matrices @ vectors[..., None])[..., 0])

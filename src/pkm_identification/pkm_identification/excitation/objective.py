@@ -346,11 +346,6 @@ class SharedGuideways:
         gaps = positions @ self.factors.T + self.constants
         return np.asarray((self.at_home - gaps) / (self.at_home - self.clearance))
 
-    @property
-    def use_by_position(self) -> Array:
-        """Derivative (P, J) of :meth:`use`."""
-        return -self.factors / (self.at_home - self.clearance)[:, None]
-
 
 def shared_guideways(machine: Machine, clearance: float = 0.0) -> SharedGuideways:
     """Find prismatic joints on the base whose axes lie on one line, and who stands beside whom at home.

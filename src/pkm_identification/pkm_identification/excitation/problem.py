@@ -1,4 +1,4 @@
-"""The design of an excitation as a mathematical programme: cost, constraints, and their exact gradients."""
+"""The design of an excitation as a mathematical programme: cost, constraints, and their gradients."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from pkm_identification.excitation.uses import LimitUses, Use
 
 #: part of the mean speed of a swing over the lowest period, below which a sign is smoothed
 _SIGN_PART = 0.05
+#: step of the differences that gradients are made of, as a part of what is a large swing, speed or acceleration
+STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class ExcitationProblem:
         """Uses of the limits by a series, fades included, at times (N,) s."""
         values = series.coordinates(time)
         move = self.coordinates.at(values[0])
-        return self.limits(move, move(time, values[1], values[2]), *values, slopes=False)[0]
+        return self.limits(move, move(time, values[1], values[2]), values[0])[0]
 
     def largest_use_of(self, series: FourierCoordinates, time: Array) -> float:
         """Largest use of any limit at times (N,) s; infinite out of reach, or through a singular pose."""
@@ -162,27 +164,45 @@ class ExcitationProblem:
         """
         speed = 2.0 * np.pi * self.frequency(variables)
         amplitudes = (self.space.scale[:, None] * self.amplitudes(variables)).T
-        value, rate, second = (
-            shape @ amplitudes * speed**order for order, shape in enumerate(self._grid)
-        )
-        move = self.coordinates.at(value)
-        motion = move(np.arange(len(value)) / (len(value) * self.frequency(variables)), rate, second)
-        uses, joints = self.limits(move, motion, value, rate, second, slopes=gradients)
-        watched = motion[:: self._every]
-        matrix = self.forces.matrix(watched, joints if self._every == 1 else None)
+        motion = np.array([shape @ amplitudes * speed**order for order, shape in enumerate(self._grid)])
+        uses, matrix = self._along(motion)
         cost, sensitivity = self.objective.cost(matrix.reshape(-1, matrix.shape[-1]))
         smooth = [_smooth_largest(use, sharpness) for use in uses]
         bounds = np.concatenate([bound for bound, _ in smooth])
         if not gradients:
             return Point(cost, uses, bounds, np.zeros(0), np.zeros((0, 0)))
-        shape = (-1, *matrix.shape[:2])
-        by_kernel = np.zeros((len(value), 1, 3, len(self.coordinates)))
-        adjoint = self.forces.adjoint(watched, sensitivity.left.reshape(shape), sensitivity.right)
-        by_kernel[:: self._every, 0] = adjoint
-        by_motion = self.coordinates.pull_back(value, rate, second, by_kernel)[:, 0]
-        slopes = [np.einsum('nk,nkpc->knpc', share, use.slope()) for use, (_, share) in zip(uses, smooth, strict=True)]
-        found = self._by_variables(np.concatenate([by_motion[None], *slopes]), rate, second, speed)
+        left = sensitivity.left.reshape(-1, *matrix.shape[:2])
+        found = np.zeros((1 + len(bounds), *np.swapaxes(motion, 0, 1).shape))
+        shares = np.concatenate([share for _, share in smooth], axis=1)
+        steps = np.diag(STEP * self.space.scale)
+        for order in range(3):
+            # all coordinates at once, a step to either side of each
+            near = np.broadcast_to(motion[:, None, None], (3, len(steps), 2, *motion.shape[1:])).copy()
+            change = (speed**order * steps)[:, None, None]
+            near[order] += np.concatenate([change, -change], axis=1)
+            its_uses, its_matrix = self._along(near.reshape(3, -1, motion.shape[-1]), order == 0)
+            width = 2.0 * speed**order * np.diag(steps)
+            own = np.einsum('kna,csnab,kb->csn', left, its_matrix.reshape(*near.shape[1:3], *matrix.shape),
+                            sensitivity.right, optimize=True)  # fmt: skip
+            found[0, :: self._every, order] = ((own[:, 0] - own[:, 1]) / width[:, None]).T
+            values = np.concatenate([use.values for use in its_uses], axis=1).reshape(*near.shape[1:4], -1)
+            count = values.shape[-1]
+            found[-count:, :, order] = np.einsum(
+                'nk,cnk,c->knc', shares[:, -count:], values[:, 0] - values[:, 1], 1.0 / width
+            )
+        found = self._by_variables(found, motion[1], motion[2], speed)
         return Point(cost, uses, bounds, found[0], found[1:])
+
+    def _along(self, motion: Array, of_pose: bool = True) -> tuple[list[Use], Array]:
+        """Uses, and the matrix (N, A, B) of the watched samples, of values, rates and accelerations (3, N, C).
+
+        ``of_pose``: whether those that rates do not change are among the uses.
+        """
+        value, rate, second = motion
+        move = self.coordinates.at(value)
+        made = move(np.arange(len(value), dtype=float), rate, second)
+        uses, joints = self.limits(move, made, value, of_pose)
+        return uses, self.forces.matrix(made[:: self._every], joints if self._every == 1 else None)
 
     def figure(self, variables: Array, samples: int) -> float:
         """The objective of a period of so many samples, with signs of friction that are not smoothed."""

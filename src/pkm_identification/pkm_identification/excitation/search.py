@@ -120,7 +120,7 @@ def _require_rest(problem: ExcitationProblem, ceiling: float) -> None:
     count = len(problem.coordinates)
     rest = np.zeros((1, count))
     move = problem.coordinates.at(rest)
-    uses, _ = problem.limits(move, move(np.zeros(1), rest, rest), rest, rest, rest, slopes=False)
+    uses, _ = problem.limits(move, move(np.zeros(1), rest, rest), rest)
     worst = max(uses, key=lambda use: float(use.largest.max()))
     place = int(worst.largest.argmax())
     if worst.largest[place] > ceiling:
