@@ -6,8 +6,8 @@ are a motion of the machine.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -35,7 +35,8 @@ _LARGEST_TILT = 0.4
 _MAX_CONDITION = 1e4
 
 
-class MotionCoordinates(ABC):
+@dataclass(frozen=True)
+class MotionCoordinates:
     """C coordinates of a machine.
 
     Attributes
@@ -43,12 +44,16 @@ class MotionCoordinates(ABC):
     machine : the machine
     names, units : C names, and ``'m'`` or ``'rad'``
     scale : (C,) swing to either side that is large for the machine; amplitudes are measured by it
+    at : what makes motions with values (N, C), whatever their rates: positions are solved once
+    are_drives : whether they are positions of the drives
     """
 
     machine: Machine
     names: tuple[str, ...]
     units: tuple[str, ...]
     scale: Array
+    at: Callable[[Array], Mover]
+    are_drives: bool = False
 
     def __len__(self) -> int:
         return len(self.names)
@@ -57,72 +62,56 @@ class MotionCoordinates(ABC):
         """Motion of values (N, C) with their first and second time derivatives at times (N,) s."""
         return self.at(value)(time, rate, second)
 
-    @abstractmethod
-    def at(self, value: Array) -> Mover:
-        """What makes motions with these values (N, C), whatever their rates: positions are solved once."""
 
-
-class PlatformCoordinates(MotionCoordinates):
+def _platform_coordinates(machine: Machine) -> MotionCoordinates:
     """Displacement and rotation vector from home, see :mod:`pkm_description.motion.coordinates`; in a plane three."""
+    if holds_platform(machine):
+        raise ConfigurationError(
+            f"{machine.name}: legs hold the platform, its pose cannot be chosen freely; use coordinates='drives'"
+        )
+    rows = machine.model.freedom
+    units = tuple('m' if row < 3 else 'rad' for row in rows)
+    strokes = [
+        joint.limits.upper - joint.limits.lower for joint in machine.actuated_joints if joint.kind == 'prismatic'
+    ]
+    finite = [0.5 * stroke for stroke in strokes if np.isfinite(stroke)]
+    swing = min([*finite, _PART_OF_LEG * 3.0 * mean_leg_length(machine)])
+    tilt = min(swing / machine.platform_radius, _LARGEST_TILT)
 
-    def __init__(self, machine: Machine) -> None:
-        if holds_platform(machine):
-            raise ConfigurationError(
-                f"{machine.name}: legs hold the platform, its pose cannot be chosen freely; use coordinates='drives'"
-            )
-        self.machine = machine
-        self._rows = machine.model.freedom
-        self.names = tuple(('x', 'y', 'z', 'theta_x', 'theta_y', 'theta_z')[row] for row in self._rows)
-        self.units = tuple('m' if row < 3 else 'rad' for row in self._rows)
-        strokes = [
-            joint.limits.upper - joint.limits.lower for joint in machine.actuated_joints if joint.kind == 'prismatic'
-        ]
-        finite = [0.5 * stroke for stroke in strokes if np.isfinite(stroke)]
-        swing = min([*finite, _PART_OF_LEG * 3.0 * mean_leg_length(machine)])
-        tilt = min(swing / machine.platform_radius, _LARGEST_TILT)
-        self.scale = np.array([swing if unit == 'm' else tilt for unit in self.units])
-
-    def _six(self, values: Array) -> Array:
+    def six(values: Array) -> Array:
         full = np.zeros((len(values), 6))
-        full[:, self._rows] = values
+        full[:, rows] = values
         return full
 
-    def at(self, value: Array) -> Mover:
-        """See the base class."""
-        pose = self._six(value)
+    def at(value: Array) -> Mover:
+        pose = six(value)
+        return lambda time, rate, second: motion_from_coordinates(time, pose, six(rate), six(second), machine.home)
 
-        def move(time: Array, rate: Array, second: Array) -> PlatformMotion:
-            return motion_from_coordinates(time, pose, self._six(rate), self._six(second), self.machine.home)
-
-        return move
+    names = tuple(('x', 'y', 'z', 'theta_x', 'theta_y', 'theta_z')[row] for row in rows)
+    return MotionCoordinates(machine, names, units, np.array([swing if unit == 'm' else tilt for unit in units]), at)
 
 
-class DriveCoordinates(MotionCoordinates):
-    """Positions of the drives from home, of machines with one drive per degree of freedom."""
+def _drive_coordinates(machine: Machine) -> MotionCoordinates:
+    """Positions of the drives from home, of machines with one drive per degree of freedom.
 
-    def __init__(self, machine: Machine) -> None:
-        if machine.actuated_count != machine.degrees_of_freedom:
-            raise ConfigurationError(
-                f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of '
-                "freedom: they are no coordinates; use coordinates='platform'"
-            )
-        self.machine = machine
-        joints = machine.actuated_joints
-        self.names = tuple(joint.name for joint in joints)
-        self.units = tuple('m' if joint.kind == 'prismatic' else 'rad' for joint in joints)
-        home = machine.home
-        self.home = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-        self.scale = np.array([_swing(machine, joint.limits.upper - joint.limits.lower, unit)
-                               for joint, unit in zip(joints, self.units, strict=True)])  # fmt: skip
+    Motions raise KinematicsError where the drives do not lead to a configuration.
+    """
+    if machine.actuated_count != machine.degrees_of_freedom:
+        raise ConfigurationError(
+            f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of '
+            "freedom: they are no coordinates; use coordinates='platform'"
+        )
+    joints, pose = machine.actuated_joints, machine.home
+    units = tuple('m' if joint.kind == 'prismatic' else 'rad' for joint in joints)
+    home = drive_positions(machine, pose.position[None], pose.rotation_base_platform[None])[0]
+    swings = [_swing(machine, joint.limits.upper - joint.limits.lower, unit)
+              for joint, unit in zip(joints, units, strict=True)]  # fmt: skip
 
-    def at(self, value: Array) -> Mover:
-        """See the base class; raises KinematicsError where the drives do not lead to a configuration."""
-        closed = forward_kinematics(self.machine, self.home + value, max_condition=_MAX_CONDITION).require()
+    def at(value: Array) -> Mover:
+        closed = forward_kinematics(machine, home + value, max_condition=_MAX_CONDITION).require()
+        return lambda time, rate, second: motion_of_configurations(machine, time, closed, rate, second)
 
-        def move(time: Array, rate: Array, second: Array) -> PlatformMotion:
-            return motion_of_configurations(self.machine, time, closed, rate, second)
-
-        return move
+    return MotionCoordinates(machine, tuple(joint.name for joint in joints), units, np.array(swings), at, True)
 
 
 def coordinates_of(machine: Machine, name: str = 'auto') -> MotionCoordinates:
@@ -140,8 +129,8 @@ def coordinates_of(machine: Machine, name: str = 'auto') -> MotionCoordinates:
     if name == 'planar' and not machine.planar:
         raise ConfigurationError(f"{machine.name} does not move in a plane; use coordinates='platform' or 'drives'")
     if name == 'drives' or (name == 'auto' and holds_platform(machine)):
-        return DriveCoordinates(machine)
-    return PlatformCoordinates(machine)
+        return _drive_coordinates(machine)
+    return _platform_coordinates(machine)
 
 
 def _swing(machine: Machine, stroke: float, unit: str) -> float:

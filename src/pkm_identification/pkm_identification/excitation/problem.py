@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics import friction_regressor, rigid_body_regressor
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.errors import ConfigurationError, PkmError
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
+from pkm_description.kinematics.workspace import random_states
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
+from pkm_description.machine.machine import with_friction
 from pkm_description.motion.fourier import FourierCoordinates
 
-from pkm_identification.columns.observation import legs_agree
+from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.excitation.coordinates import coordinates_of
-from pkm_identification.excitation.forces import LinearForces, design_machine
-from pkm_identification.excitation.objective import ExcitationSettings, Objective, SeriesSpace, shared_guideways
+from pkm_identification.excitation.objective import ExcitationSettings, Objective, SeriesSpace
 from pkm_identification.excitation.uses import LimitUses, Use
 
 #: part of the mean speed of a swing over the lowest period, below which a sign is smoothed
 _SIGN_PART = 0.05
+#: random states for the reduction to base parameters, and the norm of a column that is rounding of zero
+_STATES, _ABSENCE = 150, 1e-12
 #: step of the differences that gradients are made of, as a part of what is a large swing, speed or acceleration
 STEP = 1e-5
 
@@ -51,6 +59,68 @@ def largest_use(uses: list[Use]) -> float:
     return float(np.max([use.largest.max() for use in uses], initial=-np.inf))
 
 
+def design_machine(machine: Machine) -> Machine:
+    """The machine without what has no columns: offsets, and laws by load, which become viscous and Coulomb friction."""
+
+    def linear(joint: Joint) -> JointFriction:
+        own = joint.friction
+        if own.law.needs_load:
+            return JointFriction.viscous_coulomb(own.viscous, own.coulomb)
+        return replace(own, law=replace(own.law, offset=0.0))
+
+    changed = any(joint.friction.law.needs_load or joint.friction.law.offset for joint in machine.joints)
+    return with_friction(machine, linear) if changed else machine
+
+
+class LinearForces:
+    """Observation matrix of the base parameters along motions.
+
+    Parameters
+    ----------
+    machine : its friction must not depend on loads, see :func:`design_machine`
+    identical_legs, friction, fixed : as of :class:`~pkm_identification.columns.observation.ObservationModel`
+    eliminated : patterns of parameters that are regrouped into others where they can be
+    weights : (A,) factors of the drives' rows
+    sign_width : m/s or rad/s of a tanh in place of the sign of Coulomb friction, so that derivatives exist
+
+    Attributes
+    ----------
+    base : base parameters of the machine
+    """
+
+    def __init__(
+        self, machine: Machine, identical_legs: bool, friction: str, fixed: tuple[str, ...],
+        eliminated: tuple[str, ...], weights: Array, sign_width: float,
+    ) -> None:  # fmt: skip
+        self.machine = machine
+        self.model = ObservationModel(machine, identical_legs, friction, fixed)
+        self.base = self._reduced(eliminated)
+        self.columns = self.model.free[self.base.independent]
+        self.weights, self.sign_width = weights, sign_width
+        self._identical_legs = identical_legs
+        self._friction = friction
+
+    def _reduced(self, eliminated: tuple[str, ...]) -> BaseParameters:
+        if not eliminated:
+            return self.model.base_parameters()
+        matrix, _ = self.model.regressor(random_states(self.machine, _STATES))
+        rows, names = matrix.reshape(-1, len(self.model.names)), self.model.names
+        return reduce_parameters(rows, names, eliminated=eliminated, absence=_ABSENCE)
+
+    def matrix(self, motion: PlatformMotion, joints: JointMotion | None = None, smooth: bool = True) -> Array:
+        """Weighted observation matrix (N, A, B) of the base parameters; ``smooth=False``: with the sign itself."""
+        matrix = rigid_body_regressor(self.machine, motion, identical_legs=self._identical_legs)
+        joints = joints or joint_motion(self.machine, motion)
+        if self._friction != 'none':
+            rubbing: Literal['all', 'actuated'] = 'all' if self._friction == 'all' else 'actuated'
+            width = self.sign_width if smooth else 0.0
+            friction = friction_regressor(self.machine, joints, rubbing, sign_smoothing=width)
+            matrix = np.concatenate([matrix, friction], axis=-1)
+        if self.machine.rotor_inertia.any():
+            matrix = np.concatenate([matrix, rotor_regressor(self.machine, joints)], axis=-1)
+        return np.asarray(matrix[..., self.columns] * self.weights[:, None])
+
+
 class ExcitationProblem:
     """All that an optimiser needs to know of a machine and the settings.
 
@@ -67,7 +137,7 @@ class ExcitationProblem:
         self.identical_legs = legs_agree(self.designed) if settings.legs == 'auto' else settings.legs == 'identical'
         slow = 4.0 * float(np.median(self.coordinates.scale)) * settings.base_frequency
         self.forces = LinearForces(
-            self.coordinates, self.identical_legs, settings.friction, tuple(settings.fixed),
+            self.designed, self.identical_legs, settings.friction, tuple(settings.fixed),
             tuple(settings.eliminated), drive_weights(machine, settings.weights),
             settings.sign_width or _SIGN_PART * slow,
         )  # fmt: skip
@@ -77,10 +147,10 @@ class ExcitationProblem:
                 f'max_acceleration = {settings.max_acceleration}: {machine.name} has redundant drives, whose '
                 'accelerations are not limited one by one; use 0 and limit speed and force'
             )
-        guideways = shared_guideways(self.designed, settings.guideway_clearance)
         box = [settings.max_displacement if unit == 'm' else settings.max_rotation for unit in self.coordinates.units]
         self.limits = LimitUses(
-            self.forces, guideways, swift, np.array([limit or np.inf for limit in box]), settings.condition_ratio
+            self.coordinates, self.forces.sign_width, settings.guideway_clearance, swift,
+            np.array([limit or np.inf for limit in box]), settings.condition_ratio,
         )
         self.free_frequency = settings.frequency_ratio > 1.0
         # the objective has its samples everywhere, limits their largest uses at single times: half the samples do

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.joint_limits import ball_joint_studs, has_cones, tilt_limits
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
-from pkm_description.machine import PlatformMotion
+from pkm_description.machine import Joint, Machine, PlatformMotion
 
-from pkm_identification.excitation.coordinates import DriveCoordinates, MotionCoordinates, Mover
-from pkm_identification.excitation.forces import LinearForces
-from pkm_identification.excitation.objective import SharedGuideways
+from pkm_identification.excitation.coordinates import MotionCoordinates, Mover
+
+#: sine of the angle between two guideways, and their distance over the machine's radius, up to which they are one
+_PARALLEL, _SAME_LINE = 1e-6, 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,19 +54,20 @@ class LimitUses:
 
     Parameters
     ----------
-    forces : of the machine and the coordinates
-    guideways : pairs of sliders
+    coordinates : of the machine
+    sign_width : m/s or rad/s of a tanh in place of the sign of friction
+    clearance : m, see :class:`SharedGuideways`
     max_acceleration : (A,) m/s^2 or rad/s^2 of the drives, infinite where there is no limit
     box : (C,) largest values of the coordinates, infinite where there is no limit
     condition_ratio : see :class:`~pkm_identification.excitation.uses.Regularity`
     """
 
     def __init__(
-        self, forces: LinearForces, guideways: SharedGuideways, max_acceleration: Array, box: Array,
+        self, coordinates: MotionCoordinates, sign_width: float, clearance: float, max_acceleration: Array, box: Array,
         condition_ratio: float,
     ) -> None:  # fmt: skip
-        self.forces, self.coordinates, self.machine = forces, forces.coordinates, forces.machine
-        self.guideways, self.max_acceleration = guideways, max_acceleration
+        self.coordinates, self.machine, self._sign_width = coordinates, coordinates.machine, sign_width
+        self.guideways, self.max_acceleration = SharedGuideways(self.machine, clearance), max_acceleration
         self.regularity = Regularity(self.coordinates, condition_ratio)
         machine = self.machine
         lower, upper = machine.position_lower, machine.position_upper
@@ -110,7 +114,7 @@ class LimitUses:
         found += [
             use('speed', names[self._quick], joints.velocities[:, self._quick] / self._fastest),
             use('force', drives[self._strong],
-                self.forces.forces(machine, motion)[:, self._strong] / self._strongest),
+                inverse_dynamics(machine, motion, sign_smoothing=self._sign_width)[:, self._strong] / self._strongest),
             use('acceleration', drives[self._swift],
                 joints.accelerations[:, machine.drive_columns[self._swift]] / self.max_acceleration[self._swift]),
         ]  # fmt: skip
@@ -152,7 +156,7 @@ class Regularity:
         joints = np.array([radius if joint.kind == 'revolute' else 1.0 for joint in machine.joints])
         own = np.array([radius if unit == 'rad' else 1.0 for unit in coordinates.units])
         self._scale = joints[:, None] / own
-        self._drives = None if isinstance(coordinates, DriveCoordinates) else machine.drive_columns
+        self._drives = None if coordinates.are_drives else machine.drive_columns
         self._machine, self._count = machine, len(coordinates)
         at_home = self._scaled_rates(coordinates.at(np.zeros((1, self._count))), 1)[0]
         self._size = float(np.linalg.norm(at_home))
@@ -173,3 +177,64 @@ class Regularity:
         still, unit = np.zeros((count, self._count)), np.eye(self._count)
         rates = [joint_motion(self._machine, move(np.zeros(count), still + one, still)).velocities for one in unit]
         return np.asarray(np.stack(rates, axis=-1) * self._scale)
+
+
+class SharedGuideways:
+    """Neighbours on common guideways, as they stand at home: prismatic joints on the base whose axes are one line.
+
+    Parameters
+    ----------
+    machine : the machine
+    clearance : m, least distance of two sliders' joint frames along the guideway
+
+    Attributes
+    ----------
+    names : P pairs, as in ``leg1_prismatic - leg2_prismatic``
+
+    Raises
+    ------
+    KinematicsError
+        Sliders that are closer at home than the clearance; names them.
+    """
+
+    def __init__(self, machine: Machine, clearance: float = 0.0) -> None:
+        joints, home, rows, names = machine.joints, machine.model.home_joints, [], []
+        starts = np.zeros(len(joints))
+        left = [place for place, joint in enumerate(joints)
+                if joint.kind == 'prismatic' and machine.model.parent[place] == len(joints) + 1]  # fmt: skip
+        while left:
+            along, point = _line(joints[left[0]])
+            lines = {place: _line(joints[place]) for place in left}
+            signs = {
+                place: float(np.sign(direction @ along)) for place, (direction, end) in lines.items()
+                if np.linalg.norm(np.cross(along, direction)) < _PARALLEL
+                and np.linalg.norm(np.cross(along, end - point)) < _SAME_LINE * machine.platform_radius
+            }  # fmt: skip
+            left = [place for place in left if place not in signs]
+            for place in signs:
+                starts[place] = lines[place][1] @ along
+            order = sorted(signs, key=lambda place: starts[place] + signs[place] * home[place])
+            for first, second in pairwise(order):
+                row = np.zeros((2, len(joints)))  # on positions, and on starts
+                row[:, second], row[:, first] = (signs[second], 1.0), (-signs[first], -1.0)
+                rows.append(row)
+                names.append(f'{joints[first].name} - {joints[second].name}')
+        self.names, found = tuple(names), np.array(rows).reshape(-1, 2, len(joints))
+        self._factors, self._constants = found[:, 0], found[:, 1] @ starts
+        self._at_home, self._clearance = self._factors @ home + self._constants, clearance
+        for name, gap in zip(names, self._at_home, strict=True):
+            if gap <= clearance:
+                raise KinematicsError(
+                    f'{machine.name}: {name} are {gap:.4g} m apart at home on their common guideway, the clearance is '
+                    f'{clearance:g} m; choose a smaller guideway_clearance or another home'
+                )
+
+    def use(self, positions: Array) -> Array:
+        """How much of the distance at home is used up (N, P) at joint positions (N, J): 1 at the clearance."""
+        gaps = positions @ self._factors.T + self._constants
+        return np.asarray((self._at_home - gaps) / (self._at_home - self._clearance))
+
+
+def _line(joint: Joint) -> tuple[Array, Array]:
+    """Direction and a point, base axes."""
+    return joint.rotation_parent_joint @ joint.axis, joint.translation
