@@ -171,11 +171,6 @@ class ChangeFilter:
         self._begin_with(kept.change, covariance)
         self.noise, self._is_first = kept.noise, False
 
-    def let_friction_change(self) -> None:
-        """Learn friction and offsets anew, quickly."""
-        self._begin_with(self.change, self.covariance + np.diag(self.jump**2))
-        self._is_first = False
-
     def interrupt(self) -> None:
         """Time begins anew: what is known stays."""
         self._kept.clear()

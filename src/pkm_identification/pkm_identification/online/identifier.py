@@ -237,7 +237,7 @@ class OnlineIdentifier:
         if self.settings.payload and self.is_moving and (self._followed is None or self._followed.is_settled):
             weights = used / self._filter.noise.weight_variance
             recent = self._recent.add(sample.stamp, rows.matrix, target, weights)
-            if recent is not None and self._is_change_of_load(*recent):
+            if recent is not None and self._is_change(*recent):
                 return
         self._filter.keep(sample.stamp, 0.5 * STEP)
         self._filter.update(sample.stamp, rows.matrix, target, used)
@@ -247,24 +247,21 @@ class OnlineIdentifier:
         if self._followed is not None:
             self._follow(self._followed, sample.stamp)
 
-    def _is_change_of_load(self, since: int, information: Array, moment: Array) -> bool:
-        """Look for a change since a time [ns]; go back to before one of the load, and wait for a clean window."""
+    def _is_change(self, since: int, information: Array, moment: Array) -> bool:
+        """Look for a change since a time [ns]; go back to before it, allow for any, and wait for a clean window."""
         half = round(0.5e9 * self._polynomial.window)
         before = self._filter.kept_before(since - half)
-        if before is None or not self._filter.noise.samples.any():
+        if before is None or not self._watches.model.is_tested:  # the noise is not known yet
             return False
         change = LoadChange(since, before, self.observation.payload_map, self._payload_spread, self._filter.jump)
         found = change.judged(information, moment - information @ before.change)
         self.detectable_mass = found.detectable_mass
-        if found.is_load:
+        if found.is_change:
             self._followed = change
             self._filter.begin_from(before, change.covariance)
             self._watches.interrupt()
             self._clean_from = since + round(2e9 * STEP) + half
-        elif found.is_friction:
-            self._filter.let_friction_change()
-            self._recent.restart()
-        return found.is_load
+        return found.is_change
 
     def _follow(self, change: LoadChange, stamp: int) -> None:
         """What the parameters since the change say of the load; a change that they do not confirm was none."""
@@ -276,8 +273,7 @@ class OnlineIdentifier:
         if has_settled:
             self._recent.restart()  # the next change may come; until then this one is known better and better
         if change.is_none:
-            self._filter.begin_from(change.before, change.before.covariance)
-            self._filter.let_friction_change()
+            self._filter.begin_from(change.instead, change.instead.covariance)
             self._end_of_change()
             self.dismissed += 1
 

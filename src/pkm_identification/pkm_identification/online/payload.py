@@ -2,8 +2,8 @@
 
 These are hypotheses of one model: the base parameters before, with a covariance, to which a change adds that of a
 payload of which nothing is known, or that of friction and offsets that jump, or both. The same data have an evidence
-under each (Bayes factor; MacKay 2003, chapter 28). A tenth of a second at a time it is asked whether the last two begin
-a change; what follows is judged by the same test, until the load is known well.
+under each (Bayes factor; MacKay 2003, chapter 28). Every twentieth of a second it is asked whether the last two begin a
+change; what follows is judged by the same test, until the load is known well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pkm_description.arrays import Array
 from pkm_identification.online.change_filter import Kept
 
 #: s, interval of the looks for a change, each of which takes the samples of two
-STEP = 0.1
+STEP = 0.05
 #: s after a change of the load, and part of its mass that its standard deviation may be, before the next is looked for
 SETTLING, SETTLED = 6.0, 0.01
 #: s after which the next change is looked for in any case: a motion may not tell the load that well
@@ -26,9 +26,9 @@ LONGEST = 20.0
 #: s after which a change that is not confirmed is none
 DISMISSED = 3.0
 #: s between two looks at a change
-LOOK = 0.05
-#: natural logarithms of the odds beyond which only the load has changed, and beyond which it has, or friction
-NO_DOUBT, CERTAIN = 5.0, 15.0
+LOOK = 0.025
+#: natural logarithms of the odds beyond which one change is told from another, and beyond which there is one at all
+NO_DOUBT, CERTAIN = 5.0, 10.0
 #: standard deviations that a changed mass must be from zero
 CONFIRMED = 5.0
 
@@ -125,6 +125,7 @@ def posterior(prior: Array, information: Array, moment: Array) -> Posterior:
     scale = np.outer(size, size)
     whole = np.linalg.inv(prior / scale) + information * scale
     covariance = np.linalg.inv(whole)
+    covariance = 0.5 * (covariance + covariance.T)
     mean = covariance @ (moment * size)
     logarithms = np.linalg.slogdet(prior / scale)[1] + np.linalg.slogdet(whole)[1]
     return Posterior(mean * size, covariance * scale, float(0.5 * (mean @ (moment * size) - logarithms)))
@@ -136,15 +137,16 @@ class Judged(NamedTuple):
     Attributes
     ----------
     payload : that has come; whose deviations allow for friction that jumped with it, unless that is beyond doubt
-    is_load, is_friction : whether the load has changed, and whether friction has and the load has not, beyond doubt
+    is_change : whether something has changed
     is_decisive : whether it is the load, and its mass is beyond doubt
+    without : parameters (B,), (B, B) less those before, if it is not the load
     detectable_mass : kg, at the platform's origin, that would be beyond doubt as soon
     """
 
     payload: Payload
-    is_load: bool
-    is_friction: bool
+    is_change: bool
     is_decisive: bool
+    without: Posterior
     detectable_mass: float
 
 
@@ -169,6 +171,7 @@ class LoadChange:
     is_confirmed : the mass is beyond doubt
     is_settled : it is known well enough, or long enough, for the next change to be looked for
     is_none : it is not confirmed and will not be
+    instead : what is known then
     payload : present; ``None`` before it is confirmed
     """
 
@@ -181,21 +184,23 @@ class LoadChange:
         self._priors = nothing, nothing + of_friction, nothing + of_load, self.covariance
         self._inverse = _inverse(self.covariance)
         self.is_confirmed = self.is_settled = self.is_none = False
+        self.instead = before
         self.payload: Payload | None = None
         self._next = since
 
     def judged(self, information: Array, moment: Array) -> Judged:
         """Compare the hypotheses by data since the change, whose forces are beyond those before; see posterior."""
         nothing, friction, load, both = (posterior(prior, information, moment) for prior in self._priors)
-        with_load, without = max(load.evidence, both.evidence), max(nothing.evidence, friction.evidence)
-        is_load = with_load - without > CERTAIN
+        with_load, without = max(load.evidence, both.evidence), max(nothing, friction, key=lambda one: one.evidence)
         alone, safe = self._payload(load, self._priors[2]), self._payload(both, self._priors[3])
         force = information @ self._of_mass
         told = float(self._of_mass @ force - force @ nothing.covariance @ force)  # beside what may have been before
         likely = alone if load.evidence > both.evidence else safe
         return Judged(
-            alone if load.evidence - both.evidence > NO_DOUBT else safe, is_load,
-            not is_load and friction.evidence - nothing.evidence > CERTAIN, is_load and likely.is_decisive,
+            alone if load.evidence - both.evidence > NO_DOUBT else safe,
+            max(with_load, friction.evidence) - nothing.evidence > CERTAIN,
+            with_load - without.evidence > NO_DOUBT and with_load - nothing.evidence > CERTAIN and likely.is_decisive,
+            without,
             float(np.sqrt(2.0 * CERTAIN / max(told, 1e-300))),
         )  # fmt: skip
 
@@ -216,7 +221,8 @@ class LoadChange:
         if self.is_confirmed or found.is_decisive:
             self.is_confirmed, self.payload = True, found.payload
         elif stamp - self.since > DISMISSED * 1e9:
-            self.is_none = True
+            self.is_none, without = True, found.without
+            self.instead = Kept(stamp, self.before.change + without.mean, without.covariance, self.before.noise)
         if self.is_settled or not self.is_confirmed or stamp - self.since <= SETTLING * 1e9:
             return False
         is_old = stamp - self.since > LONGEST * 1e9

@@ -124,7 +124,7 @@ class _Tested:
 
         The odds for it are ``1 / (-e p ln p)`` where p, its probability by chance, is below 1/e, and else one.
         """
-        logarithm = min(self.log_probability, -1.0)
+        logarithm = float(np.clip(self.log_probability, -700.0, -1.0))  # below, its exponential is zero
         against = -logarithm * np.exp(1.0 + logarithm)
         return float((1.0 - against) / (1.0 + against))
 
