@@ -77,13 +77,8 @@ class Objective:
             raise FloatingPointError('the observation matrix has a column of zeros or lost its rank')
         if self.name == 'd_optimal':
             return figure, Sensitivity(-2.0 * right @ scaled.T / values[:, None] ** 2, right)
-        most, least, ends = values[0], values[-1], [0, -1]
-        left = right[ends] @ scaled.T / values[ends, None]
-        if self.name == 'combined':
-            slopes = np.array([self.condition_weight / least, -figure / least]) / figure
-        else:
-            slopes = np.array([1.0 / most, -1.0 / least])
-        found = Sensitivity(slopes[:, None] * left, right[ends])
+        ends, slopes = [0, -1], np.array([self._weights[0] / figure, -1.0]) / values[-1]
+        found = Sensitivity((slopes / values[ends])[:, None] * (right[ends] @ scaled.T), right[ends])
         if self.name == 'scaled_condition':
             found = _of_columns(found, matrix)
         return float(np.log(figure)), found
@@ -104,9 +99,13 @@ class Objective:
             return np.inf
         if self.name == 'd_optimal':
             return float(-2.0 * np.log(values).sum())
-        if self.name == 'combined':
-            return (self.condition_weight * most + self.sigma_weight) / least
-        return most / least
+        of_condition, of_least = self._weights
+        return (of_condition * most + of_least) / least
+
+    @property
+    def _weights(self) -> tuple[float, float]:
+        """Factors of the condition number and of the inverse least singular value."""
+        return (self.condition_weight, self.sigma_weight) if self.name == 'combined' else (1.0, 0.0)
 
 
 def _singular(matrix: Array) -> tuple[Array, Array]:
