@@ -24,7 +24,7 @@ from pkm_description.errors import ConfigurationError
 from scipy import optimize
 
 from pkm_identification.estimator.least_squares import SolverRecord
-from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies
+from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies, symmetric
 
 #: final over start value, of an unbounded parameter, from which on it has run away
 RUNAWAY = 100.0
@@ -47,6 +47,7 @@ MASSES, OTHERS = (1.0, 1.5), (0.75, 1.5)
 #: factors of the mesh after success and failure, and where it ends
 EXPANSION, CONTRACTION, MESH_TOLERANCE = 2.0, 0.5, 1e-6
 
+_UPPER = [*zip(*(index.tolist() for index in np.triu_indices(3)), strict=True)]
 
 
 def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
@@ -67,7 +68,7 @@ def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
     size = fit.magnitudes
     bodies = places_of_bodies(fit.names)
     first = max(fit.cost(fit.start), 1e-300)
-    reference = np.concatenate([_conditions(fit.start[at], triangle) for at in bodies.values()] or [np.zeros(0)])
+    reference = np.concatenate([_conditions(fit.start[at], triangle)[0] for at in bodies.values()] or [np.zeros(0)])
     reference = np.where(reference > 0.0, reference, 1.0)
 
     def cost(scaled: Array) -> float:
@@ -80,13 +81,13 @@ def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
 
     def conditions(scaled: Array) -> Array:
         values = scaled * size
-        parts = [_conditions(values[at], triangle) for at in bodies.values()]
+        parts = [_conditions(values[at], triangle)[0] for at in bodies.values()]
         return np.concatenate(parts) / reference - MARGIN if parts else np.zeros(0)
 
     def slopes(scaled: Array) -> Array:
         values, rows = scaled * size, []
         for at in bodies.values():
-            block = _condition_slopes(values[at], triangle)
+            block = _conditions(values[at], triangle)[1]
             full = np.zeros((len(block), len(values)))
             full[:, at] = block * size[at]
             rows.append(full)
@@ -123,21 +124,32 @@ def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
     return result_of(fit, scaled * size, record)
 
 
-def _conditions(parameters: Array, triangle: bool) -> Array:
-    """Values of the constraints of a body with ten parameters, which may be complex."""
-    mass, moments = parameters[0], parameters[1:4]
-    inertia = np.zeros((3, 3), dtype=parameters.dtype)
-    inertia[np.triu_indices(3)] = parameters[4:]
-    inertia += np.triu(inertia, 1).T - (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass
-    second = [0.5 * np.trace(inertia) * np.eye(3) - inertia] if triangle else []  # second moments of mass
-    minors = [np.linalg.det(matrix[:order, :order]) for matrix in (inertia, *second) for order in (1, 2, 3)]
-    return np.array([mass, *minors])
-
-
-def _condition_slopes(parameters: Array, triangle: bool) -> Array:
-    """Derivatives of the constraints by the ten parameters, exact: a step along the imaginary axis loses no digits."""
-    steps = [_conditions(parameters + 1e-30j * unit, triangle).imag / 1e-30 for unit in np.eye(10)]
-    return np.array(steps).T
+def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:
+    """Values of the constraints of a body, and their derivatives by its ten parameters."""
+    mass, moments = float(parameters[0]), parameters[1:4]
+    inertia = symmetric(parameters[4:]) - (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass
+    changes = np.zeros((10, 3, 3))
+    changes[0] = (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass**2
+    for axis in range(3):
+        outer = np.outer(np.eye(3)[axis], moments)
+        changes[1 + axis] = -(2.0 * moments[axis] * np.eye(3) - outer - outer.T) / mass
+    for row, (i, j) in enumerate(_UPPER):
+        changes[4 + row, i, j] = changes[4 + row, j, i] = 1.0
+    matrices = [(inertia, changes)]
+    if triangle:  # second moments of mass
+        half = 0.5 * np.eye(3)
+        matrices.append((
+            np.trace(inertia) * half - inertia, np.trace(changes, axis1=1, axis2=2)[:, None, None] * half - changes,
+        ))  # fmt: skip
+    values, slopes = [mass], [np.eye(10)[0]]
+    for matrix, parts in matrices:
+        for order in (1, 2, 3):
+            sizes, axes = np.linalg.eigh(matrix[:order, :order])
+            values.append(float(np.prod(sizes)))
+            # the derivative of a determinant is its adjugate, whose eigenvalues are products of all others
+            others = [np.prod(np.delete(sizes, place)) for place in range(order)]
+            slopes.append(np.einsum('ij,kji->k', axes * others @ axes.T, parts[:, :order, :order]))
+    return np.array(values), np.array(slopes)
 
 
 # A fit of physical parameters to forces that need not be linear in them: the problem, and what every search returns.
