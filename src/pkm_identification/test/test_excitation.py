@@ -15,9 +15,10 @@ from pkm_description.motion.limits import check_motion
 from pkm_identification.errors import ExcitationError
 from pkm_identification.excitation.coordinates import coordinates_of
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
-from pkm_identification.excitation.objective import END_CONDITIONS, ExcitationSettings, SeriesSpace, shared_guideways
+from pkm_identification.excitation.objective import END_CONDITIONS, ExcitationSettings, SeriesSpace
 from pkm_identification.excitation.problem import ExcitationProblem, drive_weights
 from pkm_identification.excitation.search import dask_executor
+from pkm_identification.excitation.uses import SharedGuideways
 
 #: few draws and iterations: enough to be better than random
 SMALL = ExcitationSettings(harmonics=3, starts=1, draws=4, iterations=20, periods=2)
@@ -76,7 +77,7 @@ def test_better_than_random_and_inside_all_limits(sliders: Machine, design: Exci
             assert np.abs(part).max() < 1e-9
     assert design.tightest.use <= 1.0 - design.settings.margin
     assert {one.limit for one in design.margins} == {'position', 'speed', 'force', 'regularity', 'guideway'}
-    joints = shared_guideways(sliders)
+    joints = SharedGuideways(sliders)
     problem = ExcitationProblem(sliders, SMALL)
     uses = problem.uses_of(design.series, motion.time)
     order = next(use for use in uses if use.limit == 'guideway')

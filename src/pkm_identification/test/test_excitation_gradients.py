@@ -1,4 +1,4 @@
-"""The design of an excitation: its observation matrix and all its gradients are exact."""
+"""The design of an excitation: its observation matrix, and its gradients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _difference(values: list[Array], step: float) -> Array:
 
 
 @pytest.mark.parametrize('name', CASES)
-def test_gradients_are_exact(name: str) -> None:
+def test_gradients_are_those_of_the_variables(name: str) -> None:
     """Cost and limits against finite differences of fourth order along random directions."""
     problem = ExcitationProblem(known_machine(name), ExcitationSettings(**CASES[name]))
     random = np.random.default_rng(3)

@@ -6,12 +6,11 @@ are a motion of the machine.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.derivatives import Coordinates as KernelCoordinates
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.closed_legs import mean_leg_length
@@ -19,12 +18,7 @@ from pkm_description.kinematics.drive_map import motion_of_configurations
 from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.coordinates import (
-    left_jacobian,
-    left_jacobian_rate,
-    left_jacobian_second,
-    motion_from_coordinates,
-)
+from pkm_description.motion.coordinates import motion_from_coordinates
 
 #: makes a motion from times (N,), rates and accelerations (N, C) of the coordinates at values that are known
 Mover = Callable[[Array, Array, Array], PlatformMotion]
@@ -41,7 +35,8 @@ _LARGEST_TILT = 0.4
 _MAX_CONDITION = 1e4
 
 
-class MotionCoordinates(ABC):
+@dataclass(frozen=True)
+class MotionCoordinates:
     """C coordinates of a machine.
 
     Attributes
@@ -49,14 +44,16 @@ class MotionCoordinates(ABC):
     machine : the machine
     names, units : C names, and ``'m'`` or ``'rad'``
     scale : (C,) swing to either side that is large for the machine; amplitudes are measured by it
-    kernel : name of the coordinates that the derivatives of the dynamics are taken by
+    at : what makes motions with values (N, C), whatever their rates: positions are solved once
+    are_drives : whether they are positions of the drives
     """
 
     machine: Machine
     names: tuple[str, ...]
     units: tuple[str, ...]
     scale: Array
-    kernel: KernelCoordinates
+    at: Callable[[Array], Mover]
+    are_drives: bool = False
 
     def __len__(self) -> int:
         return len(self.names)
@@ -65,107 +62,56 @@ class MotionCoordinates(ABC):
         """Motion of values (N, C) with their first and second time derivatives at times (N,) s."""
         return self.at(value)(time, rate, second)
 
-    @abstractmethod
-    def at(self, value: Array) -> Mover:
-        """What makes motions with these values (N, C), whatever their rates: positions are solved once."""
 
-    @abstractmethod
-    def pull_back(self, value: Array, rate: Array, second: Array, gradient: Array) -> Array:
-        """Gradient (N, K, 3, C) by values, rates and accelerations of these coordinates from that by the kernel's."""
-
-
-class PlatformCoordinates(MotionCoordinates):
+def _platform_coordinates(machine: Machine) -> MotionCoordinates:
     """Displacement and rotation vector from home, see :mod:`pkm_description.motion.coordinates`; in a plane three."""
+    if holds_platform(machine):
+        raise ConfigurationError(
+            f"{machine.name}: legs hold the platform, its pose cannot be chosen freely; use coordinates='drives'"
+        )
+    rows = machine.model.freedom
+    units = tuple('m' if row < 3 else 'rad' for row in rows)
+    strokes = [
+        joint.limits.upper - joint.limits.lower for joint in machine.actuated_joints if joint.kind == 'prismatic'
+    ]
+    finite = [0.5 * stroke for stroke in strokes if np.isfinite(stroke)]
+    swing = min([*finite, _PART_OF_LEG * 3.0 * mean_leg_length(machine)])
+    tilt = min(swing / machine.platform_radius, _LARGEST_TILT)
 
-    kernel: KernelCoordinates = 'platform'
-
-    def __init__(self, machine: Machine) -> None:
-        if holds_platform(machine):
-            raise ConfigurationError(
-                f"{machine.name}: legs hold the platform, its pose cannot be chosen freely; use coordinates='drives'"
-            )
-        self.machine = machine
-        self._rows = machine.model.freedom
-        self.names = tuple(('x', 'y', 'z', 'theta_x', 'theta_y', 'theta_z')[row] for row in self._rows)
-        self.units = tuple('m' if row < 3 else 'rad' for row in self._rows)
-        strokes = [
-            joint.limits.upper - joint.limits.lower for joint in machine.actuated_joints if joint.kind == 'prismatic'
-        ]
-        finite = [0.5 * stroke for stroke in strokes if np.isfinite(stroke)]
-        swing = min([*finite, _PART_OF_LEG * 3.0 * mean_leg_length(machine)])
-        tilt = min(swing / machine.platform_radius, _LARGEST_TILT)
-        self.scale = np.array([swing if unit == 'm' else tilt for unit in self.units])
-
-    def _six(self, values: Array) -> Array:
+    def six(values: Array) -> Array:
         full = np.zeros((len(values), 6))
-        full[:, self._rows] = values
+        full[:, rows] = values
         return full
 
-    def at(self, value: Array) -> Mover:
-        """See the base class."""
-        pose = self._six(value)
+    def at(value: Array) -> Mover:
+        pose = six(value)
+        return lambda time, rate, second: motion_from_coordinates(time, pose, six(rate), six(second), machine.home)
 
-        def move(time: Array, rate: Array, second: Array) -> PlatformMotion:
-            return motion_from_coordinates(time, pose, self._six(rate), self._six(second), self.machine.home)
-
-        return move
-
-    def pull_back(self, value: Array, rate: Array, second: Array, gradient: Array) -> Array:
-        """See the base class: the rotation vector's rate is not the angular velocity of the kernel."""
-        theta, theta_rate, theta_second = (self._six(one)[:, 3:] for one in (value, rate, second))
-        jacobian = left_jacobian(theta)
-        count = len(theta)
-        chain = np.zeros((count, 3, 6, 3, 6))
-        for part in range(3):
-            chain[:, part, :3, part, :3] = np.eye(3)
-            chain[:, part, 3:, part, 3:] = jacobian
-        own_rate = left_jacobian_rate(theta, theta_rate)
-        for k, direction in enumerate(np.broadcast_to(np.eye(3)[:, None], (3, count, 3))):
-            slope = left_jacobian_rate(theta, direction)
-            turned, turned_faster = (_times(slope, one) for one in (theta_rate, theta_second))
-            bent = _times(left_jacobian_second(theta, direction, theta_rate), theta_rate)
-            chain[:, 1, 3:, 0, 3 + k] = turned
-            chain[:, 2, 3:, 0, 3 + k] = turned_faster + bent
-            chain[:, 2, 3:, 1, 3 + k] = turned + own_rate[..., k]
-        rows = self._rows
-        chain = chain[:, :, rows][..., rows]
-        size = 3 * len(self)
-        flat = gradient.reshape(count, -1, size) @ chain.reshape(count, size, size)
-        return np.asarray(flat.reshape(gradient.shape))
+    names = tuple(('x', 'y', 'z', 'theta_x', 'theta_y', 'theta_z')[row] for row in rows)
+    return MotionCoordinates(machine, names, units, np.array([swing if unit == 'm' else tilt for unit in units]), at)
 
 
-class DriveCoordinates(MotionCoordinates):
-    """Positions of the drives from home, of machines with one drive per degree of freedom."""
+def _drive_coordinates(machine: Machine) -> MotionCoordinates:
+    """Positions of the drives from home, of machines with one drive per degree of freedom.
 
-    kernel: KernelCoordinates = 'drives'
+    Motions raise KinematicsError where the drives do not lead to a configuration.
+    """
+    if machine.actuated_count != machine.degrees_of_freedom:
+        raise ConfigurationError(
+            f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of '
+            "freedom: they are no coordinates; use coordinates='platform'"
+        )
+    joints, pose = machine.actuated_joints, machine.home
+    units = tuple('m' if joint.kind == 'prismatic' else 'rad' for joint in joints)
+    home = drive_positions(machine, pose.position[None], pose.rotation_base_platform[None])[0]
+    swings = [_swing(machine, joint.limits.upper - joint.limits.lower, unit)
+              for joint, unit in zip(joints, units, strict=True)]  # fmt: skip
 
-    def __init__(self, machine: Machine) -> None:
-        if machine.actuated_count != machine.degrees_of_freedom:
-            raise ConfigurationError(
-                f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of '
-                "freedom: they are no coordinates; use coordinates='platform'"
-            )
-        self.machine = machine
-        joints = machine.actuated_joints
-        self.names = tuple(joint.name for joint in joints)
-        self.units = tuple('m' if joint.kind == 'prismatic' else 'rad' for joint in joints)
-        home = machine.home
-        self.home = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-        self.scale = np.array([_swing(machine, joint.limits.upper - joint.limits.lower, unit)
-                               for joint, unit in zip(joints, self.units, strict=True)])  # fmt: skip
+    def at(value: Array) -> Mover:
+        closed = forward_kinematics(machine, home + value, max_condition=_MAX_CONDITION).require()
+        return lambda time, rate, second: motion_of_configurations(machine, time, closed, rate, second)
 
-    def at(self, value: Array) -> Mover:
-        """See the base class; raises KinematicsError where the drives do not lead to a configuration."""
-        closed = forward_kinematics(self.machine, self.home + value, max_condition=_MAX_CONDITION).require()
-
-        def move(time: Array, rate: Array, second: Array) -> PlatformMotion:
-            return motion_of_configurations(self.machine, time, closed, rate, second)
-
-        return move
-
-    def pull_back(self, value: Array, rate: Array, second: Array, gradient: Array) -> Array:
-        """See the base class: these are the kernel's own coordinates."""
-        return gradient
+    return MotionCoordinates(machine, tuple(joint.name for joint in joints), units, np.array(swings), at, True)
 
 
 def coordinates_of(machine: Machine, name: str = 'auto') -> MotionCoordinates:
@@ -183,15 +129,11 @@ def coordinates_of(machine: Machine, name: str = 'auto') -> MotionCoordinates:
     if name == 'planar' and not machine.planar:
         raise ConfigurationError(f"{machine.name} does not move in a plane; use coordinates='platform' or 'drives'")
     if name == 'drives' or (name == 'auto' and holds_platform(machine)):
-        return DriveCoordinates(machine)
-    return PlatformCoordinates(machine)
+        return _drive_coordinates(machine)
+    return _platform_coordinates(machine)
 
 
 def _swing(machine: Machine, stroke: float, unit: str) -> float:
     if unit == 'rad':
         return min(0.5 * stroke, _TURN)
     return 0.5 * stroke if np.isfinite(stroke) else _PART_OF_LEG * mean_leg_length(machine)
-
-
-def _times(matrices: Array, vectors: Array) -> Array:
-    return np.asarray((matrices @ vectors[..., None])[..., 0])

@@ -47,7 +47,7 @@ def design_excitation(
     """Design a periodic motion that an identification learns most from, inside all limits of the machine.
 
     Every start draws random series, scales each to the largest amplitude inside the limits, and optimises the best one
-    by sequential quadratic programming with exact gradients. The best of all starts is then checked on a grid 10 times
+    by sequential quadratic programming. The best of all starts is then checked on a grid 10 times
     finer, run-in and run-out included, and made smaller where it has to be. The result depends on machine, settings and
     seed only, not on where the starts run.
 

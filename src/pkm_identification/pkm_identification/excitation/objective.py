@@ -1,16 +1,14 @@
-"""What an excitation minimises, its free variables and settings, and sliders that share a guideway."""
+"""What an excitation minimises, its free variables and settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError, KinematicsError
-from pkm_description.machine import Joint, Machine
+from pkm_description.errors import ConfigurationError
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_description.settings import Settings, setting
 from scipy.linalg import null_space
@@ -18,8 +16,6 @@ from scipy.linalg import null_space
 from pkm_identification.configuration import FRICTION_SETS
 from pkm_identification.excitation.coordinates import COORDINATES
 
-#: sine of the angle between two guideways, and their distance over the machine's radius, up to which they are one
-_PARALLEL, _SAME_LINE = 1e-6, 1e-6
 LEGS = ('auto', 'identical', 'different')
 WEIGHTS = ('noise', 'equal')
 #: what can be held at zero where the period begins and ends; all coordinates are zero at home
@@ -81,13 +77,8 @@ class Objective:
             raise FloatingPointError('the observation matrix has a column of zeros or lost its rank')
         if self.name == 'd_optimal':
             return figure, Sensitivity(-2.0 * right @ scaled.T / values[:, None] ** 2, right)
-        most, least, ends = values[0], values[-1], [0, -1]
-        left = right[ends] @ scaled.T / values[ends, None]
-        if self.name == 'combined':
-            slopes = np.array([self.condition_weight / least, -figure / least]) / figure
-        else:
-            slopes = np.array([1.0 / most, -1.0 / least])
-        found = Sensitivity(slopes[:, None] * left, right[ends])
+        ends, slopes = [0, -1], np.array([self._weights[0] / figure, -1.0]) / values[-1]
+        found = Sensitivity((slopes / values[ends])[:, None] * (right[ends] @ scaled.T), right[ends])
         if self.name == 'scaled_condition':
             found = _of_columns(found, matrix)
         return float(np.log(figure)), found
@@ -108,9 +99,13 @@ class Objective:
             return np.inf
         if self.name == 'd_optimal':
             return float(-2.0 * np.log(values).sum())
-        if self.name == 'combined':
-            return (self.condition_weight * most + self.sigma_weight) / least
-        return most / least
+        of_condition, of_least = self._weights
+        return (of_condition * most + of_least) / least
+
+    @property
+    def _weights(self) -> tuple[float, float]:
+        """Factors of the condition number and of the inverse least singular value."""
+        return (self.condition_weight, self.sigma_weight) if self.name == 'combined' else (1.0, 0.0)
 
 
 def _singular(matrix: Array) -> tuple[Array, Array]:
@@ -317,96 +312,3 @@ class ExcitationSettings(Settings):
     def design_samples(self) -> int:
         """Samples of a period while designing."""
         return self.samples or max(80, 12 * self.harmonics)
-
-
-@dataclass(frozen=True)
-class SharedGuideways:
-    """Neighbours on common guideways, as they stand at home.
-
-    Attributes
-    ----------
-    names : P pairs, as in ``leg1_prismatic - leg2_prismatic``
-    factors : (P, J) so that distances are ``factors @ positions + constants``
-    constants : (P,) m
-    at_home : (P,) m
-    clearance : m, least distance of two sliders' joint frames along the guideway
-    """
-
-    names: tuple[str, ...]
-    factors: Array
-    constants: Array
-    at_home: Array
-    clearance: float
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def use(self, positions: Array) -> Array:
-        """How much of the distance at home is used up (N, P) at joint positions (N, J): 1 at the clearance."""
-        gaps = positions @ self.factors.T + self.constants
-        return np.asarray((self.at_home - gaps) / (self.at_home - self.clearance))
-
-    @property
-    def use_by_position(self) -> Array:
-        """Derivative (P, J) of :meth:`use`."""
-        return -self.factors / (self.at_home - self.clearance)[:, None]
-
-
-def shared_guideways(machine: Machine, clearance: float = 0.0) -> SharedGuideways:
-    """Find prismatic joints on the base whose axes lie on one line, and who stands beside whom at home.
-
-    Raises
-    ------
-    KinematicsError
-        Sliders that are closer at home than the clearance; names them.
-    """
-    sliders = [place for place, joint in enumerate(machine.joints)
-               if joint.kind == 'prismatic' and machine.model.parent[place] == len(machine.joints) + 1]  # fmt: skip
-    guides: list[list[int]] = []
-    for place in sliders:
-        own = next((guide for guide in guides if _same_line(machine, guide[0], place)), None)
-        if own is None:
-            guides.append([place])
-        else:
-            own.append(place)
-    home = machine.model.home_joints
-    names, factors, constants = [], [], []
-    for guide in guides:
-        along, _ = _line(machine.joints[guide[0]])
-        signs, starts = zip(*(_placed(machine, along, place) for place in guide), strict=True)
-        spots = np.array(starts) + np.array(signs) * home[guide]
-        order = np.argsort(spots, kind='stable')
-        for first, second in pairwise(order):
-            row = np.zeros(len(machine.joints))
-            row[guide[second]], row[guide[first]] = signs[second], -signs[first]
-            factors.append(row)
-            constants.append(starts[second] - starts[first])
-            names.append(f'{machine.joints[guide[first]].name} - {machine.joints[guide[second]].name}')
-    rows, offsets = np.array(factors).reshape(-1, len(machine.joints)), np.array(constants)
-    at_home = rows @ home + offsets
-    for name, gap in zip(names, at_home, strict=True):
-        if gap <= clearance:
-            raise KinematicsError(
-                f'{machine.name}: {name} are {gap:.4g} m apart at home on their common guideway, the clearance is '
-                f'{clearance:g} m; choose a smaller guideway_clearance or another home'
-            )
-    return SharedGuideways(tuple(names), rows, offsets, at_home, clearance)
-
-
-def _line(joint: Joint) -> tuple[Array, Array]:
-    """Direction and a point, base axes."""
-    return joint.rotation_parent_joint @ joint.axis, joint.translation
-
-
-def _placed(machine: Machine, along: Array, place: int) -> tuple[float, float]:
-    """Sign of a joint's positions along a line, and where its zero is."""
-    direction, point = _line(machine.joints[place])
-    return float(np.sign(direction @ along)), float(point @ along)
-
-
-def _same_line(machine: Machine, one: int, other: int) -> bool:
-    (first, point), (second, end) = _line(machine.joints[one]), _line(machine.joints[other])
-    between = end - point
-    beside = between - (between @ first) * first
-    parallel = float(np.linalg.norm(np.cross(first, second))) < _PARALLEL
-    return parallel and float(np.linalg.norm(beside)) < _SAME_LINE * machine.platform_radius

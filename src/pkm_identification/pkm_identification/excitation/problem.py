@@ -1,23 +1,33 @@
-"""The design of an excitation as a mathematical programme: cost, constraints, and their exact gradients."""
+"""The design of an excitation as a mathematical programme: cost, constraints, and their gradients."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics import friction_regressor, rigid_body_regressor
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.errors import ConfigurationError, PkmError
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
+from pkm_description.kinematics.workspace import random_states
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
+from pkm_description.machine.machine import with_friction
 from pkm_description.motion.fourier import FourierCoordinates
 
-from pkm_identification.columns.observation import legs_agree
+from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.excitation.coordinates import coordinates_of
-from pkm_identification.excitation.forces import LinearForces, design_machine
-from pkm_identification.excitation.objective import ExcitationSettings, Objective, SeriesSpace, shared_guideways
+from pkm_identification.excitation.objective import ExcitationSettings, Objective, SeriesSpace
 from pkm_identification.excitation.uses import LimitUses, Use
 
 #: part of the mean speed of a swing over the lowest period, below which a sign is smoothed
 _SIGN_PART = 0.05
+#: random states for the reduction to base parameters, and the norm of a column that is rounding of zero
+_STATES, _ABSENCE = 150, 1e-12
+#: step of the differences that gradients are made of, as a part of what is a large swing, speed or acceleration
+STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,68 @@ def largest_use(uses: list[Use]) -> float:
     return float(np.max([use.largest.max() for use in uses], initial=-np.inf))
 
 
+def design_machine(machine: Machine) -> Machine:
+    """The machine without what has no columns: offsets, and laws by load, which become viscous and Coulomb friction."""
+
+    def linear(joint: Joint) -> JointFriction:
+        own = joint.friction
+        if own.law.needs_load:
+            return JointFriction.viscous_coulomb(own.viscous, own.coulomb)
+        return replace(own, law=replace(own.law, offset=0.0))
+
+    changed = any(joint.friction.law.needs_load or joint.friction.law.offset for joint in machine.joints)
+    return with_friction(machine, linear) if changed else machine
+
+
+class LinearForces:
+    """Observation matrix of the base parameters along motions.
+
+    Parameters
+    ----------
+    machine : its friction must not depend on loads, see :func:`design_machine`
+    identical_legs, friction, fixed : as of :class:`~pkm_identification.columns.observation.ObservationModel`
+    eliminated : patterns of parameters that are regrouped into others where they can be
+    weights : (A,) factors of the drives' rows
+    sign_width : m/s or rad/s of a tanh in place of the sign of Coulomb friction, so that derivatives exist
+
+    Attributes
+    ----------
+    base : base parameters of the machine
+    """
+
+    def __init__(
+        self, machine: Machine, identical_legs: bool, friction: str, fixed: tuple[str, ...],
+        eliminated: tuple[str, ...], weights: Array, sign_width: float,
+    ) -> None:  # fmt: skip
+        self.machine = machine
+        self.model = ObservationModel(machine, identical_legs, friction, fixed)
+        self.base = self._reduced(eliminated)
+        self.columns = self.model.free[self.base.independent]
+        self.weights, self.sign_width = weights, sign_width
+        self._identical_legs = identical_legs
+        self._friction = friction
+
+    def _reduced(self, eliminated: tuple[str, ...]) -> BaseParameters:
+        if not eliminated:
+            return self.model.base_parameters()
+        matrix, _ = self.model.regressor(random_states(self.machine, _STATES))
+        rows, names = matrix.reshape(-1, len(self.model.names)), self.model.names
+        return reduce_parameters(rows, names, eliminated=eliminated, absence=_ABSENCE)
+
+    def matrix(self, motion: PlatformMotion, joints: JointMotion | None = None, smooth: bool = True) -> Array:
+        """Weighted observation matrix (N, A, B) of the base parameters; ``smooth=False``: with the sign itself."""
+        matrix = rigid_body_regressor(self.machine, motion, identical_legs=self._identical_legs)
+        joints = joints or joint_motion(self.machine, motion)
+        if self._friction != 'none':
+            rubbing: Literal['all', 'actuated'] = 'all' if self._friction == 'all' else 'actuated'
+            width = self.sign_width if smooth else 0.0
+            friction = friction_regressor(self.machine, joints, rubbing, sign_smoothing=width)
+            matrix = np.concatenate([matrix, friction], axis=-1)
+        if self.machine.rotor_inertia.any():
+            matrix = np.concatenate([matrix, rotor_regressor(self.machine, joints)], axis=-1)
+        return np.asarray(matrix[..., self.columns] * self.weights[:, None])
+
+
 class ExcitationProblem:
     """All that an optimiser needs to know of a machine and the settings.
 
@@ -65,7 +137,7 @@ class ExcitationProblem:
         self.identical_legs = legs_agree(self.designed) if settings.legs == 'auto' else settings.legs == 'identical'
         slow = 4.0 * float(np.median(self.coordinates.scale)) * settings.base_frequency
         self.forces = LinearForces(
-            self.coordinates, self.identical_legs, settings.friction, tuple(settings.fixed),
+            self.designed, self.identical_legs, settings.friction, tuple(settings.fixed),
             tuple(settings.eliminated), drive_weights(machine, settings.weights),
             settings.sign_width or _SIGN_PART * slow,
         )  # fmt: skip
@@ -75,10 +147,10 @@ class ExcitationProblem:
                 f'max_acceleration = {settings.max_acceleration}: {machine.name} has redundant drives, whose '
                 'accelerations are not limited one by one; use 0 and limit speed and force'
             )
-        guideways = shared_guideways(self.designed, settings.guideway_clearance)
         box = [settings.max_displacement if unit == 'm' else settings.max_rotation for unit in self.coordinates.units]
         self.limits = LimitUses(
-            self.forces, guideways, swift, np.array([limit or np.inf for limit in box]), settings.condition_ratio
+            self.coordinates, self.forces.sign_width, settings.guideway_clearance, swift,
+            np.array([limit or np.inf for limit in box]), settings.condition_ratio,
         )
         self.free_frequency = settings.frequency_ratio > 1.0
         # the objective has its samples everywhere, limits their largest uses at single times: half the samples do
@@ -140,7 +212,7 @@ class ExcitationProblem:
         """Uses of the limits by a series, fades included, at times (N,) s."""
         values = series.coordinates(time)
         move = self.coordinates.at(values[0])
-        return self.limits(move, move(time, values[1], values[2]), *values, slopes=False)[0]
+        return self.limits(move, move(time, values[1], values[2]), values[0])[0]
 
     def largest_use_of(self, series: FourierCoordinates, time: Array) -> float:
         """Largest use of any limit at times (N,) s; infinite out of reach, or through a singular pose."""
@@ -162,27 +234,45 @@ class ExcitationProblem:
         """
         speed = 2.0 * np.pi * self.frequency(variables)
         amplitudes = (self.space.scale[:, None] * self.amplitudes(variables)).T
-        value, rate, second = (
-            shape @ amplitudes * speed**order for order, shape in enumerate(self._grid)
-        )
-        move = self.coordinates.at(value)
-        motion = move(np.arange(len(value)) / (len(value) * self.frequency(variables)), rate, second)
-        uses, joints = self.limits(move, motion, value, rate, second, slopes=gradients)
-        watched = motion[:: self._every]
-        matrix = self.forces.matrix(watched, joints if self._every == 1 else None)
+        motion = np.array([shape @ amplitudes * speed**order for order, shape in enumerate(self._grid)])
+        uses, matrix = self._along(motion)
         cost, sensitivity = self.objective.cost(matrix.reshape(-1, matrix.shape[-1]))
         smooth = [_smooth_largest(use, sharpness) for use in uses]
         bounds = np.concatenate([bound for bound, _ in smooth])
         if not gradients:
             return Point(cost, uses, bounds, np.zeros(0), np.zeros((0, 0)))
-        shape = (-1, *matrix.shape[:2])
-        by_kernel = np.zeros((len(value), 1, 3, len(self.coordinates)))
-        adjoint = self.forces.adjoint(watched, sensitivity.left.reshape(shape), sensitivity.right)
-        by_kernel[:: self._every, 0] = adjoint
-        by_motion = self.coordinates.pull_back(value, rate, second, by_kernel)[:, 0]
-        slopes = [np.einsum('nk,nkpc->knpc', share, use.slope()) for use, (_, share) in zip(uses, smooth, strict=True)]
-        found = self._by_variables(np.concatenate([by_motion[None], *slopes]), rate, second, speed)
+        left = sensitivity.left.reshape(-1, *matrix.shape[:2])
+        found = np.zeros((1 + len(bounds), *np.swapaxes(motion, 0, 1).shape))
+        shares = np.concatenate([share for _, share in smooth], axis=1)
+        steps = np.diag(STEP * self.space.scale)
+        for order in range(3):
+            # all coordinates at once, a step to either side of each
+            near = np.broadcast_to(motion[:, None, None], (3, len(steps), 2, *motion.shape[1:])).copy()
+            change = (speed**order * steps)[:, None, None]
+            near[order] += np.concatenate([change, -change], axis=1)
+            its_uses, its_matrix = self._along(near.reshape(3, -1, motion.shape[-1]), order == 0)
+            width = 2.0 * speed**order * np.diag(steps)
+            own = np.einsum('kna,csnab,kb->csn', left, its_matrix.reshape(*near.shape[1:3], *matrix.shape),
+                            sensitivity.right, optimize=True)  # fmt: skip
+            found[0, :: self._every, order] = ((own[:, 0] - own[:, 1]) / width[:, None]).T
+            values = np.concatenate([use.values for use in its_uses], axis=1).reshape(*near.shape[1:4], -1)
+            count = values.shape[-1]
+            found[-count:, :, order] = np.einsum(
+                'nk,cnk,c->knc', shares[:, -count:], values[:, 0] - values[:, 1], 1.0 / width
+            )
+        found = self._by_variables(found, motion[1], motion[2], speed)
         return Point(cost, uses, bounds, found[0], found[1:])
+
+    def _along(self, motion: Array, of_pose: bool = True) -> tuple[list[Use], Array]:
+        """Uses, and the matrix (N, A, B) of the watched samples, of values, rates and accelerations (3, N, C).
+
+        ``of_pose``: whether those that rates do not change are among the uses.
+        """
+        value, rate, second = motion
+        move = self.coordinates.at(value)
+        made = move(np.arange(len(value), dtype=float), rate, second)
+        uses, joints = self.limits(move, made, value, of_pose)
+        return uses, self.forces.matrix(made[:: self._every], joints if self._every == 1 else None)
 
     def figure(self, variables: Array, samples: int) -> float:
         """The objective of a period of so many samples, with signs of friction that are not smoothed."""

@@ -56,7 +56,7 @@ class StartResult:
     variables, cost : (V,) of the best series inside the limits, on the design's grid
     start, start_cost : (V,) of the random series that it came from, with the largest amplitude inside the limits
     draws : random series of which that is the best
-    evaluations, gradients : of cost and limits
+    evaluations : of cost and limits
     message : what the optimiser said last
     """
 
@@ -67,7 +67,6 @@ class StartResult:
     start_cost: float
     draws: int
     evaluations: int
-    gradients: int
     message: str
 
 
@@ -120,7 +119,7 @@ def _require_rest(problem: ExcitationProblem, ceiling: float) -> None:
     count = len(problem.coordinates)
     rest = np.zeros((1, count))
     move = problem.coordinates.at(rest)
-    uses, _ = problem.limits(move, move(np.zeros(1), rest, rest), rest, rest, rest, slopes=False)
+    uses, _ = problem.limits(move, move(np.zeros(1), rest, rest), rest)
     worst = max(uses, key=lambda use: float(use.largest.max()))
     place = int(worst.largest.argmax())
     if worst.largest[place] > ceiling:
@@ -170,8 +169,7 @@ def optimised(problem: ExcitationProblem, index: int) -> StartResult:
             break
     message = search.run(search.best, _SHARPNESS[1], _ATTEMPTS[0][1], last)
     return StartResult(
-        index, search.best, search.best_cost, start, start_cost, len(drawn), search.evaluations, search.gradients,
-        message,
+        index, search.best, search.best_cost, start, start_cost, len(drawn), search.evaluations, message,
     )  # fmt: skip
 
 
@@ -182,7 +180,7 @@ class _Search:
         self._problem = problem
         self._ceiling = problem.ceiling - _BETWEEN
         self.best, self.best_cost, self._start_cost = start, cost, cost
-        self.evaluations = self.gradients = 0
+        self.evaluations = 0
         self._last: tuple[bytes, bool, Point | None] = (b'', False, None)
         self._sharpness = _SHARPNESS[0]
         self._constraints = 0
@@ -215,7 +213,6 @@ class _Search:
         if key == variables.tobytes() and (with_gradients or not gradients):
             return point
         self.evaluations += 1
-        self.gradients += gradients
         try:
             point = self._problem.point(variables, self._sharpness, gradients)
         except (PkmError, FloatingPointError, np.linalg.LinAlgError):

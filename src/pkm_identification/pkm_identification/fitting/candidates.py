@@ -179,14 +179,10 @@ def _gains(labels: tuple[str, ...], factors: Array) -> str:
 
 
 def _alike(machine: Machine) -> Array:
-    """Columns (S A, S) of drives in proportion to their Coulomb friction, for each of S speeds."""
-    return np.asarray(np.kron(np.eye(len(STRIBECK)), _coulomb(machine)[:, None]), dtype=float)
-
-
-def _coulomb(machine: Machine) -> Array:
-    """Sizes (A,) of the friction of drives, N or N m: Coulomb friction of the machine file, where all have some."""
+    """Columns (S A, S) of drives in proportion to the file's Coulomb friction, if all have it, for each of S speeds."""
     sizes = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
-    return np.asarray(sizes if (sizes > 0.0).all() else np.ones(len(sizes)), dtype=float)
+    sizes = sizes if (sizes > 0.0).all() else np.ones(len(sizes))
+    return np.asarray(np.kron(np.eye(len(STRIBECK)), sizes[:, None]), dtype=float)
 
 
 def fading(speeds: Array, samples: JointSamples) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -208,13 +209,9 @@ def _half_width(kernel: Callable[[int], Array], least: int, frequency: float) ->
         wave = np.cos(2.0 * np.pi * frequency * np.arange(-half, half + 1))
         return float(kernel(half) @ wave)
 
-    below = least  # the gain falls with the width
-    if gain(below) <= 0.5:
-        return below
-    above = 2 * below
-    while gain(above) > 0.5:
-        below, above = above, 2 * above
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (middle, above) if gain(middle) > 0.5 else (below, middle)
-    return below if gain(below) - 0.5 < 0.5 - gain(above) else above
+    widest = least
+    while gain(widest) > 0.5:
+        widest *= 2
+    # the gain falls with the width
+    half = least + bisect_left(range(least, widest), -0.5, key=lambda one: -gain(one))
+    return min(range(max(half - 1, least), half + 1), key=lambda one: abs(gain(one) - 0.5))

@@ -161,21 +161,15 @@ class ChangeFilter:
         if len(self._kept) > KEPT:
             self._kept.popleft()
 
-    def kept_before(self, stamp: int) -> Kept:
-        """What was known at a time, or as early as possible; nothing is remembered any more."""
-        before = [one for one in self._kept if one.stamp <= stamp] or [self._kept[0]]
-        self._kept.clear()
-        return before[-1]
+    def kept_before(self, stamp: int) -> Kept | None:
+        """What was known at a time; ``None`` if that is not remembered."""
+        return next((one for one in reversed(self._kept) if one.stamp <= stamp), None)
 
     def begin_from(self, kept: Kept, covariance: Array) -> None:
         """Go on from what was known, with another covariance (B, B)."""
+        self._kept.clear()
         self._begin_with(kept.change, covariance)
         self.noise, self._is_first = kept.noise, False
-
-    def let_friction_change(self) -> None:
-        """Learn friction and offsets anew, quickly."""
-        self._begin_with(self.change, self.covariance + np.diag(self.jump**2))
-        self._is_first = False
 
     def interrupt(self) -> None:
         """Time begins anew: what is known stays."""

@@ -13,7 +13,7 @@ from pkm_description.machine import Machine
 
 from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.observation import OnlineObservation, SampleRows
-from pkm_identification.online.payload import STEP, LoadChange, Payload, PayloadWatch
+from pkm_identification.online.payload import STEP, LoadChange, Payload, RecentSamples
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 from pkm_identification.online.watches import Drift, Lack, Watches
@@ -21,8 +21,6 @@ from pkm_identification.result import INSUFFICIENT
 
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
-#: s within which a second change that was none shows that something else has changed
-AGAIN = 20.0
 #: s by which stamps go back where a clock was set anew; less are late messages
 SET_BACK = 1.0
 #: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
@@ -79,6 +77,7 @@ class OnlineIdentifier:
     samples : how many were used
     last_stamp : ns, of the last message
     is_moving : whether the last sample told anything
+    detectable_mass : kg, change of the load that the last look would have seen; infinite at the begin
     """
 
     def __init__(self, machine: Machine, settings: OnlineSettings | None = None) -> None:
@@ -100,7 +99,8 @@ class OnlineIdentifier:
         self._filter = ChangeFilter(observation, settings)
         self._watches = Watches(observation, settings.prior * observation.scale)
         self._fastest = self._beginning.copy()
-        self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
+        self._recent = RecentSamples()
+        self.detectable_mass = np.inf
         self._followed: LoadChange | None = None
         self.is_moving = False
         self.payload: Payload | None = None
@@ -108,7 +108,7 @@ class OnlineIdentifier:
         self.is_frozen = False
         self.samples = 0
         self.last_stamp = -(1 << 62)
-        self._clean_from = self._last_dismissed = -(1 << 62)
+        self._clean_from = -(1 << 62)
 
     def _begin_new_time(self) -> None:
         """A clock was set back, or a recording begins again: what is known stays, what waits for a time does not."""
@@ -119,7 +119,7 @@ class OnlineIdentifier:
         self._watches.interrupt()
         if self._followed is not None:
             self._end_of_change()
-        self.last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
+        self.last_stamp = self._clean_from = -(1 << 62)
 
     @property
     def parameters(self) -> Array:
@@ -146,11 +146,6 @@ class OnlineIdentifier:
     def residual_std(self) -> Array:
         """Scatter (A,) of measured about predicted efforts, N, N m."""
         return np.sqrt(self._filter.noise.variance)
-
-    @property
-    def detectable_mass(self) -> float:
-        """Change of the load [kg] that the watch would notice, by the scatter of its tests; infinite at the begin."""
-        return self._watch.detectable_mass
 
     @property
     def lack(self) -> Lack | None:
@@ -239,17 +234,11 @@ class OnlineIdentifier:
         if sample.stamp - self._clean_from < 0:
             return  # the window still has samples from before the change
         target = sample.efforts - rows.forces
-        if self.settings.payload and (self._followed is None or self._followed.is_settled):
-            residual = target - rows.matrix @ self._filter.change
+        if self.settings.payload and self.is_moving and (self._followed is None or self._followed.is_settled):
             weights = used / self._filter.noise.weight_variance
-            since = self._watch.add(sample.stamp, rows.platform, residual, weights)
-            if since is not None:
-                self._change_of_load(since)
+            recent = self._recent.add(sample.stamp, rows.matrix, target, weights)
+            if recent is not None and self._is_change(*recent):
                 return
-            if self._watch.is_suspicious:
-                return
-            if self._watch.has_forgotten:
-                self._filter.let_friction_change()
         self._filter.keep(sample.stamp, 0.5 * STEP)
         self._filter.update(sample.stamp, rows.matrix, target, used)
         self.samples += 1
@@ -258,19 +247,21 @@ class OnlineIdentifier:
         if self._followed is not None:
             self._follow(self._followed, sample.stamp)
 
-    def _change_of_load(self, since: int) -> None:
-        """Go back to before the change, believe in a payload that nothing is known of, and wait for a clean window.
-
-        Friction may have changed instead: otherwise a jump of friction would be taken for a load, and for certain.
-        """
+    def _is_change(self, since: int, information: Array, moment: Array) -> bool:
+        """Look for a change since a time [ns]; go back to before it, allow for any, and wait for a clean window."""
         half = round(0.5e9 * self._polynomial.window)
         before = self._filter.kept_before(since - half)
-        self._followed = LoadChange(
-            since, before, self.observation.payload_map, self._payload_spread, self._filter.jump
-        )  # fmt: skip
-        self._filter.begin_from(before, self._followed.covariance)
-        self._watches.interrupt()
-        self._clean_from = since + round(2e9 * STEP) + half
+        if before is None or not self._watches.model.is_tested:  # the noise is not known yet
+            return False
+        change = LoadChange(since, before, self.observation.payload_map, self._payload_spread, self._filter.jump)
+        found = change.judged(information, moment - information @ before.change)
+        self.detectable_mass = found.detectable_mass
+        if found.is_change:
+            self._followed = change
+            self._filter.begin_from(before, change.covariance)
+            self._watches.interrupt()
+            self._clean_from = since + round(2e9 * STEP) + half
+        return found.is_change
 
     def _follow(self, change: LoadChange, stamp: int) -> None:
         """What the parameters since the change say of the load; a change that they do not confirm was none."""
@@ -280,19 +271,15 @@ class OnlineIdentifier:
             self._watches.friction.reset()  # bodies are others now
         self.payload = change.payload or self.payload
         if has_settled:
-            self._watch.restart()  # the next change may come; until then this one is known better and better
+            self._recent.restart()  # the next change may come; until then this one is known better and better
         if change.is_none:
-            self._filter.begin_from(change.before, change.before.covariance)
-            self._filter.let_friction_change()
+            self._filter.begin_from(change.instead, change.instead.covariance)
             self._end_of_change()
-            if stamp - self._last_dismissed < AGAIN * 1e9:
-                self._watch.forget()
-            self._last_dismissed = stamp
             self.dismissed += 1
 
     def _end_of_change(self) -> None:
         self._followed = None
-        self._watch.restart()
+        self._recent.restart()
 
     def _usual_payload(self) -> Array:
         """Standard deviations (10,) of a payload's parameters before anything is known."""

@@ -1,4 +1,10 @@
-"""Payload while the machine runs: whether the load has changed, and what the change means."""
+"""Payload while the machine runs: whether the load has changed, or friction, or nothing, and what the change means.
+
+These are hypotheses of one model: the base parameters before, with a covariance, to which a change adds that of a
+payload of which nothing is known, or that of friction and offsets that jump, or both. The same data have an evidence
+under each (Bayes factor; MacKay 2003, chapter 28). Every twentieth of a second it is asked whether the last two begin a
+change; what follows is judged by the same test, until the load is known well.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +17,18 @@ from pkm_description.arrays import Array
 
 from pkm_identification.online.change_filter import Kept
 
-#: s, interval of the tests; an estimate takes the residuals of two
-STEP = 0.1
-#: tests that the mean and the scatter remember, and that are needed before the first alarm
-MEMORY, LEAST = 200, 100
-#: tests after a change of the load before the next one can be seen
-PAUSE = 20
-#: tests beyond what is usual without a change of the load, after which something else has changed: a new history begins
-LASTING = 20
-#: squared distance from the mean in units of the scatter: of an alarm, and beyond which history learns nothing
-ALARM, DOUBT = 80.0, 25.0
-#: part of the residuals' squares beyond the usual that a payload must explain
-EXPLAINED = 0.5
-#: parameters of the test: mass and first moments, which gravity shows
-COUNT = 4
+#: s, interval of the looks for a change, each of which takes the samples of two
+STEP = 0.05
 #: s after a change of the load, and part of its mass that its standard deviation may be, before the next is looked for
 SETTLING, SETTLED = 6.0, 0.01
 #: s after which the next change is looked for in any case: a motion may not tell the load that well
 LONGEST = 20.0
 #: s after which a change that is not confirmed is none
 DISMISSED = 3.0
-#: s between two looks
-LOOK = 0.05
-#: natural logarithms of the odds beyond which only the load has changed, and beyond which it has, not something else
-NO_DOUBT, CERTAIN = 5.0, 15.0
+#: s between two looks at a change
+LOOK = 0.025
+#: natural logarithms of the odds beyond which one change is told from another, and beyond which there is one at all
+NO_DOUBT, CERTAIN = 5.0, 10.0
 #: standard deviations that a changed mass must be from zero
 CONFIRMED = 5.0
 
@@ -105,274 +99,172 @@ class Payload:
         return f'{text}, centre of mass {", ".join(parts)}'
 
 
-class PayloadPrior:
-    """What was believed when the load changed: the same parameters, and a payload that nothing is known of.
-
-    Base parameters before the change plus ``payload_map @ payload`` are those after it. Once these are estimated, the
-    payload follows from them alone, by the rules of normal distributions. Other parameters may have changed with the
-    load (friction that jumps), or may not: both are weighed against each other by their likelihoods (Bayes factor),
-    and only what is beyond doubt is believed not to have changed. The estimate itself need not know: a prior is
-    exchanged afterwards.
-
-    Parameters
-    ----------
-    since : ns
-    parameters, covariance : (B,), (B, B) before the change
-    payload_map : (B, 10), see :class:`~pkm_identification.online.observation.OnlineObservation`
-    spread : (10,) standard deviations of the payload's parameters before anything is known
-    jump : (B,) standard deviations of what else may have changed; default: nothing may
-
-    Attributes
-    ----------
-    covariance : (B, B) to estimate with: of a load that changed, and all else with it
-    """
-
-    def __init__(
-        self, since: int, parameters: Array, covariance: Array, payload_map: Array, spread: Array,
-        jump: Array | None = None,
-    ) -> None:  # fmt: skip
-        self._since, self._parameters, self._spread = since, parameters, spread
-        shift = payload_map * spread**2
-        load_alone = covariance + shift @ payload_map.T
-        self.covariance = load_alone if jump is None else load_alone + np.diag(jump**2)
-        self._gain_alone: Array = np.asarray(np.linalg.solve(load_alone, shift).T, dtype=float)
-        self._gain: Array = np.asarray(np.linalg.solve(self.covariance, shift).T, dtype=float)
-        self._load_alone = load_alone
-        self._exchange = self._without_load = None
-        if jump is not None and jump.any():
-            self._exchange = PriorExchange(self.covariance, load_alone)
-            self._without_load = PriorExchange(self.covariance, covariance + np.diag(jump**2))
-
-    def posterior(self, parameters: Array, covariance: Array) -> tuple[Payload, bool]:
-        """Payload by base parameters (B,) and covariance (B, B) that were estimated since; whether there is one at all.
-
-        There is one where its mass is beyond doubt, whatever else has changed; or where a load alone tells the data far
-        better than all else without a load, and its mass is beyond doubt if there is nothing else.
-        """
-        change = parameters - self._parameters
-        both = self._payload(change, covariance, self._gain, self.covariance)
-        if self._exchange is None or self._without_load is None:
-            return both, both.is_decisive
-        alone = self._exchange.of(change, covariance)
-        only = self._payload(alone.mean, alone.covariance, self._gain_alone, self._load_alone)
-        evidence = alone.log_odds - self._without_load.of(change, covariance).log_odds
-        found = only if alone.log_odds > NO_DOUBT else both
-        return found, found.is_decisive or (evidence > CERTAIN and only.is_decisive)
-
-    def _payload(self, change: Array, covariance: Array, gain: Array, prior: Array) -> Payload:
-        spread = np.diag(self._spread**2) - gain @ (prior - covariance) @ gain.T
-        known = np.sqrt(np.maximum(np.diag(spread), 0.0)) < 0.5 * self._spread
-        return Payload(self._since, gain @ change, spread, known)
-
-
-class Exchanged(NamedTuple):
-    """Estimate with the other prior.
+class Posterior(NamedTuple):
+    """Estimate under a prior.
 
     Attributes
     ----------
     mean, covariance : (B,), (B, B)
-    log_odds : natural logarithm of the likelihood of the data with the other prior over that with the first one
+    evidence : natural logarithm of the likelihood of the data under the prior, less that of no change at all
     """
 
     mean: Array
     covariance: Array
-    log_odds: float
+    evidence: float
 
 
-class PriorExchange:
-    """Exchanges the normal prior of an estimate for a narrower one, both of mean zero.
-
-    The data's information is the estimate's less the first prior's. Likelihoods follow from the integral of the
-    posterior times the ratio of both priors.
+def posterior(prior: Array, information: Array, moment: Array) -> Posterior:
+    """Estimate of changes whose mean is zero before the data.
 
     Parameters
     ----------
-    first, other : (B, B) covariances; their difference is not negative
+    prior : (B, B) their covariance
+    information, moment : (B, B), (B,) of the data: ``A' R^-1 A`` and ``A' R^-1 y`` of rows A, forces y, noise R
+    """
+    size = np.sqrt(np.diag(prior))
+    scale = np.outer(size, size)
+    whole = np.linalg.inv(prior / scale) + information * scale
+    covariance = np.linalg.inv(whole)
+    covariance = 0.5 * (covariance + covariance.T)
+    mean = covariance @ (moment * size)
+    logarithms = np.linalg.slogdet(prior / scale)[1] + np.linalg.slogdet(whole)[1]
+    return Posterior(mean * size, covariance * scale, float(0.5 * (mean @ (moment * size) - logarithms)))
+
+
+class Judged(NamedTuple):
+    """What data say of a change.
+
+    Attributes
+    ----------
+    payload : that has come; whose deviations allow for friction that jumped with it, unless that is beyond doubt
+    is_change : whether something has changed
+    is_decisive : whether it is the load, and its mass is beyond doubt
+    without : parameters (B,), (B, B) less those before, if it is not the load
+    detectable_mass : kg, at the platform's origin, that would be beyond doubt as soon
     """
 
-    def __init__(self, first: Array, other: Array) -> None:
-        self._size = np.sqrt(np.diag(first))
-        self._scale = np.outer(self._size, self._size)
-        inverse_first, inverse_other = (np.linalg.inv(one / self._scale) for one in (first, other))
-        self._gained = inverse_other - inverse_first
-        self._log_priors = np.linalg.slogdet(first / self._scale)[1] - np.linalg.slogdet(other / self._scale)[1]
-
-    def of(self, mean: Array, covariance: Array) -> Exchanged:
-        """Exchange the prior of an estimate (B,), (B, B)."""
-        scaled, place = covariance / self._scale, mean / self._size
-        information = np.linalg.inv(scaled)
-        whole = information + self._gained
-        narrow = np.linalg.inv(whole)
-        moved = narrow @ (information @ place)
-        distance = place @ information @ place - moved @ whole @ moved
-        logarithms = self._log_priors + np.linalg.slogdet(narrow)[1] - np.linalg.slogdet(scaled)[1]
-        return Exchanged(moved * self._size, narrow * self._scale, float(0.5 * (logarithms - distance)))
+    payload: Payload
+    is_change: bool
+    is_decisive: bool
+    without: Posterior
+    detectable_mass: float
 
 
 class LoadChange:
-    """Follows the base parameters since a change of the load.
+    """Hypotheses of what changed at a time, and the parameters since.
+
+    Base parameters before the change plus ``payload_map @ payload`` are those after it. Once these are estimated, the
+    payload follows from them alone, by the rules of normal distributions.
 
     Parameters
     ----------
     since : ns
     before : what was known then
-    payload_map, spread, jump : see :class:`~pkm_identification.online.payload.PayloadPrior`
+    payload_map : (B, 10), see :class:`~pkm_identification.online.observation.OnlineObservation`
+    spread : (10,) standard deviations of the payload's parameters before anything is known
+    jump : (B,) standard deviations of what else may have changed
 
     Attributes
     ----------
     since, before : as given
-    covariance : (B, B) of the base parameters to go on from
+    covariance : (B, B) of the base parameters to go on from: the load, and all else with it
     is_confirmed : the mass is beyond doubt
     is_settled : it is known well enough, or long enough, for the next change to be looked for
     is_none : it is not confirmed and will not be
+    instead : what is known then
     payload : present; ``None`` before it is confirmed
     """
 
     def __init__(self, since: int, before: Kept, payload_map: Array, spread: Array, jump: Array) -> None:
-        self.since, self.before = since, before
-        self._prior = PayloadPrior(since, before.change, before.covariance, payload_map, spread, jump)
-        self.covariance = self._prior.covariance
+        self.since, self.before, self._spread = since, before, spread
+        self._shift, self._of_mass = payload_map * spread**2, payload_map[:, 0]
+        of_load, of_friction = self._shift @ payload_map.T, np.diag(jump**2)
+        nothing = before.covariance
+        self.covariance = nothing + of_load + of_friction
+        self._priors = nothing, nothing + of_friction, nothing + of_load, self.covariance
+        self._inverse = _inverse(self.covariance)
         self.is_confirmed = self.is_settled = self.is_none = False
+        self.instead = before
         self.payload: Payload | None = None
         self._next = since
+
+    def judged(self, information: Array, moment: Array) -> Judged:
+        """Compare the hypotheses by data since the change, whose forces are beyond those before; see posterior."""
+        nothing, friction, load, both = (posterior(prior, information, moment) for prior in self._priors)
+        with_load, without = max(load.evidence, both.evidence), max(nothing, friction, key=lambda one: one.evidence)
+        alone, safe = self._payload(load, self._priors[2]), self._payload(both, self._priors[3])
+        force = information @ self._of_mass
+        told = float(self._of_mass @ force - force @ nothing.covariance @ force)  # beside what may have been before
+        likely = alone if load.evidence > both.evidence else safe
+        return Judged(
+            alone if load.evidence - both.evidence > NO_DOUBT else safe,
+            max(with_load, friction.evidence) - nothing.evidence > CERTAIN,
+            with_load - without.evidence > NO_DOUBT and with_load - nothing.evidence > CERTAIN and likely.is_decisive,
+            without,
+            float(np.sqrt(2.0 * CERTAIN / max(told, 1e-300))),
+        )  # fmt: skip
+
+    def _payload(self, found: Posterior, prior: Array) -> Payload:
+        gain = np.linalg.solve(prior, self._shift).T
+        spread = np.diag(self._spread**2) - gain @ (prior - found.covariance) @ gain.T
+        known = np.sqrt(np.maximum(np.diag(spread), 0.0)) < 0.5 * self._spread
+        return Payload(self.since, gain @ found.mean, spread, known)
 
     def follow(self, stamp: int, parameters: Array, covariance: Array) -> bool:
         """Judge by base parameters (B,), (B, B) at ``stamp``; whether it has settled with this call."""
         if stamp < self._next:
             return False
         self._next = stamp + round(LOOK * 1e9)
-        found, is_load = self._prior.posterior(parameters, covariance)
-        if self.is_confirmed or is_load:
-            self.is_confirmed, self.payload = True, found
+        after = _inverse(covariance)
+        # what was known before is no part of what the data say
+        found = self.judged(after - self._inverse, after @ (parameters - self.before.change))
+        if self.is_confirmed or found.is_decisive:
+            self.is_confirmed, self.payload = True, found.payload
         elif stamp - self.since > DISMISSED * 1e9:
-            self.is_none = True
+            self.is_none, without = True, found.without
+            self.instead = Kept(stamp, self.before.change + without.mean, without.covariance, self.before.noise)
         if self.is_settled or not self.is_confirmed or stamp - self.since <= SETTLING * 1e9:
             return False
         is_old = stamp - self.since > LONGEST * 1e9
-        self.is_settled = is_old or bool(found.mass_std < SETTLED * np.abs(found.mass))
+        self.is_settled = is_old or bool(found.payload.mass_std < SETTLED * np.abs(found.payload.mass))
         return self.is_settled
 
 
-# Has the load on the platform changed? The machine's own history says by how much such an estimate scatters.
-#
-# Every tenth of a second the residuals of the last two are fitted with a mass and its first moments on the platform.
-# Ripple, bias and forces that the model lacks give such an estimate a mean and a scatter of its own, which are
-# followed. A payload is an estimate beyond that scatter (Hotelling 1931), twice in a row, that explains the residuals.
-@dataclass
-class _Sums:
-    """Normal equations of residuals and payload."""
-
-    matrix: Array
-    right: Array
-    squares: float
-    first: int
-
-    @classmethod
-    def of(cls, stamp: int) -> _Sums:
-        return cls(np.zeros((COUNT, COUNT)), np.zeros(COUNT), 0.0, stamp)
+def _inverse(covariance: Array) -> Array:
+    """Inverse (B, B) of a covariance, whatever its units."""
+    size = np.sqrt(np.diag(covariance))
+    return np.asarray(np.linalg.inv(covariance / np.outer(size, size)) / np.outer(size, size))
 
 
-class PayloadWatch:
-    """Tests residuals for a change of the load on the platform.
+class RecentSamples:
+    """Normal equations of the samples of the last two intervals of :data:`STEP`."""
 
-    Parameters
-    ----------
-    mass, radius : kg and m that say which payloads are usual: the prior of a test is as wide
-
-    Attributes
-    ----------
-    distance : squared distance of the last test, see :data:`ALARM`
-    tests : how many the history has
-    has_forgotten : whether the last sample began a new history
-    """
-
-    def __init__(self, mass: float, radius: float) -> None:
-        self._prior = 1.0 / np.array([mass, *3 * [mass * radius]]) ** 2
-        self.distance, self.tests, self.has_forgotten = 0.0, 0, False
-        self._mean, self._scatter, self._usual = np.zeros(COUNT), np.zeros((COUNT, COUNT)), 0.0
-        self._now: _Sums | None = None
-        self._before: _Sums | None = None
-        self._suspects = 0
-        self._since = 0
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Whether the last test was beyond what is usual."""
-        return self._suspects > 0
-
-    @property
-    def detectable_mass(self) -> float:
-        """Change of the mass alone [kg] at which a test alarms; infinite while there is too little history."""
-        if self.tests < LEAST - PAUSE:
-            return np.inf
-        unit = np.eye(COUNT)[0]
-        return float(np.sqrt(ALARM / self._distance(unit)))
-
-    def _distance(self, change: Array) -> float:
-        """Squared distance of a change of the estimate in units of the scatter."""
-        size = np.sqrt(np.diag(self._scatter)) + 1e-300
-        scaled = self._scatter / np.outer(size, size) + 1e-6 * np.eye(COUNT)
-        return float(change / size @ np.linalg.solve(scaled, change / size))
-
-    def forget(self) -> None:
-        """Begin a new history: something else than the load has changed, and what was usual is not any more."""
-        self.tests, self.distance, self._suspects = 0, 0.0, 0
-        self._mean[:], self._scatter[:], self._usual = 0.0, 0.0, 0.0
-        self._now = self._before = None
+    def __init__(self) -> None:
+        self._sums: list[tuple[int, Array, Array]] = []
 
     def restart(self) -> None:
-        """Go on after a change of the load: ripple and noise are as they were, the first tests only confirm this."""
-        self.tests, self.distance, self._suspects = min(self.tests, LEAST - PAUSE), 0.0, 0
-        self._now = self._before = None
+        """Begin anew."""
+        self._sums.clear()
 
-    def add(self, stamp: int, platform: Array, residual: Array, weights: Array) -> int | None:
-        """Take the residuals of one sample; the time [ns] of a change of the load if there is one.
+    def add(self, stamp: int, matrix: Array, target: Array, weights: Array) -> tuple[int, Array, Array] | None:
+        """Take a sample; its begin [ns], information and moment each time that two intervals are full.
 
         Parameters
         ----------
-        platform : (A, 10) columns of the platform's inertial parameters
-        residual : (A,) N, N m
+        matrix, target : (A, B), (A,) rows, and forces beyond those of the file
         weights : (A,) inverse variances; 0 leaves a drive out
         """
-        self.has_forgotten = False
-        if self._now is None:
-            self._now = _Sums.of(stamp)
-        columns = platform[:, :COUNT]
-        weighted = columns.T * weights
-        now = self._now
-        now.matrix += weighted @ columns
-        now.right += weighted @ residual
-        now.squares += float(weights @ residual**2)
-        if stamp - now.first < STEP * 1e9:
-            return None
-        before, self._before, self._now = self._before, now, None
-        return None if before is None else self._test(before, now)
-
-    def _test(self, before: _Sums, now: _Sums) -> int | None:
-        matrix, right = before.matrix + now.matrix, before.right + now.right
-        if not np.trace(matrix) > 0.0:
-            return None
-        squares = before.squares + now.squares
-        estimate = np.linalg.solve(matrix + np.diag(self._prior), right)
-        change = estimate - self._mean
-        if self.tests >= LEAST:
-            self.distance = self._distance(change)
-        if self.tests >= LEAST and self.distance > DOUBT:
-            if self._suspects == 0:
-                self._since = before.first
-            self._suspects += 1
-            gain = float(2.0 * change @ right - change @ matrix @ change)
-            explains = gain > EXPLAINED * (squares - self._usual)
-            if self._suspects > 1 and self.distance > ALARM and explains:
-                return self._since
-            if self._suspects > LASTING:
-                self.forget()
-                self.has_forgotten = True
-            return None
-        self._suspects = 0
-        self.tests += 1
-        share = max(1.0 / self.tests, 1.0 / MEMORY)
-        self._scatter = (1.0 - share) * (self._scatter + share * np.outer(change, change))
-        self._mean = self._mean + share * change
-        self._usual += share * (squares - self._usual)
-        return None
+        weighed = matrix.T * weights
+        information, moment = weighed @ matrix, weighed @ target
+        is_full = bool(self._sums) and stamp - self._sums[-1][0] >= STEP * 1e9
+        found = None
+        if is_full and len(self._sums) == 2:
+            (begin, *first), (_, *second) = self._sums
+            found = begin, first[0] + second[0], first[1] + second[1]
+            del self._sums[0]
+        if is_full or not self._sums:
+            self._sums.append((stamp, information, moment))
+        else:
+            begin, *sums = self._sums[-1]
+            self._sums[-1] = begin, sums[0] + information, sums[1] + moment
+        return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +125,7 @@ class _Tested:
 
         The odds for it are ``1 / (-e p ln p)`` where p, its probability by chance, is below 1/e, and else one.
         """
-        logarithm = min(self.log_probability, -1.0)
+        logarithm = float(np.clip(self.log_probability, -700.0, -1.0))  # below, its exponential is zero
         against = -logarithm * np.exp(1.0 + logarithm)
         return float((1.0 - against) / (1.0 + against))
 
@@ -191,11 +192,11 @@ class ModelWatch:
                 title, forms, found, changes, float(np.abs(changes / std).max()), log_probability(found, freedom)
             ))  # fmt: skip
         if ripples:
-            one = min(ripples, key=_by_chance)
+            one = min(ripples, key=attrgetter('log_probability'))
             tested.append(replace(one, log_probability=min(0.0, one.log_probability + np.log(len(ripples)))))
         # what does the harm may only resemble what is missing: the clearest has the name
         is_lacking = any(one.is_decisive for one in tested)
-        self.lack = self._lack(min(tested, key=_by_chance), segment.used) if is_lacking else None
+        self.lack = self._lack(min(tested, key=attrgetter('log_probability')), segment.used) if is_lacking else None
         self.doubts = np.array([np.sqrt(one.belief) * one.changes for one in tested]).reshape(-1, len(std))
         self.is_tested = self.is_tested or len(segment.stamps) >= LEAST
         if segment.is_whole:
@@ -242,10 +243,6 @@ class ModelWatch:
             tested.title, tested.log_probability, tested.shift, self._labels[worst],
             float(size[worst]), float(part[worst]),
         )  # fmt: skip
-
-
-def _by_chance(tested: _Tested) -> float:
-    return tested.log_probability
 
 
 def _columns(forms: Sequence[Array]) -> Array:
