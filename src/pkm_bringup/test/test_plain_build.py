@@ -171,7 +171,7 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(demo: Path) -> Non
     ('package', 'program', 'arguments', 'written'),
     [
         ('pkm_estimation', 'estimate', ['{bag}', '-o', '{output}'], 'report.html'),
-        ('pkm_estimation', 'tune', ['{bag}', '-o', '{output}'], 'report.html'),
+        ('pkm_estimation', 'tune', ['{bag}', '-o', '{output}', '--end', '16'], 'report.html'),
         ('pkm_identification', 'identify', ['{bag}', '-o', '{output}'], 'report.html'),
         ('pkm_bringup', 'check_robot', ['srs', '--bag', '{bag}', '--json', '{output}/check.json'], 'check.json'),
     ],
