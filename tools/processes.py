@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-#: folder whose tests start nodes, and the process that runs them
-STARTS_NODES, FIRST = 'src/pkm_bringup/', 'gw0'
+#: helpers by which tests start nodes or a browser, and the process that runs such tests
+STARTS_NODES, FIRST = re.compile(r'\b(NodeProcess|WarmNode|LaunchedSystem|ros_domain|browser_page)\b'), 'gw0'
 #: how much the others yield to it (nice)
 YIELD = 10
 
 
 class FilesForProcesses(LoadFileScheduling):
-    """Files whose tests start nodes go to the first process, the rest to the others; at the end each takes any."""
+    """Files whose tests start nodes go to the first process, the rest to the others; at the end each takes any.
+
+    Nodes that run in real time do not get on where they yield to those of other tests: a simulation and a browser that
+    yield to three others are ten times as slow as the clock.
+    """
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         first = node.gateway.id == FIRST
-        suited = next((file for file in self.workqueue if file.startswith(STARTS_NODES) == first), None)
+        suited = next((file for file in self.workqueue if starts_nodes(self.config.rootpath / file) == first), None)
         if suited is not None:
             self.workqueue.move_to_end(suited, last=False)
         super()._assign_work_unit(node)
+
+
+def starts_nodes(file: Path) -> bool:
+    """Whether the tests of a file start nodes, by the helpers that it names."""
+    return STARTS_NODES.search(file.read_text(encoding='utf-8')) is not None
 
 
 class Processes:

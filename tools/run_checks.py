@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from processes import Processes
+from processes import YIELD, Processes
 
 ROOT = Path(__file__).resolve().parents[1]
 #: processes at most: each takes up to a gigabyte, and half a minute to read all tests
@@ -27,7 +27,10 @@ CHECKS = {
 
 
 class Linters:
-    """The linters, side by side with each other and with the tests: a plugin of pytest, which shows what they say."""
+    """The linters, side by side with each other and with the tests: a plugin of pytest, which shows what they say.
+
+    They yield to tests, as those that compute do: nobody waits for them before the end.
+    """
 
     def __init__(self) -> None:
         # verification/ is not installed
@@ -38,7 +41,7 @@ class Linters:
             output = tempfile.TemporaryFile('w+')  # noqa: SIM115 (read when the program has ended)
             program = subprocess.Popen(
                 [sys.executable, *command], cwd=ROOT, env=os.environ | {'PYTHONPATH': path},
-                stdout=output, stderr=subprocess.STDOUT,
+                stdout=output, stderr=subprocess.STDOUT, preexec_fn=lambda: os.nice(YIELD),
             )  # fmt: skip
             self._running[name] = program, output
 

@@ -45,9 +45,9 @@ def live_page(path: Path, path_of_fault: Path) -> list[str]:
         page.get_by_label('Leg', exact=True).click()
         page.get_by_role('option', name='leg3').click()
         page.get_by_role('button', name=f'Leg {_FAULT}').click()
-        verdict = page.get_by_text(re.compile('Estimator: .*leg3: ')).first
+        verdict = page.get_by_text(re.compile('Estimator.*: .*leg3: ')).first
         verdict.wait_for()
-        told = re.findall(r'Estimator: (.*)', verdict.inner_text())[0]
+        told = re.findall(r'Estimator.*?: (.*leg3: .*)', verdict.inner_text())[0]
         _close_notes(page)
         _save(page, path_of_fault)
     return [

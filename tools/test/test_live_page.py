@@ -102,7 +102,7 @@ def test_click_on_a_fault_shows_the_diagnosis(live: LivePage) -> None:
     page.get_by_role('option', name='leg3').click()
     page.get_by_role('button', name='Leg offset 0.005').click()
     live.wait_for_text('faults on purpose: leg3 offset 0.005')
-    live.wait_for_text('Estimator: .*leg3: .*off')
+    live.wait_for_text('Estimator.*: .*leg3: its zero has moved by')
     page.get_by_role('button', name='No faults').click()
     live.wait_for_text('Simulated sensors: no faults')
 

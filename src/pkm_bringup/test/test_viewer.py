@@ -115,6 +115,22 @@ def test_page_survives_a_pose_without_joint_angles(server: Any) -> None:
         page.close()
 
 
+def test_what_the_estimator_said_for_a_second_stays_on_the_page(server: Any) -> None:
+    page = ViewerPage(MACHINE, '127.0.0.1', 8474)
+    told = [(1, 'leg3: its zero has moved by 4.99 mm'), (1, 'leg3: its zero has moved by 5.01 mm'), (0, 'estimating')]
+    try:
+        for level, message in told:
+            page.take_statuses({'estimator: filter': Status(level, message, {})})
+        page.show(Moment(7.0))
+        page.take_statuses({'estimator: filter': Status(0, 'estimating', {})})
+        page.refresh(Moment(7.0))
+        shown = page._verdict.content
+        assert 'Estimator: <span' in shown and 'until 0.0 s' in shown
+        assert 'moved by 5.01 mm' in shown and '4.99' not in shown
+    finally:
+        page.close()
+
+
 def test_missing_viser_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, 'viser', None)
     with pytest.raises(ViewerError, match='pip install'):
@@ -154,6 +170,9 @@ def test_diagnostics_are_understood() -> None:
     assert moment.parameters({}) == []
     verdict = moment.verdict_html('srs /left', STATUSES, '')
     assert 'left out: leg3: &lt;stuck&gt;' in verdict  # what others say is no markup
+    assert 'running' not in verdict
+    late = STATUSES | {'left/simulator: physics': Status(1, 'slower than asked', {})}
+    assert 'slower than asked' in moment.verdict_html('srs /left', late, '')
     messages = moment.messages_html(STATUSES)
     assert messages.index('estimator') < messages.index('identification') < messages.index('physics')
 

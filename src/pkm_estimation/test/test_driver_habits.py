@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,32 +27,39 @@ def error_and_std(outputs, motion):
     return ratios[late].max(), float(np.sqrt((error[late] ** 2).sum(axis=1).mean()))
 
 
+@cache
+def moved(name, begin):
+    """Machine, motion, sensors, and the estimate where all drives share a publisher."""
+    machine = load_machine(name)
+    profiled = profile('fourier' if machine.degrees_of_freedom == 6 else 'drives', machine, 9.0, 1000.0)
+    motion = profiled[begin : begin + 4000]
+    data, pipeline, outputs = measure(machine, motion), EstimatorPipeline(machine), []
+    for k, stamp in enumerate(data.stamps.tolist()):
+        if k % 5 == 0:
+            outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        if k % 10 == 0:
+            outputs += pipeline.add_joint_positions(stamp, machine.actuated_joint_names, data.drive_positions[k])
+    _, usual = error_and_std(outputs, motion[np.searchsorted(data.stamps, [output.stamp for output in outputs])])
+    return machine, motion, data, usual
+
+
 @pytest.mark.parametrize('name', ['srs', 'hexaglide_6pus', 'valencia_3rps'])
 @pytest.mark.parametrize('together', [True, False])
 @pytest.mark.parametrize('begin', [0, 4000])
 def test_each_drive_has_a_publisher_of_its_own(name, together, begin):
     """With one stamp for all, or each with its own; from rest, or in the middle of a motion."""
-    machine = load_machine(name)
-    motion = profile('fourier' if machine.degrees_of_freedom == 6 else 'drives', machine, 9.0, 1000.0)[begin:]
-    data = measure(machine, motion)
-    whole, single, rows = EstimatorPipeline(machine), EstimatorPipeline(machine), []
+    machine, motion, data, usual = moved(name, begin)
+    pipeline, outputs = EstimatorPipeline(machine), []
     names, count = machine.actuated_joint_names, machine.actuated_count
-    of_whole, of_single = [], []
     for k, stamp in enumerate(data.stamps.tolist()):
         if k % 5 == 0:
-            for pipeline, outputs in ((whole, of_whole), (single, of_single)):
-                outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        if k % 10 == 0:
-            of_whole += whole.add_joint_positions(stamp, names, data.drive_positions[k])
+            outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
         for leg in range(count):
             if k % 10 == (0 if together else leg):
-                of_single += single.add_joint_positions(stamp, names[leg : leg + 1], data.drive_positions[k, [leg]])
-                rows.append(k)
-    rows = np.searchsorted(data.stamps, [output.stamp for output in of_single])
-    worst, size = error_and_std(of_single, motion[rows])
-    _, usual = error_and_std(of_whole, motion[np.searchsorted(data.stamps, [output.stamp for output in of_whole])])
+                outputs += pipeline.add_joint_positions(stamp, names[leg : leg + 1], data.drive_positions[k, [leg]])
+    worst, size = error_and_std(outputs, motion[np.searchsorted(data.stamps, [output.stamp for output in outputs])])
     assert worst < 5.0 and size < 1.3 * usual
-    counters = single.health.counters
+    counters = pipeline.health.counters
     assert counters['too_few_legs_to_start'] == count - 1 and counters['estimates'] > 0.99 * counters['legs_accepted']
     assert counters['missing_joint'] <= count  # until each was heard
     assert not {'legs_duplicate_stamp', 'legs_out_of_order_stamp', 'imu_off_prediction'} & set(counters)

@@ -32,11 +32,17 @@ NAMES = {
 }  # fmt: skip
 
 
-def run(machine, kind, rate=100.0, seed=3, begin=BEGIN, end=END, config=None):
+def sensed(machine, kind, rate=100.0, seed=3, begin=BEGIN, end=END):
+    """Motion, times from the first on [s], and sensors."""
     faults = (ImuFault(kind, begin, end),) if kind else ()
     evaluate, time = mp1_profile(machine, 60.0).evaluate, 20.0 + np.arange(round(6.0 * rate)) / rate
     data = simulate_sensors(machine, evaluate, time, SensorConditions(imu_faults=faults), seed)
-    return estimate(machine, data, config or EstimatorConfig()), evaluate(time), time - time[0], data
+    return evaluate(time), time - time[0], data
+
+
+def run(machine, kind, *conditions, config=None, **others):
+    motion, time, data = sensed(machine, kind, *conditions, **others)
+    return estimate(machine, data, config or EstimatorConfig()), motion, time, data
 
 
 def events_of(result, since):
@@ -108,13 +114,12 @@ def test_samples_at_the_end_of_the_range_are_named():
 @pytest.mark.parametrize('jump', [2e-4, 0.06, 0.3])
 def test_legs_that_jump_while_the_imu_is_out(jump):
     """Positions of another instant, as from a message that comes late: the estimate never claims what is not so."""
-    *_, time, data = run(SRS, 'zeros', end=6.0)
+    motion, _, data = sensed(SRS, 'zeros', end=6.0)
     positions = data.drive_positions.copy()
     other = np.linspace(-jump, jump, positions.shape[1])
     begin = round(100.0 * 3.0)
     positions[begin] += other
     result = estimate(SRS, replace(data, drive_positions=positions))
-    motion = mp1_profile(SRS, 60.0).evaluate(20.0 + time)
     squares = normalised_squares(result, motion)
     assert squares[begin + 1 : begin + 100].max() < 8.0
     assert squares[begin + 30 :].mean() < 2.0
@@ -132,11 +137,11 @@ def velocity_squares(result, motion):
 
 def test_noisy_legs_are_no_lively_motion_while_the_imu_is_out():
     """Ten times the noise of the sensors, for three seconds (before: 0.2 m/s off, 3.5 times what was claimed)."""
-    *_, time, data = run(SRS, 'zeros', end=6.0)
+    motion, time, data = sensed(SRS, 'zeros', end=6.0)
     noise = np.random.default_rng(1).normal(size=data.drive_positions.shape) * 1e-4
     noise[(time < 2.5) | (time > 5.5)] = 0.0
     result = estimate(SRS, replace(data, drive_positions=data.drive_positions + noise))
-    squares, error = velocity_squares(result, mp1_profile(SRS, 60.0).evaluate(20.0 + time))
+    squares, error = velocity_squares(result, motion)
     noisy = (time > 3.5) & (time < 5.5)
     assert squares[noisy].mean() < 2.0
     assert np.sqrt(np.mean(error[noisy] ** 2)) < 0.03

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ AT_LIMIT = 0.95
 #: the colour is full at so many times the force that holds the machine at home
 _FULL = 2.5
 _COLORS = ('#00734f', '#b35c00', '#b00020', '#666666')
+_NUMBERS = re.compile(r'[-+.\d]+')
 _PARAMETER = re.compile(r'(\S+) \+- (\S+), nominal (\S+)')
 #: inches per row; width; dots per inch
 _ROW, _WIDTH, _DPI = 0.2, 6.2, 110
@@ -128,20 +129,34 @@ def parameters(statuses: Mapping[str, Status]) -> list[Parameter]:
     return found
 
 
-def verdict_html(machine: str, statuses: Mapping[str, Status], problem: str) -> str:
-    """The estimator's verdict, that of the simulated sensors, and a problem of the viewer's own, as a few lines."""
+def is_said_anew(before: Status, now: Status) -> bool:
+    """Whether a status says something else than before, other numbers apart."""
+    return _NUMBERS.sub('', before.message) != _NUMBERS.sub('', now.message)
+
+
+def verdict_html(
+    machine: str, statuses: Mapping[str, Status], problem: str, past: Iterable[tuple[float, Status]] = ()
+) -> str:
+    """What estimator, simulated sensors and identification say, who is too slow, and a problem of the viewer's own.
+
+    ``past``: the estimator's troubles until times [s]. Of what is over it speaks for a second, which nobody may see.
+    """
     lines = [f'<b>{html.escape(machine)}</b>']
     for ending, title in (
         ('estimator: filter', 'Estimator'),
+        ('estimator: load', 'Estimator, load'),
+        ('simulator: physics', 'Simulator'),
         ('simulator: sensors', 'Simulated sensors'),
         ('identification: identification', 'Identification'),
         ('online_identification: identification', 'Identification while it runs'),
     ):
         status = find(statuses, ending)
-        if status is not None:
+        # of those that are well as long as they keep up, only trouble
+        if status is not None and (status.level or not ending.endswith(('load', 'physics'))):
             lines.append(f'{title}: {_colored(status.level, status.message)}')
     if len(lines) == 1:
         lines.append('no diagnostics of an estimator or a simulator yet')
+    lines += [f'Estimator until {time:.1f} s: {_colored(one.level, one.message)}' for time, one in past]
     if problem:
         lines.append(_colored(2, problem))
     return _block('<br>'.join(lines))

@@ -20,6 +20,7 @@ from pkm_bringup.viewer.moment import (
     Status,
     find,
     innovations,
+    is_said_anew,
     messages_html,
     parameter_image,
     parameters,
@@ -36,6 +37,8 @@ _ON_PURPOSE = 'faults on purpose: '
 XYZ_COLORS = ('#0072B2', '#D55E00', '#009E73')
 LEG_COLORS = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#000000', '#999999')
 _HEIGHT = 170
+#: troubles of the estimator that stay on the page when they are over
+_PAST = 3
 _HINT = 'A payload is for simulations: no simulator has been heard yet.'
 #: heaviest payload, in masses of the platform, and steps of the slider
 _HEAVIEST, _STEPS = 0.5, 50
@@ -78,6 +81,7 @@ class ViewerPage:
         named = 'localhost' if host in ('0.0.0.0', '127.0.0.1') else host
         self.url = f'http://{named}:{self._server.get_port()}'
         self._statuses: dict[str, Status] = {}
+        self._past: deque[tuple[float, Status]] = deque(maxlen=_PAST)
         self._problem, self._time = '', 0.0
         self._parameters: list[Parameter] = []
         self._scene = MachineScene(self._server, machine)
@@ -179,8 +183,11 @@ class ViewerPage:
 
     def take_statuses(self, statuses: Mapping[str, Status]) -> None:
         """Take new statuses of ``/diagnostics``; those that say nothing new keep their last words."""
+        before, filtered = (find(known, 'estimator: filter') for known in (self._statuses, statuses))
+        if before is not None and filtered is not None and before.level and is_said_anew(before, filtered):
+            self._past.appendleft((self._time, before))
         self._statuses |= statuses
-        if (filtered := find(statuses, 'estimator: filter')) is not None and filtered.values:
+        if filtered is not None and filtered.values:
             values = innovations(statuses, self._machine.drive_labels)
             self._plots['innovations'].add(self._time, values)
 
@@ -196,7 +203,7 @@ class ViewerPage:
         for plot in self._plots.values():
             plot.refresh()
         self._set(self._numbers, _numbers_html(moment, self._scene.enlarged))
-        self._set(self._verdict, verdict_html(self._title, self._statuses, self._problem))
+        self._set(self._verdict, verdict_html(self._title, self._statuses, self._problem, self._past))
         self._set(self._messages, messages_html(self._statuses))
         sensors = find(self._statuses, 'simulator: sensors')
         self._faults.refresh(sensors)
