@@ -41,27 +41,4 @@ if TYPE_CHECKING:
         track,
     )
 
-__all__ = [
-    'BagRecording',
-    'ControlledSimulation',
-    'EffortCommands',
-    'Encoder',
-    'JointSample',
-    'LegReference',
-    'LegServo',
-    'MujocoSimulation',
-    'Playback',
-    'ReferencePlan',
-    'Sample',
-    'ServoSettings',
-    'ServoState',
-    'SimulatedImuSample',
-    'SimulationRecord',
-    'TrackingRecord',
-    'check_reference',
-    'gains_for_delay',
-    'simulate',
-    'track',
-]
-
 __getattr__, __dir__ = lazy_names(__name__)

@@ -29,22 +29,4 @@ if TYPE_CHECKING:
     from pkm_estimation.sensors import SensorConditions, SensorData, measure, simulate_sensors
     from pkm_estimation.stream import BaselinePipeline, EstimatorOutput, EstimatorPipeline
 
-__all__ = [
-    'BaselinePipeline',
-    'EstimationResult',
-    'EstimatorConfig',
-    'EstimatorOutput',
-    'EstimatorPipeline',
-    'MotionEstimate',
-    'PlatformFilter',
-    'PlatformPoints',
-    'RecordedData',
-    'SensorConditions',
-    'SensorData',
-    'estimate',
-    'measure',
-    'read_bag',
-    'simulate_sensors',
-]
-
 __getattr__, __dir__ = lazy_names(__name__)

@@ -28,24 +28,4 @@ if TYPE_CHECKING:
     from pkm_identification.report.html_report import write_report
     from pkm_identification.result import IdentificationResult
 
-__all__ = [
-    'IdentificationConfig',
-    'IdentificationResult',
-    'InfeasibleParametersError',
-    'NotExcitedError',
-    'ObservationModel',
-    'PlatformPoses',
-    'Recording',
-    'RecordingError',
-    'compare_physical_with_truth',
-    'compare_with_truth',
-    'identify',
-    'predict_forces',
-    'read_recording',
-    'recording_from_joint_states',
-    'write_overlay',
-    'write_report',
-    'write_result',
-]
-
 __getattr__, __dir__ = lazy_names(__name__)

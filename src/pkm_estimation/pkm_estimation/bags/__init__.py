@@ -9,29 +9,16 @@ from typing import TYPE_CHECKING
 
 from pkm_description.lazy_names import lazy_names
 
-from pkm_estimation.bags.recorded_data import (
-    BagError,
-    Imu,
-    JointStates,
-    MissingTopicError,
-    Odometry,
-    RecordedData,
-)
-
 if TYPE_CHECKING:
     from pkm_estimation.bags.messages import read_bag
+    from pkm_estimation.bags.recorded_data import (
+        BagError,
+        Imu,
+        JointStates,
+        MissingTopicError,
+        Odometry,
+        RecordedData,
+    )
     from pkm_estimation.bags.writer import BagWriter, RawBagWriter
-
-__all__ = [
-    'BagError',
-    'BagWriter',
-    'Imu',
-    'JointStates',
-    'MissingTopicError',
-    'Odometry',
-    'RawBagWriter',
-    'RecordedData',
-    'read_bag',
-]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -1,5 +1,7 @@
 """Kalman filters and integrators, independent of machines."""
 
+from pkm_description.lazy_names import exported
+
 from pkm_estimation.filters.extended import ExtendedKalmanFilter
 from pkm_estimation.filters.interface import (
     INTEGRATORS,
@@ -12,18 +14,4 @@ from pkm_estimation.filters.interface import (
 from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter, Reading
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
 
-__all__ = [
-    'INTEGRATORS',
-    'CovarianceError',
-    'ExtendedKalmanFilter',
-    'FunctionModel',
-    'FunctionStep',
-    'Innovation',
-    'Integrator',
-    'KalmanFilter',
-    'MeasurementModel',
-    'ProcessStep',
-    'Reading',
-    'ScaledUnscentedTransform',
-    'UnscentedKalmanFilter',
-]
+__all__ = exported(globals())

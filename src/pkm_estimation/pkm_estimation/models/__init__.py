@@ -1,5 +1,7 @@
 """Process and measurement models of a machine for the filters."""
 
+from pkm_description.lazy_names import exported
+
 from pkm_estimation.models.inertial_process import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -13,16 +15,4 @@ from pkm_estimation.models.inertial_process import (
 )
 from pkm_estimation.models.leg_model import EstimatorGeometry, LegLengthModel
 
-__all__ = [
-    'ACCELEROMETER_BIAS',
-    'ATTITUDE',
-    'BIASES',
-    'GYROSCOPE_BIAS',
-    'POSITION',
-    'STATE_GROUPS',
-    'STATE_SIZE',
-    'VELOCITY',
-    'EstimatorGeometry',
-    'InertialProcess',
-    'LegLengthModel',
-]
+__all__ = exported(globals())
