@@ -84,7 +84,7 @@ _TAKING_PART = {
         'input_path', 'judgement', 'lasting', 'leg_faults', 'leg_sets', 'manifold', 'message_noise', 'models',
         'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter',
         'stream_edges', 'stream_parts', 'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion',
-        'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
+        'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
         'estimator_parts', 'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation',

@@ -13,12 +13,15 @@ from pkm_description.dynamics.friction import friction_torques
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
+from pkm_description.kernels.dynamics.newton_euler import joint_forces, tree_wrenches
 from pkm_description.kernels.friction import deflect
 from pkm_description.kernels.kinematics.tree import turn_about
 from pkm_description.kinematics.closed_legs import admissible_home, close_legs, leg_regularity
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.machine.idle_freedoms import AtHome
+from pkm_description.machine.model_data import free_model
 from pkm_description.machine.tolerances import USUAL_TOLERANCES
 from pkm_description.motion.limits import check_motion
 from pkm_description.motion.profiles import profile
@@ -35,6 +38,9 @@ def first_calls() -> Iterator[Call]:
     yield partial(turn_about, np.eye(3)[None].copy(), 0, (1.0, 0.0, 0.0), 0.0)  # loading calls it where loops are rigid
     one = np.zeros((1, 1))
     yield partial(deflect, one, one, 0.0, one, np.ones(1), one, one)
+    at_home = AtHome.of(free_model(load_machine('srs')))  # of the importers
+    for kernel in (tree_wrenches, joint_forces):
+        yield partial(kernel, at_home.compiled, at_home.scratch)
     for name in MACHINES:
         machine = load_machine(name)
         yield partial(base_parameters, machine)

@@ -23,7 +23,6 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.estimate import AsToldPipeline
-from pkm_estimation.stream.causes import GEOMETRY
 from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
@@ -117,7 +116,7 @@ def _constants(machine: Machine, config: EstimatorConfig, imu_delay: float) -> C
     """All constants that the filter has columns of."""
     machine = replace(machine, tolerances=replace(machine.tolerances, imu_scale=IMU_PRIORS['gyroscope']))
     columns = RepeatablePipeline(machine, config).filter.columns
-    imu = tuple((column.kind, column.axis) for column in columns if column.kind not in GEOMETRY)
+    imu = tuple((column.kind, column.axis) for column in columns if column.kind in IMU_PRIORS)
     return Constants(machine, imu, imu_delay)
 
 

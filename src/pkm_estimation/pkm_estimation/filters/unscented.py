@@ -104,7 +104,7 @@ class UnscentedKalmanFilter(KalmanFilter):
 
     def update(self, reading: Reading, limit: float = inf) -> Innovation:
         """Correct the state, see :meth:`KalmanFilter.update`."""
-        work = self.prepared(*reading[1:])
+        work = self.prepared(reading.values, reading.noise, reading.used)
         _check(reading.model.correct(self.memory, work, limit))
         data = work.data
         return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item(), data.shared.copy())
@@ -178,7 +178,7 @@ class UnscentedKalmanFilter(KalmanFilter):
 
     def predicted_innovation(self, reading: Reading) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
-        memory = self.prepared(*reading[1:])
+        memory = self.prepared(reading.values, reading.noise, reading.used)
         memory.data.values[:] = reading.model.observe(self.draw_points())
         innovate(self.memory.struct, memory.struct)
         data, spread = self.memory.data, memory.data.spread.copy()
