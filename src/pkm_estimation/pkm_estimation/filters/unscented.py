@@ -107,7 +107,8 @@ class UnscentedKalmanFilter(KalmanFilter):
         work = self.prepared(reading.values, reading.noise, reading.used)
         _check(reading.model.correct(self.memory, work, limit))
         data = work.data
-        return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item(), data.shared.copy())
+        shared = data.shared.copy() if len(self.claim) else 0.0  # without constants nothing lasts
+        return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item(), shared)
 
     def update_iterated(self, reading: Reading, limit: float = inf) -> Innovation:
         """Correct the state, again around the result if the NIS is large; the innovation is the prediction's."""
