@@ -15,16 +15,7 @@ from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.kernels.carried import BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
-from pkm_estimation.kernels.input_noise import (
-    BIAS_RATE,
-    DELAY,
-    GRAVITY,
-    MOUNTING,
-    PLACE,
-    RESPONSE,
-    SCALE,
-    SKEW,
-)
+from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import LegModel
 
@@ -37,10 +28,6 @@ _UNITS = {
     'imu_rotation': 3e-3,
 }  # fmt: skip
 _DELAY_UNIT, _RESPONSE_UNIT, _SKEW_UNIT, _SCALE_UNIT = 1e-3, 1e-5, 1e-5, 1e-3
-#: m/s^3, rad/s^2
-_BIAS_RATE_UNITS = 1e-3, 1e-4
-#: kinds of constants of one of the two sensors, after its name
-_OF_SENSOR = {SCALE: '', BIAS_RATE: '_bias_rate'}
 #: kinds of constants by what changes a zero, and the part of its unit that theirs is: per s, m (or rad), m/s (or rad/s)
 _CHANGES = {BY_TIME: ('drift', DRIFT_TIME), BY_POSITION: ('scale', 1.0), BY_SPEED: ('lateness', 1.0)}
 #: the tolerance of constants that act through the input
@@ -54,8 +41,7 @@ class ConstantColumn(NamedTuple):
     ----------
     place : of the column
     kind, member : ``zero``, ``drift``, ``scale`` or ``lateness`` and the drive, ``geometry`` and the leg, or
-        ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``delay``, ``skew``, ``response``,
-        ``accelerometer_bias_rate``, ``gyroscope_bias_rate`` and 0:
+        ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``delay``, ``skew``, ``response`` and 0:
         constants of the same kind and member are likely to be off together
     axis : 0 to 2, of those that have one; 0 to 8 of the matrix, row by row, that the samples of a sensor lack
     unit : of the column, SI
@@ -150,7 +136,6 @@ def input_constants(units: Tolerances, config: EstimatorConfig) -> Array:
         if not units.imu_scale:
             rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(18)]
         rows += [(DELAY, 0, _DELAY_UNIT), (RESPONSE, 0, -_RESPONSE_UNIT), (SKEW, 0, _SKEW_UNIT)]
-        rows += [(BIAS_RATE, axis, _BIAS_RATE_UNITS[axis // 3]) for axis in range(6)]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
 
@@ -185,10 +170,9 @@ def constant_columns(
         for place, zero, _, kind in changes.tolist()
     ]
     for place, (kind, axis, unit) in enumerate(of_input.tolist(), total - len(of_input)):
-        per_sensor = 3 if kind == BIAS_RATE else 9
-        name = _KINDS.get(kind, '') or ('accelerometer', 'gyroscope')[int(axis) // per_sensor] + _OF_SENSOR[kind]
+        name = _KINDS.get(kind, 'accelerometer' if axis < 9 else 'gyroscope')
         is_considered = kind in _SETTINGS and getattr(considered, _SETTINGS[kind]) > 0.0
-        columns.append(ConstantColumn(place, name, 0, int(axis) % per_sensor, abs(unit), bool(is_considered)))
+        columns.append(ConstantColumn(place, name, 0, int(axis) % 9, abs(unit), bool(is_considered)))
     return columns
 
 

@@ -50,9 +50,8 @@ LOUD = 0.1
 NOW = CARRIED
 #: constants that act through the input: gravity [m/s^2], base axes; place [m] and mounting [rad] of the IMU, platform
 #: axes; scales and misalignments of both sensors, two matrices row by row; delay of the stamps [s]; half the variance
-#: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample; rates at which
-#: biases change since then [m/s^3, rad/s^2]
-GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW, BIAS_RATE = 0, 1, 2, 3, 4, 5, 6, 7
+#: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample
+GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW = 0, 1, 2, 3, 4, 5, 6
 _NANOSECOND = 1e-9
 #: rows of the slopes: mean of the samples, and mean square of their deviations from it, over so many seconds
 MEAN, POWER, _EXCITED_FOR = CARRIED + 1, CARRIED + 2, 0.3
@@ -224,10 +223,6 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
     force = 0.5 * (before[0] + after[0]), 0.5 * (before[1] + after[1]), 0.5 * (before[2] + after[2])
     omega = 0.5 * (before[3] + after[3]), 0.5 * (before[4] + after[4]), 0.5 * (before[5] + after[5])
     unit = std if axis % 3 == 0 else 0.0, std if axis % 3 == 1 else 0.0, std if axis % 3 == 2 else 0.0
-    elapsed = (process.stamps[1] - process.reference[0]) * _NANOSECOND
-    if kind == BIAS_RATE:
-        drifted = times(elapsed, unit)
-        return (drifted, none) if axis < 3 else (none, drifted)
     if kind == GRAVITY:
         at, chart = process.effect_at, process.chart
         to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
@@ -241,7 +236,7 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
     if kind in (DELAY, SKEW):  # of a sample that was taken before its stamp
         late = std / process.times[0]
         if kind == SKEW:
-            late *= elapsed
+            late *= (process.stamps[1] - process.reference[0]) * _NANOSECOND
         return (
             times(late, minus((after[0], after[1], after[2]), (before[0], before[1], before[2]))),
             times(late, minus((after[3], after[4], after[5]), (before[3], before[4], before[5]))),

@@ -34,8 +34,7 @@ CERTAIN = 5.0
 #: probability of a hypothesis below which it does not count
 _MATTERS = 1e-3
 #: standard deviations of the priors, in units; of all else
-_BROADER = {'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0,
-            'accelerometer_bias_rate': 100.0, 'gyroscope_bias_rate': 100.0}  # fmt: skip
+_BROADER = {'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0}
 _BROAD = 10.0
 #: kinds of constants that may change with time, and those that say how fast
 RATES = {'delay': 'skew', 'zero': 'drift'}
@@ -315,10 +314,6 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
     elif kind == 'place':
         place = _list(imu.position + size)
         name, told, mend = 'place of the IMU', f'{1e3 * most:.3g} mm', f'sensors.imu.xyz: {place}'
-    elif kind.endswith('_bias_rate'):
-        unit, sensor = 'rad/s' if kind.startswith('gyroscope') else 'm/s^2', kind.removesuffix('_bias_rate')
-        name, told = f'drift of the bias of the {sensor}', f'{most:.3g} {unit} per second'
-        mend = f'let the IMU warm up, or raise the walk of the bias of the {sensor}'
     elif kind == 'gravity':
         along = float(size @ machine.gravity) / float(machine.gravity @ machine.gravity)
         off = float(np.linalg.norm(size - along * machine.gravity))
