@@ -61,12 +61,6 @@ def drifting(data: SimulatedData, leg: int, speed: float) -> SimulatedData:
     return replace(data, drive_positions=positions)
 
 
-def warming_up(data: SimulatedData, rate: float) -> SimulatedData:
-    """A bias of the accelerometer that grows [m/s^3], on two axes."""
-    grown = rate * np.outer(np.arange(len(data.stamps)) / RATE, [1.0, 0.0, -1.0])
-    return replace(data, specific_force=data.specific_force + grown)
-
-
 def filtered(data: SimulatedData, time_constant: float) -> SimulatedData:
     """The IMU's samples through a low-pass of one pole."""
     kept, values = np.exp(-1.0 / RATE / time_constant), np.hstack([data.specific_force, data.angular_rate])
@@ -105,8 +99,6 @@ IMU_CASES: list[tuple[str, Callable[[], SimulatedData], str]] = [
     ('moved', lambda: measured(15.0, machine=moved(np.array([0.02, -0.03, 0.01]))), 'place of the IMU'),
     ('slow', lambda: filtered(measured(15.0), 0.004), 'delay of the IMU'),
     ('clocks', lambda: measured(30.0, slow_down=3e-5), 'clock skew'),
-    ('warms up', lambda: warming_up(measured(15.0), 5e-3), 'drift of the bias of the accelerometer'),
-    ('gyroscope warms up', lambda: measured(15.0, gyroscope_drift=1e-3), 'drift of the bias of the gyroscope'),
 ]
 
 
@@ -269,12 +261,8 @@ def test_a_reset_forgets_what_innovations_said() -> None:
 
 
 @pytest.mark.parametrize(
-    'kind',
-    [
-        'delay', 'place', 'mounting', 'accelerometer', 'gyroscope', 'accelerometer_bias_rate', 'gyroscope_bias_rate',
-        'gravity', 'scale', 'lateness', 'drift',
-    ],
-)  # fmt: skip
+    'kind', ['delay', 'place', 'mounting', 'accelerometer', 'gyroscope', 'gravity', 'scale', 'lateness', 'drift']
+)
 def test_a_column_says_what_a_constant_does_to_the_estimate(kind: str) -> None:
     """The difference of the estimates by two recordings without noise, by the sensitivity of one of them."""
     quiet = {'accelerometer_noise': np.full(3, 1e-9), 'gyroscope_noise': np.full(3, 1e-9)}
@@ -298,9 +286,6 @@ def test_a_column_says_what_a_constant_does_to_the_estimate(kind: str) -> None:
         speeds = savgol_filter(drives, 9, 3, deriv=1, delta=1.0 / RATE, axis=0)
         own = {'scale': drives, 'lateness': speeds, 'drift': elapsed[:, None]}[kind]
         drives = drives - size * own * np.eye(6)[1]
-    elif kind.endswith('_bias_rate'):
-        drifted = size * np.outer(1e-9 * (data.stamps - data.stamps[0]), np.eye(3)[1])
-        force, rate = (force, rate - drifted) if kind.startswith('gyroscope') else (force - drifted, rate)
     elif kind == 'accelerometer':  # what y has of x
         force = force - size * force[:, :1] * np.eye(3)[1]
     else:
