@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
+from pkm_description.program import program
 from pkm_description.writing import make_folder, write_text
 from pkm_estimation.bags.messages import full_topic
 
@@ -137,8 +137,9 @@ def plotjuggler_layout(joint_names: Sequence[str], namespace: str = '') -> str:
     return "<?xml version='1.0' encoding='UTF-8'?>\n" + ElementTree.tostring(root, encoding='unicode') + '\n'
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+@program
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(prog='write_layouts', description=__doc__)
     parser.add_argument('machine', nargs='?', default='srs', help='name of a machine, or path of a machine file')
     parser.add_argument('-o', '--output', type=Path, required=True, help='folder; layouts there are overwritten')
@@ -146,20 +147,15 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument('--namespace', default='', help='of the robot')
     parser.add_argument('--frame-prefix', default='', help="of the robot's frames")
     options = parser.parse_args(args)
-    try:
-        machine = load_machine(options.machine, driver=options.driver)
-        names = machine.driver.joint_names or machine.actuated_joint_names
-        make_folder(options.output)
-        for name, content in (
-            ('foxglove.json', foxglove_layout(machine.actuated_count, options.namespace, options.frame_prefix)),
-            ('plotjuggler.xml', plotjuggler_layout(names, options.namespace)),
-        ):
-            write_text(options.output / name, content)
-            print(options.output / name)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    return 0
+    machine = load_machine(options.machine, driver=options.driver)
+    names = machine.driver.joint_names or machine.actuated_joint_names
+    make_folder(options.output)
+    for name, content in (
+        ('foxglove.json', foxglove_layout(machine.actuated_count, options.namespace, options.frame_prefix)),
+        ('plotjuggler.xml', plotjuggler_layout(names, options.namespace)),
+    ):
+        write_text(options.output / name, content)
+        print(options.output / name)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
-from pkm_description.kinematics import drive_positions, forward_kinematics
+from pkm_description.kinematics import ForwardKinematicsResult, drive_positions, forward_kinematics
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
@@ -92,7 +92,7 @@ def designed_poses(
     seen = np.zeros((len(drives), targets, 3))
     points = Points.of(seen, noise, names, reach, places)
     leg_noise = np.broadcast_to(np.asarray(machine.leg_sensors.position_noise, dtype=float), drives.shape[1:])
-    found = forward_kinematics(machine, drives, tolerance=1e-9 if not machine.is_redundant else np.inf)
+    found = _configurations(machine, drives)
     poses = found.position, found.rotation_base_platform
     static = StaticPoses(constants, drives, leg_noise, [points], False, poses)
     rows = static.rows_of_poses()
@@ -141,7 +141,7 @@ def drives_in_reach(machine: Machine, count: int, random: np.random.Generator, p
     reach = part
     for _ in range(200):
         tried = home + reach * random.uniform(low - home, high - home, size=(4 * count, len(home)))
-        result = forward_kinematics(machine, tried, tolerance=1e-9 if not machine.is_redundant else np.inf)
+        result = _configurations(machine, tried)
         good = result.trusted
         drives = drive_positions(machine, result.position[good], result.rotation_base_platform[good])
         inside = np.all((drives > low) & (drives < high), axis=1)
@@ -189,5 +189,10 @@ def measured_targets(
 def poses_in_reach(machine: Machine) -> tuple[Array, Array]:
     """Poses (N, 3), (N, 3, 3) at which errors are looked at."""
     drives = drives_in_reach(machine, _POSES, np.random.default_rng(0), 0.6)
-    found = forward_kinematics(machine, drives, tolerance=1e-9 if not machine.is_redundant else np.inf)
+    found = _configurations(machine, drives)
     return found.position, found.rotation_base_platform
+
+
+def _configurations(machine: Machine, drives: Array) -> ForwardKinematicsResult:
+    """Configurations at positions (N, A) of the drives; redundant ones may contradict each other."""
+    return forward_kinematics(machine, drives, tolerance=1e-9 if not machine.is_redundant else np.inf)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pkm_description.errors import PkmError
 from pkm_description.loading.load import add_driver_arguments
+from pkm_description.program import program
 from pkm_description.ros.node_settings import FrameSettings, MachineSettings, SubscriptionSettings
 from pkm_description.settings import Settings, setting
 
@@ -72,12 +72,7 @@ def run_program(
     parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int], args: Sequence[str] | None
 ) -> int:
     """Run a program by its options; returns its exit code, or 1 after an error, which is told in one line."""
-    options = parser.parse_args(args)
-    try:
-        return run(options)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    return program(lambda arguments: run(parser.parse_args(arguments)))(args)
 
 
 def say(line: str) -> None:

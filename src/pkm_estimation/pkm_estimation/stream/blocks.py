@@ -136,7 +136,7 @@ def _excess_of_means(blocks: Sequence[Block], shared: Array, are_white: bool) ->
     if not _is_large(ratio, numbers, _LARGE[2], float(part @ part) / drives**2):
         return []
     told = f'means of {longest} innovations scatter {ratio:.3g} times as much as {as_much_as}'
-    return [Excess(max(ratio, claimed), f'{told}, for {1e-9 * (blocks[-1].end - blocks[0].begin):.3g} s')]
+    return [Excess(max(ratio, claimed), f'{told}, for {span(blocks):.3g} s')]
 
 
 def _is_large(ratio: float, numbers: int, bound: float, shared: float) -> bool:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from itertools import combinations
 
-from pkm_description.errors import PkmError
+from pkm_description.program import program
 from pkm_description.report.words import text_table
 
 from pkm_identification.compare import (
@@ -21,16 +21,13 @@ from pkm_identification.nodes.recording_options import add_recording_options, re
 from pkm_identification.validation.ladder import ladder_table, model_ladder
 
 
+@program
 def main(args: Sequence[str] | None = None) -> int:
     """Run the program; returns 0, or 1 after an error."""
     options = _parser().parse_args(args)
-    try:
-        if bool(options.results) == bool(options.bag):
-            raise RecordingError('give folders of results, or --bag with --split or --validation; see --help')
-        return _ladder(options) if options.bag else _results(options)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    if bool(options.results) == bool(options.bag):
+        raise RecordingError('give folders of results, or --bag with --split or --validation; see --help')
+    return _ladder(options) if options.bag else _results(options)
 
 
 def _parser() -> argparse.ArgumentParser:

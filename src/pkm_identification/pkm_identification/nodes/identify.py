@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
+from pkm_description.program import program
 
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
 from pkm_identification.judgement.significance import IDENTIFIED, NOT_EXCITED, WEAK
@@ -34,14 +34,10 @@ EXIT_CODES = {
 BEAT = 4.0
 
 
+@program
 def main(args: Sequence[str] | None = None) -> int:
     """Run the program; returns a number of :data:`EXIT_CODES`."""
-    options = _parser().parse_args(args)
-    try:
-        return _run(options)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    return _run(_parser().parse_args(args))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
 from pkm_description.loading.load import machine_of_options
 from pkm_description.machine import Machine
+from pkm_description.program import program
 from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
@@ -23,17 +23,14 @@ from pkm_identification.recording.bag_recordings import read_recordings
 from pkm_identification.recording.recording import Recording
 
 
+@program
 def main(args: Sequence[str] | None = None) -> int:
     """Run the program; 1 for an error, which is printed."""
     options = _parser().parse_args(args)
-    try:
-        machine = machine_of_options(options)
-        settings = load_online_settings(options.config) if options.config else None
-        (recording,) = read_recordings(machine, options.bag, (), options.namespace)
-        return _run(machine, recording, settings, options.output)
-    except (PkmError, OSError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    machine = machine_of_options(options)
+    settings = load_online_settings(options.config) if options.config else None
+    (recording,) = read_recordings(machine, options.bag, (), options.namespace)
+    return _run(machine, recording, settings, options.output)
 
 
 def _parser() -> argparse.ArgumentParser:
