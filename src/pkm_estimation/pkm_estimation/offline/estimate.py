@@ -166,8 +166,10 @@ def _older_objects_left_alone() -> Iterator[None]:
 class AsToldPipeline(RepeatablePipeline):
     """Pipeline that tests its innovations for no constant, and takes none into account but those that it is told."""
 
-    def _know(self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array]) -> None:
-        super()._know(machine, health, stds)
+    def _know(
+        self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array], zeros: Array | float
+    ) -> None:
+        super()._know(machine, health, stds, zeros)
         self.lasting.is_on = False
 
 

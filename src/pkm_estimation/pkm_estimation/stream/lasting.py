@@ -107,6 +107,9 @@ class LastingTest:
             if known and group.kind in known:
                 self._weights[group.places] = known[group.kind] / [column.unit for column in group.columns]
                 self._is_known[group.places] = True
+            if group.kind == 'zero' and group.member != ALL and (zero := tracker.filter.legs.zeros[group.member]):
+                self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside what was wrong: perhaps none
+                self._is_known[group.places] = True
         self._priors = {
             'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std
         }  # fmt: skip
@@ -231,7 +234,8 @@ class LastingTest:
         """Constants that are off, and their variances, by what came up to now, ``seconds`` after the last test."""
         filter_ = self._tracker.filter
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
-        self._is_explained = self._explanation.predicts(new)
+        lately = self._sums[0].aged(exp(-seconds / _MEMORIES[0]), new)
+        self._is_explained = self._explanation.predicts(new) and self._explanation.predicts(lately)
         if self._is_alone:
             is_unexplained = self._tracker.imu_report.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()

@@ -73,7 +73,7 @@ class EstimatorPipeline:
         self.waits_for_imu = False
         self.config = config = config or EstimatorConfig()
         config.require_fitting(machine)
-        self._know(machine, None, {})
+        self._know(machine, None, {}, 0.0)
         takes_noise = config.imu_noise == 'messages'
         self._message_noise = MessageNoise(self.imu_frame, self._take_imu_noise, self.health) if takes_noise else None
         self._resolution = EncoderResolution(machine)
@@ -81,8 +81,10 @@ class EstimatorPipeline:
         self._silence = round(1e9 * max(config.imu_silence, config.maximum_imu_gap)) if config.imu_silence else None
         self._clear()
 
-    def _know(self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array]) -> None:
-        """Begin with what is known of the machine, and how well constants of the IMU are known that were found."""
+    def _know(
+        self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array], zeros: Array | float
+    ) -> None:
+        """Begin with what is known of the machine, how well constants of the IMU that were found, and zeros of drives."""
         self.machine, self._stds, self._history = machine, stds, History.of(self.config)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self.tracker = Tracker(machine, self.config, self.imu_frame, health)
@@ -90,6 +92,7 @@ class EstimatorPipeline:
         self.baseline = self.tracker.baseline.estimator
         self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(machine, self.config.minimum_legs)
+        self.filter.legs.zeros[:] = zeros
         self.lasting = LastingTest(machine, self.config, self.tracker, self.health, stds)
 
     def _look_at_resolution(self, measurement: LegMeasurement) -> None:
@@ -113,12 +116,11 @@ class EstimatorPipeline:
     def _begin_anew(self, machine: Machine, stds: dict[str, Array], later: int) -> None:
         """Begin anew with what was found of the machine, and with stamps of the IMU that are ``later`` [ns] by more."""
         before, delay = self.tracker, self.tracker.delay.nanoseconds
-        self._know(machine, self.health, stds)
+        self._know(machine, self.health, stds, before.filter.legs.zeros)
         now = self.tracker
         now.baseline_wanted, now.paths.may_bridge = before.baseline_wanted, before.paths.may_bridge
         now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record
         now.delay.nanoseconds = delay + later
-        now.filter.legs.zeros[:] = before.filter.legs.zeros
         if self._message_noise is not None:
             self._message_noise.go_on_with(self.imu_frame)
         self._imu = deque(map(self._seen_anew, self._imu))
