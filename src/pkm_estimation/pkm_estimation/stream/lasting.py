@@ -258,7 +258,11 @@ class LastingTest:
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
             self._waiting = []
-        self._constants = Explanation.of(self._weights, further[0], self._sums[0])
+        before, self._constants = self._constants, Explanation.of(self._weights, further[0], self._sums[0])
+        if not self._is_explained:  # an IMU that is not understood is no witness against legs
+            stays = self._is_geometry > 0.0
+            self._constants.sizes[stays] = before.sizes[stays]
+            self._constants.covariance[stays] = before.covariance[stays]
         if not self._is_alone:
             self._declare()
         taken = {one.group.key for one in self._taken}
