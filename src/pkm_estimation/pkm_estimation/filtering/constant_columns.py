@@ -33,6 +33,9 @@ _CHANGES = {BY_TIME: ('drift', DRIFT_TIME), BY_POSITION: ('scale', 1.0), BY_SPEE
 #: the tolerance of constants that act through the input
 _SETTINGS = {GRAVITY: 'gravity', PLACE: 'imu_position', MOUNTING: 'imu_rotation', SCALE: 'imu_scale'}
 
+#: units, standard deviation of a constant that is known exactly
+_SHARPEST = 1e-9
+
 
 class ConstantColumn(NamedTuple):
     """One column of the sensitivity.
@@ -78,7 +81,7 @@ class ConstantScore(NamedTuple):
     def of_known(cls, sizes: Array, std: Array, is_known: NDArray[np.bool_]) -> ConstantScore:
         """Of innovations that told constants (p,) with standard deviations (p,), and of those not known nothing."""
         information = np.zeros(len(std))
-        information[is_known] = std[is_known] ** -2.0
+        information[is_known] = np.maximum(std[is_known], _SHARPEST) ** -2.0
         return cls(information * sizes, np.diag(information), np.zeros(2))
 
     def moved(self, place: int, size: float) -> ConstantScore:

@@ -108,7 +108,7 @@ class LastingTest:
                 self._weights[group.places] = known[group.kind] / [column.unit for column in group.columns]
                 self._is_known[group.places] = True
             if group.kind == 'zero' and group.member != ALL and (zero := tracker.filter.legs.zeros[group.member]):
-                self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside what was wrong: perhaps none
+                self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside a wrong IMU: or none
                 self._is_known[group.places] = True
         self._priors = {
             'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std

@@ -84,7 +84,7 @@ class EstimatorPipeline:
     def _know(
         self, machine: Machine, health: HealthMonitor | None, stds: dict[str, Array], zeros: Array | float
     ) -> None:
-        """Begin with what is known of the machine, how well constants of the IMU that were found, and zeros of drives."""
+        """Begin with a machine, standard deviations of constants of the IMU that were found, and zeros of drives."""
         self.machine, self._stds, self._history = machine, stds, History.of(self.config)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self.tracker = Tracker(machine, self.config, self.imu_frame, health)

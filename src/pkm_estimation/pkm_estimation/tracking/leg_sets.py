@@ -179,7 +179,7 @@ class LegSets:
         anywhere = 1.0 / self._strokes[legs]
         densities = np.array([(anywhere + often * usual) / (1.0 + often), anywhere])
         densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
-        change = _Change(was_out, self.rates[legs], *np.log(densities), self._strokes[legs], time, noise)
+        change = _Change(was_out, self.rates[legs], np.log(densities), self._strokes[legs], time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
         none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
         found: list[Explanation] = []
@@ -218,32 +218,30 @@ class _Change:
     """
 
     def __init__(
-        self, was_out: NDArray[np.bool_], rates: Array, usual: Array, anywhere: Array, strokes: Array, time: float,
-        noise: float,
-    ) -> None:  # fmt: skip
+        self, was_out: NDArray[np.bool_], rates: Array, densities: Array, strokes: Array, time: float, noise: float
+    ) -> None:
         fails, back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
         self._moves = log(0.5 * FAULTS) - np.log(rates)
         self._bus, self._burst = log(chance(BUS_FAULTS, time)), chance(BURSTS, time)
-        self._changes = np.where(was_out, log1p(-back), np.log(fails))
-        self.out = self._changes + usual
+        self._out = np.where(was_out, log1p(-back), np.log(fails))
         self.inside = np.where(was_out, log(back), np.log1p(-fails))
         self.is_calm = not was_out.any()
         # those that failed together are well again together
         self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
-        self._new, self._usual, self._anywhere, self._strokes = ~was_out, usual, anywhere, strokes
+        (self._usual, self._anywhere), self._new, self._strokes = densities, ~was_out, strokes
         self.swaps = log(chance(SWAPS, time))
         self._noise, self._back, self._stays_loud = noise, log(back), log1p(-back)
 
     def of_outliers(self, places: NDArray[np.intp]) -> Array:
         """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
-        count, few = len(self.out), places.shape[1]
-        out = self.out if few < count else self._changes + self._anywhere
-        alone = (out[places] - self.inside[places]).sum(axis=1)
+        count, few = len(self._out), places.shape[1]
+        density = self._anywhere if 1 < few == count else self._usual
+        alone = (self._out + density - self.inside)[places].sum(axis=1)
         if few < 2:
             return np.asarray(alone)
         # legs that share a bus: all of them, or any set
         share = 0.0 if few == count else -count * log(2.0)
-        together = self._bus - log(2.0) + share + (self._usual if few < count else self._anywhere)[places].sum(axis=1)
+        together = self._bus - log(2.0) + share + density[places].sum(axis=1)
         return np.where(self._new[places].all(axis=1), np.maximum(alone, together), alone)
 
     def of_move(self, places: NDArray[np.intp], residual: Array, covariance: Array) -> float:
@@ -256,7 +254,7 @@ class _Change:
         density = np.log(0.5 / strokes + np.where(away < least, 0.0, of_any_size))
         moves = float(self._moves[places][is_new].min()) if is_new.any() else log(0.5)
         # those that were outliers are well again, with another zero
-        outlier = np.where(is_new, self._usual[places], self.out[places] - self._back)
+        outlier = self._usual[places] + np.where(is_new, 0.0, self._out[places] - self._back)
         return moves + float((density - outlier).sum())
 
     def of_noise(self, factor: float) -> float:
