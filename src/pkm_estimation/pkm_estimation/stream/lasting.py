@@ -300,12 +300,13 @@ class LastingTest:
 
     def take_moved_zeros(self, moved: Offsets) -> None:
         """Zeros of drives have moved, and are known with these variances: what innovations said of them was before."""
-        filter_ = self._tracker.filter
-        for leg, (_, variance) in moved.items():
+        filter_, is_told = self._tracker.filter, self._tracker.bank.label.uses_imu
+        for leg, (size, variance) in moved.items():
             place = self._tracker.zero_columns[leg]
             unit = next(one.unit for one in filter_.columns if one.place == place)
-            self._weights[place] = max(self._weights[place], variance**0.5 / unit)
-            self._is_known[place] = False
+            # by an IMU that turned out to be wrong: perhaps it has not
+            self._weights[place] = max(self._weights[place], (variance**0.5 if is_told else abs(size)) / unit)
+            self._is_known[place] = not is_told
             self._sums = [sums.without(place) for sums in self._sums]
             filter_.score, self._trial = filter_.score.without(place), self._trial.without(place)
             for ukf in (one.ukf for one in self._filters):

@@ -176,8 +176,7 @@ class LegSets:
         # what is hardly predicted tells of no zero, nor does a leg that fails often
         is_sharp = (variances < (_SHARP * self._noise[legs]) ** 2) & (often < _OFTEN)
         usual = np.exp(-0.5 * np.minimum(off**2 / spread, 1e3)) / np.sqrt(2.0 * pi * spread)
-        anywhere = 1.0 / self._strokes[legs]
-        densities = np.array([(anywhere + often * usual) / (1.0 + often), anywhere])
+        densities = (1.0 / self._strokes[legs] + often * usual) / (1.0 + often)
         densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
         change = _Change(was_out, self.rates[legs], np.log(densities), self._strokes[legs], time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
@@ -212,36 +211,32 @@ class LegSets:
 
 
 class _Change:
-    """Logarithms of the probabilities of changes within a time [s].
-
-    A leg that fails often is as far off as usual, by what the others say; where all are off there is no other.
-    """
+    """Logarithms of the probabilities of changes within a time [s]."""
 
     def __init__(
-        self, was_out: NDArray[np.bool_], rates: Array, densities: Array, strokes: Array, time: float, noise: float
+        self, was_out: NDArray[np.bool_], rates: Array, anywhere: Array, strokes: Array, time: float, noise: float
     ) -> None:
         fails, back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
         self._moves = log(0.5 * FAULTS) - np.log(rates)
         self._bus, self._burst = log(chance(BUS_FAULTS, time)), chance(BURSTS, time)
-        self._out = np.where(was_out, log1p(-back), np.log(fails))
+        self.out = np.where(was_out, log1p(-back), np.log(fails)) + anywhere
         self.inside = np.where(was_out, log(back), np.log1p(-fails))
         self.is_calm = not was_out.any()
         # those that failed together are well again together
         self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
-        (self._usual, self._anywhere), self._new, self._strokes = densities, ~was_out, strokes
+        self._new, self._anywhere, self._strokes = ~was_out, anywhere, strokes
         self.swaps = log(chance(SWAPS, time))
         self._noise, self._back, self._stays_loud = noise, log(back), log1p(-back)
 
     def of_outliers(self, places: NDArray[np.intp]) -> Array:
         """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
-        count, few = len(self._out), places.shape[1]
-        density = self._anywhere if 1 < few == count else self._usual
-        alone = (self._out + density - self.inside)[places].sum(axis=1)
+        alone = (self.out[places] - self.inside[places]).sum(axis=1)
+        count, few = len(self.out), places.shape[1]
         if few < 2:
             return np.asarray(alone)
         # legs that share a bus: all of them, or any set
         share = 0.0 if few == count else -count * log(2.0)
-        together = self._bus - log(2.0) + share + density[places].sum(axis=1)
+        together = self._bus - log(2.0) + share + self._anywhere[places].sum(axis=1)
         return np.where(self._new[places].all(axis=1), np.maximum(alone, together), alone)
 
     def of_move(self, places: NDArray[np.intp], residual: Array, covariance: Array) -> float:
@@ -254,7 +249,7 @@ class _Change:
         density = np.log(0.5 / strokes + np.where(away < least, 0.0, of_any_size))
         moves = float(self._moves[places][is_new].min()) if is_new.any() else log(0.5)
         # those that were outliers are well again, with another zero
-        outlier = self._usual[places] + np.where(is_new, 0.0, self._out[places] - self._back)
+        outlier = np.where(is_new, self._anywhere[places], self.out[places] - self._back)
         return moves + float((density - outlier).sum())
 
     def of_noise(self, factor: float) -> float:
