@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from changed_machines import unlimited
+from closing_points import closing_gap
 from other_machines import cart_with_pendulum, planar_prr, six_pus, three_prs, three_rps, with_limits
 from pkm_description.errors import JointStateError, KinematicsError, SingularPoseError
 from pkm_description.kinematics.closed_legs import body_poses
@@ -21,7 +22,6 @@ from pkm_description.viewing.coupled_pose import COORDINATES, JointReader, coord
 from pkm_description.viewing.posing import Poser
 from pkm_description.viewing.rviz_view import ForceArrows, ShownRobot, machine_extent, rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
-from scipy.spatial.transform import Rotation
 
 MACHINES: dict[str, tuple[Callable[[], Machine], tuple[str, ...]]] = {
     'palida': (lambda: load_machine('palida'), COORDINATES),
@@ -55,22 +55,13 @@ def test_sliders_reach_as_far_as_the_joints_and_no_farther(name: str) -> None:
 
 @pytest.mark.parametrize('name', MACHINES)
 def test_all_loops_close_where_the_sliders_put_the_platform(name: str) -> None:
-    """Leg tips computed joint by joint with scipy's rotations meet the platform's points."""
     machine = MACHINES[name][0]()
     poser = Poser(machine)
     values = {slider.coordinate: 0.3 * slider.upper for slider in poser.sliders()[-3:]}
     posture = poser.from_coordinates(values)
     assert posture.position is not None and posture.rotation_base_platform is not None
-    for leg, part in zip(machine.legs, machine.leg_slices, strict=True):
-        point, turn = np.zeros(3), np.eye(3)
-        for joint, value in zip(leg.joints, posture.joint_positions[part], strict=True):
-            point, turn = point + turn @ joint.translation, turn @ joint.rotation_parent_joint
-            if joint.kind == 'revolute':
-                turn = turn @ Rotation.from_rotvec(joint.axis * value).as_matrix()
-            else:
-                point = point + turn @ joint.axis * value
-        anchor = posture.position + posture.rotation_base_platform @ leg.platform_point
-        np.testing.assert_allclose(point + turn @ leg.tip, anchor, atol=1e-9)
+    pose = posture.position[None], posture.rotation_base_platform[None]
+    assert closing_gap(machine, posture.joint_positions[None], *pose) < 1e-9
     found = coordinates_of_pose(posture.position, posture.rotation_base_platform, machine.home)
     chosen = [COORDINATES.index(name) for name in values]
     np.testing.assert_allclose(found[chosen], list(values.values()), atol=1e-9)

@@ -110,7 +110,7 @@ def test_constants_of_the_imu_are_found_within_their_deviations():
     machine = replace(SRS, imu=replace(SRS.imu, position=SRS.imu.position + place))
     conditions = SensorConditions(imu_delay=0.03, imu_misalignment=(0.03, -0.02, 0.05))
     rich = fourier_profile(SRS, 40.0)
-    data = simulate_sensors(machine, rich.evaluate, np.arange(2000) / 100, conditions, 0)
+    data = simulate_sensors(machine, rich.evaluate, np.arange(1600) / 100, conditions, 0)
     found = sensors_of_motion(SRS, recorded(SRS, data), EstimatorConfig(), 3e-4)
     solution, constants = found.solution, found.solution.constants
     assert found.is_better, found.reason
@@ -140,7 +140,7 @@ def test_what_is_not_seen_is_named():
 def test_what_a_machine_of_less_freedom_cannot_show_is_named():
     """A Delta never turns: nothing tells where the IMU is."""
     delta = load_machine('delta')
-    found = foretold(delta, profile('drives', delta, 30.0), EstimatorConfig(), 3e-4)
+    found = foretold(delta, profile('drives', delta, 15.0), EstimatorConfig(), 3e-4)
     ratio = dict(zip(found.constants.names, found.std / found.constants.std, strict=True))
     assert min(ratio[f'place {axis}'] for axis in 'xyz') > 0.99 and ratio['delay'] < 0.1
     assert found.constants.units[0] == 'rad'  # its drives turn

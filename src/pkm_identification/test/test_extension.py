@@ -82,7 +82,7 @@ def test_friction_by_load_allows_for_rotors_that_are_not_told_from_arms() -> Non
     delta = known_machine('delta')
     delta = replace(delta, leg_sensors=replace(delta.leg_sensors, effort_noise=np.full(3, 0.01)))
     true = with_joints(delta, lambda one: replace(one, rotor_inertia=1.3 * one.rotor_inertia) if one.actuated else one)
-    motion, positions, forces = clean_signals(true, 'drives', 25.0, 250.0, 52)
+    motion, positions, forces = clean_signals(true, 'drives', 12.0, 125.0, 52)
     joints = joint_motion(true, motion)
     velocities, accelerations = joints.velocities[:, true.drive_columns], joints.accelerations[:, true.drive_columns]
     rotors = np.array([joint.rotor_inertia for joint in true.actuated_joints])
@@ -158,8 +158,8 @@ def test_stribeck_friction_by_direction_is_added_and_written(srs: Machine, signa
 
 
 @pytest.mark.usefixtures('fit_alone')
-def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, excitation: tuple) -> None:
-    motion, positions, _ = excitation
+def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, signals: tuple) -> None:
+    motion, positions, _ = signals
 
     def heavier(joint: Joint) -> Joint:
         body = replace(joint.body, mass=1.3 * joint.body.mass, inertia=1.3 * joint.body.inertia)
