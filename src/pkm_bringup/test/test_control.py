@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from changed_machines import with_drive_limits
 from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.control import (
     CommandError,
@@ -99,21 +100,12 @@ def test_limits_are_named_with_joint_and_time() -> None:
     check_reference(MECHANISM, six_axis_sinusoids(MACHINE).evaluate(times))
     with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: position .* m (exceeds|is below) .* at t = '):
         check_reference(MECHANISM, six_axis_sinusoids(MACHINE, translation=0.6).evaluate(times))
-    slow = _with_limits(velocity=0.1)
+    slow = with_drive_limits(MACHINE, velocity=0.1)
     with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds 0.100 m/s at t = '):
         check_reference(slow, six_axis_sinusoids(MACHINE).evaluate(times))
-    weak = _with_limits(effort=30.0)
+    weak = with_drive_limits(MACHINE, effort=30.0)
     with pytest.raises(ReferenceRefusedError, match=r'force .* N exceeds 30.0 N at t = '):
         check_reference(weak, six_axis_sinusoids(MACHINE).evaluate(times))
-
-
-def _with_limits(**limits: float) -> Machine:
-    """The machine with other limits of its drives."""
-    legs = []
-    for leg in MACHINE.legs:
-        drive = replace(leg.joints[2], limits=replace(leg.joints[2].limits, **limits))
-        legs.append(replace(leg, joints=(*leg.joints[:2], drive)))
-    return replace(MACHINE, legs=tuple(legs))
 
 
 def test_plan_follows_references_in_turn_whatever_their_order(knots: PlatformMotion) -> None:
@@ -148,18 +140,6 @@ def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: Pl
     with pytest.raises(ReferenceRefusedError, match=r'starts at 2.000 s, but it is 4.000 s already'):
         servo.add_reference(knots, 2 * SECOND, 4 * SECOND)
     assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
-
-
-def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion) -> None:
-    """R4-05: whoever sent it; the reference before goes on."""
-    fastest = np.abs(joint_motion(MECHANISM, knots).velocities[:, MECHANISM.drive_columns]).max()
-    machine = _with_limits(velocity=0.99 * fastest)
-    servo, zero = LegServo(machine, 10**6, UNSUPERVISED), np.zeros(6)
-    before = servo.forces(5 * SECOND, zero, zero)
-    with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds .* m/s at t = '):
-        servo.add_reference(knots, SECOND, 0)
-    assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
-    LegServo(_with_limits(velocity=1.01 * fastest), 10**6).add_reference(knots, SECOND, 0)
 
 
 def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from changed_machines import translation, with_drive_limits
 from pkm_bringup.control import (
     AxisControllers,
     LegReference,
@@ -22,7 +23,7 @@ from pkm_description.friction_laws import Sign, friction_law
 from pkm_description.kinematics import forward_kinematics, joint_motion
 from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, ServoGains
+from pkm_description.machine import Joint, JointFriction, ServoGains
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.circles import CirclePath
 from pkm_description.motion.profiles import profile
@@ -169,26 +170,13 @@ def test_limits_between_distant_knots_are_checked_before_motion() -> None:
     home, count = PALIDA.home, 3
     acceleration = np.zeros((count, 3))
     acceleration[1] = [0.0, 0.0, 5.0]  # within the force limits at the knot; more than a decimetre away from it
-    still = np.zeros((count, 3))
-    motion = PlatformMotion(
-        np.arange(count, dtype=float), np.repeat(home.position[None], count, axis=0),
-        np.repeat(home.rotation_base_platform[None], count, axis=0), still, still, still, still,
-    )  # fmt: skip
+    motion = translation(np.arange(float(count)), home)
     check_reference(PALIDA, motion)
     moved = replace(motion, linear_acceleration=acceleration)
-    narrow = _with_stroke(0.24, 0.26)
+    narrow = with_drive_limits(PALIDA, lower=0.24, upper=0.26)
     LegServo(narrow, 10**6).add_reference(motion, 0, 0)
     with pytest.raises(ReferenceRefusedError, match=r'position .* m (exceeds|is below) .* at t = [01]\.\d*[1-9]'):
         LegServo(narrow, 10**6).add_reference(moved, 0, 0)
-
-
-def _with_stroke(lower: float, upper: float) -> Machine:
-    legs = []
-    for leg in PALIDA.legs:
-        *others, drive = leg.joints
-        drive = replace(drive, limits=replace(drive.limits, lower=lower, upper=upper))
-        legs.append(replace(leg, joints=(*others, drive)))
-    return replace(PALIDA, legs=tuple(legs))
 
 
 def test_simulated_friction_law_is_the_one_that_is_fed_forward() -> None:

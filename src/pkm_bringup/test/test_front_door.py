@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
 import pkm_bringup
+import pkm_description
+import pkm_estimation
+import pkm_identification
 from pkm_description import load_machine, profile
 
 
-@pytest.mark.parametrize('name', pkm_bringup.__all__)
-def test_names_exist(name: str) -> None:
-    assert getattr(pkm_bringup, name).__name__ == name
-    assert name in dir(pkm_bringup)
-
-
-def test_unknown_names_are_told_the_known_ones() -> None:
-    with pytest.raises(AttributeError, match=r"'simulator'; there are .*MujocoSimulation"):
-        _ = pkm_bringup.simulator
+@pytest.mark.parametrize('package', [pkm_description, pkm_estimation, pkm_identification, pkm_bringup])
+def test_names_exist_and_unknown_ones_are_told_the_known(package: ModuleType) -> None:
+    assert set(package.__all__) <= set(dir(package))
+    assert [getattr(package, name).__name__ for name in package.__all__] == list(package.__all__)
+    with pytest.raises(AttributeError, match=f"'nothing'; there are .*{package.__all__[-1]}"):
+        _ = package.nothing
 
 
 def test_control_needs_no_simulator() -> None:

@@ -25,8 +25,6 @@ from pkm_estimation.bags import read_bag
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorPipeline
 
-from pkm_estimation.config import EstimatorConfig
-
 Run = tuple[Machine, SimulationRecord]
 
 
@@ -34,7 +32,7 @@ Run = tuple[Machine, SimulationRecord]
 def run(request: pytest.FixtureRequest) -> Run:
     """MP1, then the Fourier excitation, driven as in the demo (PD and gravity feed-forward)."""
     machine = load_machine(request.param)
-    motions = [profile('mp1', machine, 20.0), profile('fourier', machine, 8.0)]
+    motions = [profile('mp1', machine, 12.0), profile('fourier', machine, 8.0)]
     return machine, simulate(machine, motions, noise=False)
 
 
@@ -173,27 +171,6 @@ def test_forces_are_those_of_the_analytic_model(driven: Run) -> None:
     friction = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
     noise = np.max(machine.leg_sensors.effort_noise)
     assert (np.abs(np.mean(record.joint_efforts[rest] - held, axis=0)) < 1.05 * friction + noise + 1.0).all()
-
-
-def test_estimator_follows(driven: Run) -> None:
-    machine, record = driven
-    pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
-    names = [joint.name for joint in machine.actuated_joints]
-    events = [(stamp, 0, i) for i, stamp in enumerate(record.imu_stamps)]
-    # every fifth leg message: closing the legs onto all sigma points takes its time
-    events += [(record.joint_stamps[i], 1, i) for i in range(0, len(record.joint_stamps), 5)]
-    outputs = []
-    for stamp, kind, index in sorted(events):
-        if kind == 0:
-            outputs += pipeline.add_imu(int(stamp), record.specific_force[index], record.angular_rate[index])
-        else:
-            outputs += pipeline.add_joint_positions(int(stamp), names, record.joint_positions[index])
-    assert pipeline.health.counters['started'] == 1
-    estimates = outputs[len(outputs) // 2 :]
-    truth = record.truth[np.isin(record.truth_stamps, [output.stamp for output in estimates])]
-    error = np.array([output.motion.position for output in estimates]) - truth.position
-    noise = float(np.max(machine.leg_sensors.position_noise))
-    assert np.sqrt(np.mean(error**2)) < 5.0 * noise + 2e-6
 
 
 def test_open_chain_is_refused_by_name() -> None:

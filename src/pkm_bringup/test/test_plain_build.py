@@ -170,17 +170,16 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(demo: Path) -> Non
 @pytest.mark.parametrize(
     ('package', 'program', 'arguments', 'written'),
     [
-        ('pkm_estimation', 'estimate', ['{bag}', '-o', '{output}'], 'report.html'),
         ('pkm_estimation', 'tune', ['{bag}', '-o', '{output}', '--end', '16'], 'report.html'),
-        ('pkm_identification', 'identify', ['{bag}', '-o', '{output}'], 'report.html'),
         ('pkm_bringup', 'check_robot', ['srs', '--bag', '{bag}', '--json', '{output}/check.json'], 'check.json'),
     ],
-    ids=['estimate', 'tune', 'identify', 'check_robot'],
+    ids=['tune', 'check_robot'],
 )
 def test_programs_write_their_reports(
     demo: Path, installed: Path, environment: dict[str, str], tmp_path: Path, package: str, program: str,
     arguments: list[str], written: str,
 ) -> None:  # fmt: skip
+    """Those that the demo does not run: it estimates and identifies."""
     output = tmp_path / 'output'
     output.mkdir()
     words = [argument.format(bag=demo / 'bag', output=output) for argument in arguments]

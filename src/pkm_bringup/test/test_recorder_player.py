@@ -18,7 +18,7 @@ from pkm_description.ros.qos import RELIABLE_STREAM_QOS
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
-from warm_programs import WarmNode
+from warm_programs import WarmNode, parameters
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
 PLAYED = ('/joint_states', '/imu/data_raw', '/ground_truth/odometry')
@@ -42,13 +42,6 @@ def messages_by_topic(path: Path) -> dict[str, list[bytes]]:
         for topic, _, data in bag.read(PLAYED):
             found.setdefault(topic, []).append(data)
     return found
-
-
-def parameters(**values: object) -> list[str]:
-    arguments = ['--ros-args']
-    for name, value in values.items():
-        arguments += ['-p', f'{name}:={value}']
-    return arguments
 
 
 @pytest.mark.parametrize('storage', [pytest.param('mcap', marks=pytest.mark.campaign), 'sqlite3'])

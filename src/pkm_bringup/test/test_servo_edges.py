@@ -244,9 +244,15 @@ def test_gains_of_a_loop_with_delay():
 
 def test_integral_rate_up_to_its_bound():
     bound = largest_integral_rate(MACHINE, MACHINE.servo)
-    LegServo(MACHINE, MS, ServoSettings(integral_rate=0.999 * bound))
+    assert LegServo(MACHINE, MS, ServoSettings(integral_rate=bound)).settings.integral_rate == bound
     with pytest.raises(ConfigurationError, match='would be unstable; at most'):
         LegServo(MACHINE, MS, ServoSettings(integral_rate=1.001 * bound))
+
+
+def test_a_silence_of_more_than_a_thousand_seconds_is_no_timeout():
+    assert ServoSettings(measurement_timeout=1000.0).measurement_timeout == 1000.0
+    with pytest.raises(ConfigurationError, match='measurement_timeout'):
+        ServoSettings(measurement_timeout=1001.0)
 
 
 def test_limits_of_forces_and_errors():
@@ -310,6 +316,14 @@ def servo_at_home(**settings):
     servo = LegServo(MACHINE, MS, ServoSettings(**settings))
     servo.forces(0, AT_HOME, ZERO)
     return servo
+
+
+@pytest.mark.parametrize(('feedforward', 'at_rest'), [('none', 0.0), ('gravity', 1.0), ('rigid_body', 1.0)])
+def test_a_stop_carries_the_weight_also_where_nothing_is_fed_forward(feedforward, at_rest):
+    maker, home = ReferenceMaker(MACHINE, ServoSettings(feedforward=feedforward)), MACHINE.home
+    weight, now = rest().evaluate(np.array([0])).forces[0], np.zeros(1, dtype=np.int64)
+    assert maker.rest(home, stopped=True).evaluate(now).forces[0] == pytest.approx(weight)
+    assert maker.rest(home).evaluate(now).forces[0] == pytest.approx(at_rest * weight)
 
 
 @pytest.mark.parametrize('direction', [1.0, -1.0])
@@ -396,18 +410,6 @@ def test_an_operators_stop_begins_where_the_machine_is():
     assert (new.trip_reason, new.state) == ('stop', ServoState.BRAKING)
     new.forces(MS, AT_HOME, ZERO)
     assert new.tracking_error == pytest.approx(ZERO, abs=1e-9)
-
-
-@pytest.mark.parametrize(('faster', 'state'), [(1.99, ServoState.DAMPED), (2.01, ServoState.RELEASED)])
-def test_a_fast_drive_is_released_once_it_is_twice_as_fast_as_when_damping_began(faster, state):
-    """Faster than what counts as standing, twenty times."""
-    servo = servo_at_home(tracking_error_limit=0.01, trip_delay=0.0)
-    servo.trip('stop', 0)
-    rates = np.array([joint.limits.velocity for joint in MACHINE.actuated_joints])
-    servo.forces(MS, AT_HOME + 0.02, rates)
-    assert servo.state is ServoState.DAMPED
-    servo.forces(2 * MS, AT_HOME + 0.02, faster * rates)
-    assert servo.state is state
 
 
 def test_a_stop_that_fails_is_damped_and_then_released():

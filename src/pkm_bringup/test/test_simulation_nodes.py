@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
+from changed_machines import translation
+from description_listener import Listener
 from nav_msgs.msg import Odometry
-from node_processes import call_service, ros_domain, wait_for, wait_for_node
+from node_processes import call_service, ros_domain, wait_for_node
 from pkm_bringup.ros.reference_message import KNOT_RATE, message_from_motion, motion_from_message
 from pkm_bringup.simulation import simulate
 from pkm_description.dynamics import gravity_forces
@@ -22,66 +24,29 @@ from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS, REFERENCE_QOS
-from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
-from warm_programs import WarmNode
+from warm_programs import started
 
 MACHINE = load_machine('palida')
 FRAMES = Frames(MACHINE)
 NAMES = [f'leg{i}_prismatic' for i in range(1, 7)]
-
-
-class Listener(Node):
-    """Keeps every message of the topics it is told to hear."""
-
-    def __init__(self) -> None:
-        super().__init__('listener')
-        self.heard: dict[str, list[Any]] = {}
-
-    def hear(self, kind: type, *topics: str, qos: Any = 10000) -> None:
-        for topic in topics:
-            self.heard[topic] = []
-            self.create_subscription(kind, topic, self.heard[topic].append, qos)
-
-    def wait(self, condition: Callable[[], bool], what: str) -> None:
-        wait_for(condition, what, spin=self)
-
-    def wait_messages(self, topic: str, count: int) -> list[Any]:
-        self.wait(lambda: len(self.heard[topic]) >= count, f'{count} messages on {topic}')
-        return self.heard[topic]
-
-    def publish_until(self, publisher: Any, message: Any, condition: Callable[[], bool], what: str) -> None:
-        """Best-effort subscriptions may miss what is sent while discovery is still under way: send again."""
-
-        def published() -> bool:
-            publisher.publish(message)
-            return condition()
-
-        self.wait(published, what)
-
-    def diagnosed(self, text: str) -> bool:
-        return any(text in status.message for array in self.heard['/diagnostics'] for status in array.status)
+REST = PlatformMotion.at_rest(MACHINE.home.position, MACHINE.home.rotation_base_platform)
+HOME = joint_motion(MACHINE, REST).positions[0, MACHINE.drive_columns]
 
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
     with ros_domain():
         node = Listener()
-        node.hear(DiagnosticArray, '/diagnostics')
-        node.hear(JointState, 'joint_states')
         yield node
         node.destroy_node()
 
 
-def _start(executable: str, **parameters: object) -> WarmNode:
-    arguments = ['--ros-args']
-    for name, value in {'machine': 'palida', **parameters}.items():
-        arguments += ['-p', f'{name}:={value}']
-    return WarmNode('pkm_bringup', executable, arguments)
+_start = partial(started, 'pkm_bringup')
 
 
 def _stamps(messages: list[Any]) -> np.ndarray:
@@ -186,7 +151,7 @@ def test_simulator_survives_unusable_commands(listener: Listener) -> None:
             listener.wait(lambda text=text: listener.diagnosed(text), text)
         before = listener.wait_messages('joint_states', len(listener.heard['joint_states']) + 50)[-1]
         assert simulator.stop() == 0
-    assert np.array(before.position) == pytest.approx(_home_positions(), abs=1e-3)
+    assert np.array(before.position) == pytest.approx(HOME, abs=1e-3)
 
 
 def test_leg_controller_moves_the_simulated_machine_over_topics(listener: Listener) -> None:
@@ -218,10 +183,9 @@ def test_leg_controller_moves_the_simulated_machine_over_topics(listener: Listen
 def test_leg_controller_answers_with_forces_and_survives_unusable_joint_states(listener: Listener) -> None:
     listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
     joints = listener.create_publisher(JointState, 'joint_states', 10)
-    home = _home_positions()
-    good = JointState(name=NAMES[::-1], position=home[::-1].tolist(), velocity=[0.0] * 6)
+    good = JointState(name=NAMES[::-1], position=HOME[::-1].tolist(), velocity=[0.0] * 6)
     good.header.stamp = stamp(10**9)
-    missing = JointState(name=NAMES[:5], position=home[:5].tolist(), velocity=[0.0] * 5)
+    missing = JointState(name=NAMES[:5], position=HOME[:5].tolist(), velocity=[0.0] * 5)
     bad = JointState(name=NAMES, position=[float('nan')] * 6, velocity=[0.0] * 6)
     with _start('leg_controller') as controller:
         for message, text in (
@@ -269,26 +233,13 @@ def test_unknown_machine_ends_with_one_clear_line(executable: str) -> None:
         assert 'Traceback' not in node.output
 
 
-def _home_positions() -> np.ndarray:
-    machine = MACHINE
-    home = PlatformMotion.at_rest(MACHINE.home.position, MACHINE.home.rotation_base_platform)
-    return joint_motion(machine, home).positions[0, machine.drive_columns]
-
-
 def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:
     """From home to a position with a quintic time law, 50 Hz."""
     time = np.arange(round(50 * duration) + 1) / 50
     s = (time / duration)[:, None]
-    way, zero = target - MACHINE.home.position, np.zeros((len(time), 3))
-    return PlatformMotion(
-        time=time,
-        position=MACHINE.home.position + way * s**3 * (10 - 15 * s + 6 * s**2),
-        rotation_base_platform=np.repeat(MACHINE.home.rotation_base_platform[None], len(time), axis=0),
-        linear_velocity=way * 30 * s**2 * (1 - s) ** 2 / duration,
-        angular_velocity=zero,
-        linear_acceleration=way * 60 * s * (1 - s) * (1 - 2 * s) / duration**2,
-        angular_acceleration=zero,
-    )
+    way = target - MACHINE.home.position
+    place, rate = s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2 / duration
+    return translation(time, MACHINE.home, way * place, way * rate, way * 60 * s * (1 - s) * (1 - 2 * s) / duration**2)
 
 
 def test_leg_controller_is_armed_by_a_second_of_joint_states_without_a_gap(listener: Listener) -> None:
@@ -297,7 +248,7 @@ def test_leg_controller_is_armed_by_a_second_of_joint_states_without_a_gap(liste
     listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
     tripped, commands = listener.heard['leg_controller/tripped'], listener.heard['leg_effort_controller/commands']
     joints = listener.create_publisher(JointState, 'joint_states', 10)
-    home, now = JointState(name=NAMES, position=_home_positions().tolist()), 10**9
+    home, now = JointState(name=NAMES, position=HOME.tolist()), 10**9
 
     def fed(count: int, gap: int) -> None:
         """So many joint states 100 ms apart, the first after a gap [ns], each answered by a command."""
@@ -329,7 +280,7 @@ def test_leg_controller_stops_on_request_and_without_joint_states(listener: List
     tripped, commands = listener.heard['leg_controller/tripped'], listener.heard['leg_effort_controller/commands']
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
     joints = listener.create_publisher(JointState, 'joint_states', 10)
-    home = JointState(name=NAMES, position=_home_positions().tolist())
+    home = JointState(name=NAMES, position=HOME.tolist())
     stamps = iter(range(10**9, 10**12, 5 * 10**6))
 
     def fed(condition: Callable[[], bool], what: str) -> None:

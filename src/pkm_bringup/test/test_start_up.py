@@ -85,7 +85,7 @@ for name in {machines}:
     for drives in one:
         found = forward_kinematics(machine, drives).require()
         gravity_forces(machine, found.position[::-1], found.rotation_base_platform[::-1])
-    assembly_modes(machine, one[0][0])
+    assembly_modes(machine, one[0][0], quiet_batches=1)
     check_motion(machine, motion)
     for joint in machine.joints:
         joint.friction.law.force(np.broadcast_to(0.1, 2), np.broadcast_to(1.0, 2))

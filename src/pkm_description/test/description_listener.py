@@ -2,59 +2,54 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager, suppress
-from importlib.util import find_spec
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from nav_msgs.msg import Odometry
-from node_processes import PATIENCE, call_service, ros_environment, wait_for
+from launched_system import LaunchedSystem
+from node_processes import call_service, ros_environment, wait_for
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.ros.conversions import array3, array4
-from pkm_description.ros.qos import LATCHED_QOS
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
-from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import MarkerArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Listener(Node):
-    """Keeps every message of the suite's description topics."""
+    """Keeps every message of the topics that it is told to hear."""
 
     def __init__(self) -> None:
         super().__init__('listener')
         self.heard: dict[str, list[Any]] = {}
-        for kind, topic, qos in (
-            (JointState, 'joint_states', 100),
-            (TFMessage, '/tf', 100),
-            (TFMessage, '/tf_static', LATCHED_QOS),
-            (String, 'robot_description', LATCHED_QOS),
-            (String, 'platform_sliders/robot_description', LATCHED_QOS),
-            (Odometry, 'platform/odometry', 100),
-            (MarkerArray, 'leg_forces', 100),
-            (DiagnosticArray, '/diagnostics', 100),
-        ):
+        self.hear(JointState, 'joint_states')
+        self.hear(DiagnosticArray, '/diagnostics')
+
+    def hear(self, kind: type, *topics: str, qos: Any = 10000) -> None:
+        for topic in topics:
             self.heard[topic] = []
             self.create_subscription(kind, topic, self.heard[topic].append, qos)
 
-    def wait(self, condition: Any, what: str) -> None:
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
         wait_for(condition, what, spin=self)
+
+    def wait_messages(self, topic: str, count: int) -> list[Any]:
+        self.wait(lambda: len(self.heard[topic]) >= count, f'{count} messages on {topic}')
+        return self.heard[topic]
+
+    def publish_until(self, publisher: Any, message: Any, condition: Callable[[], bool], what: str) -> None:
+        """Best-effort subscriptions may miss what is sent while discovery is still under way: send again."""
+
+        def published() -> bool:
+            publisher.publish(message)
+            return condition()
+
+        self.wait(published, what)
 
     def diagnosed(self, *words: str) -> bool:
         messages = [status.message for array in self.heard['/diagnostics'] for status in array.status]
@@ -104,40 +99,13 @@ def wait_for_pose(listener: Listener, position: np.ndarray, rotation: np.ndarray
     listener.wait(there, f'odometry at {position}')
 
 
-def has_real_launch() -> bool:
-    """Whether ROS's own launch is installed."""
-    return shutil.which('ros2') is not None and find_spec('launch_ros') is not None
-
-
-def view_command(*arguments: str) -> list[str]:
-    """Command line that starts view_pkm as a user does: real launch, or the runner for machines without it."""
-    if has_real_launch():
-        return ['ros2', 'launch', 'pkm_description', 'view_pkm.launch.py', *arguments]
-    if not RUNNER.exists():
-        pytest.skip('neither ros2 launch nor the launch runner of the repository is there')
-    return [sys.executable, str(RUNNER), 'pkm_description', 'view_pkm.launch.py', *arguments]
-
-
 @contextmanager
-def viewing(
-    log: Path, *arguments: str, environment: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+def viewing(log: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[LaunchedSystem]:
     """view_pkm while the body runs; then Ctrl-C, and an exit code of 0."""
-    with log.open('wb') as stream:
-        process = subprocess.Popen(
-            view_command('rviz:=false', *arguments),
-            env=ros_environment() | dict(environment or {}),
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    try:
-        yield process
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(PATIENCE) == 0, log.read_text()
-        assert 'Traceback' not in log.read_text(), log.read_text()
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(PATIENCE)
+    around = ros_environment() | dict(environment or {})
+    words = 'view_pkm.launch.py', 'rviz:=false', *arguments
+    with LaunchedSystem(log, *words, environment=around, package='pkm_description') as system:
+        yield system
+        system.interrupt()
+        assert system.wait() == 0, system.output
+        assert 'Traceback' not in system.output, system.output

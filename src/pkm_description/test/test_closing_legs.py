@@ -11,7 +11,6 @@ from pkm_description.kernels.kinematics.pose import _damped_least_squares
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.machine import Leg
-from pkm_description.machine.machine import closure_ends
 from pkm_description.machine.model_data import closure_rows
 
 
@@ -63,19 +62,6 @@ def with_closure(**changes: object) -> list[Leg]:
 def test_kinds_that_there_are_not_are_refused_with_those_that_there_are(planar: bool, kind: str, words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
         closure_rows(with_closure(kind=kind), PLATFORM, planar)
-
-
-def test_anchors_of_the_platform_have_the_numbers_of_the_legs() -> None:
-    found = [(end.tip, end.anchor, end.link) for end in closure_ends(SRS)]
-    assert found == [(f'leg{n}_tip', f'platform_anchor{n}', f'leg{n}_ball') for n in range(1, 7)]
-
-
-def test_bodies_are_counted_leg_by_leg_then_platform_and_base() -> None:
-    joints = sum(len(leg.joints) for leg in SRS.legs)
-    rows = closure_rows(with_closure(other='base_link'), PLATFORM, planar=False)
-    assert rows['closure_other'].tolist() == [joints, joints + 1, *[joints] * 4]
-    ends = [SRS.joints.index(leg.joints[-1]) for leg in SRS.legs]
-    assert rows['closure_body'].tolist() == ends
 
 
 def test_a_body_is_not_joined_to_itself_or_to_a_stranger() -> None:

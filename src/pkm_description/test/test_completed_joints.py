@@ -72,11 +72,10 @@ def test_the_node_publishes_them_and_their_frames(listener: Listener) -> None:
     with WarmNode('pkm_description', 'state_publisher', given) as node:
 
         def told() -> bool:
-            publisher.publish(message)
             frames = listener.frames('/tf')
             return bool(heard) and 'left/platform_link' in frames and len(frames) > len(machine.joint_names)
 
-        listener.wait(told, 'the completed joint state and all frames')
+        listener.publish_until(publisher, message, told, 'the completed joint state and all frames')
         assert node.stop() == 0
     found, frames = heard[0], listener.frames('/tf')
     assert found.header == message.header

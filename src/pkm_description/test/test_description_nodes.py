@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,17 +25,13 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.ros.conversions import array3, array4, nanoseconds, quaternion_of_rotation, stamp
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from warm_programs import WarmNode
+from warm_programs import started
 
 MACHINE = load_machine('palida')
 MECHANISM = MACHINE
 
 
-def _start(executable: str, **parameters: object) -> WarmNode:
-    arguments = ['--ros-args']
-    for name, value in {'machine': 'palida', **parameters}.items():
-        arguments += ['-p', f'{name}:={value}']
-    return WarmNode('pkm_description', executable, arguments)
+_start = partial(started, 'pkm_description')
 
 
 def _joints(excursion: list[float]) -> np.ndarray:
@@ -61,19 +58,9 @@ def test_state_publisher_publishes_the_description_and_its_frames(listener: List
             (short, '1 joint names but 0 positions'),
             (broken, 'position of leg3_prismatic is not a finite number'),
         ):
-
-            def told(sent: JointState = sent, words: str = words) -> bool:
-                publisher.publish(sent)
-                return listener.diagnosed('ignored', words)
-
-            listener.wait(told, f'a warning with {words!r}')
+            listener.publish_until(publisher, sent, partial(listener.diagnosed, 'ignored', words), f'{words!r}')
         assert listener.heard['/tf'] == []
-
-        def moved() -> bool:
-            publisher.publish(message)
-            return bool(listener.heard['/tf'])
-
-        listener.wait(moved, '/tf')
+        listener.publish_until(publisher, message, lambda: bool(listener.heard['/tf']), '/tf')
         listener.wait(lambda: bool(listener.heard['/tf_static']), '/tf_static')
         listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
         assert node.stop() == 0

@@ -8,7 +8,6 @@ from hand_built_machines import heimann_check_robot, turned_link_frames, with_id
 from pkm_description.dynamics import (
     friction_parameter_names,
     friction_parameters,
-    friction_regressor,
     gravity_forces,
     inverse_dynamics,
     rigid_body_parameter_names,
@@ -93,33 +92,6 @@ def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> No
 def rigid_body_parameter_names_of(machine: Machine, identical: bool) -> list[str]:
     machine = with_identical_legs(machine) if identical else machine
     return rigid_body_parameter_names(machine, identical)
-
-
-def test_friction_power(machine: Machine) -> None:
-    """Friction's drive forces do exactly the work that is lost in all joints, active and passive (R4-18)."""
-    motion = random_states(machine, 50, seed=2)
-    legs = joint_motion(machine, motion)
-    share = friction_regressor(machine, legs, 'all') @ friction_parameters(machine, 'all')
-    losses = np.sum(
-        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=1
-    )
-    np.testing.assert_allclose(np.sum(share * leg_rates(machine, motion), axis=1), losses, rtol=1e-10)
-    with_friction, without = (
-        inverse_dynamics(machine, motion, friction=choice) for choice in (True, False)
-    )
-    np.testing.assert_allclose(with_friction - without, share, atol=1e-10 * np.abs(share).max())
-
-
-def test_actuated_friction_acts_on_its_own_leg(machine: Machine) -> None:
-    motion = random_states(machine, 20, seed=2)
-    legs = joint_motion(machine, motion)
-    regressor = friction_regressor(machine, legs)
-    everything = friction_regressor(machine, legs, 'all').reshape(20, 6, 18, 2)
-    np.testing.assert_allclose(regressor, everything[:, :, machine.drive_columns].reshape(20, 6, 12), atol=1e-11)
-    smooth = friction_regressor(machine, legs, sign_smoothing=0.1)[:, 0, 1]
-    np.testing.assert_allclose(smooth, np.tanh(legs.velocities[:, 2] / 0.1), atol=0)
-    with pytest.raises(ValueError, match="choose 'actuated', 'all' or 'class'"):
-        friction_regressor(machine, legs, 'some')  # type: ignore[arg-type]
 
 
 def test_singular_drives_are_named() -> None:

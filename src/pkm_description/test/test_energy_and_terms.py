@@ -138,13 +138,3 @@ def test_doubtful_drives_are_refused_and_the_next_sample_starts_again() -> None:
     with pytest.raises(KinematicsError, match='NaN or infinity'):
         live.forces(drives[0][0], np.full(6, np.nan), drives[2][0])
     np.testing.assert_allclose(live.forces(*(one[0] for one in drives)), before, rtol=1e-9)
-
-
-def test_a_machine_without_enough_drives_is_refused() -> None:
-    machine = load_machine(FOLDER / 'four_rrr' / 'machine.yaml')
-    passive = [
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, actuated=False) for joint in leg.joints))
-        for leg in machine.legs
-    ]
-    with pytest.raises(KinematicsError, match='0 drives for 3 degrees of freedom'):
-        DriveDynamics(dataclasses.replace(machine, legs=tuple(passive), drive_weights=()))

@@ -51,15 +51,6 @@ def test_never_a_silent_wrong_answer(machine: Machine) -> None:
     assert trusted[home_side].mean() > 0.98
 
 
-def test_rotations_stay_orthogonal(machine: Machine) -> None:
-    motion = random_states(machine, 100)
-    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    rotation = forward_kinematics(machine, lengths - machine.lengths_at_zero).rotation_base_platform
-    np.testing.assert_allclose(
-        rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12
-    )
-
-
 def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(machine: Machine) -> None:
     home = machine.home
     lengths = leg_lengths(machine, home.position[None], home.rotation_base_platform[None])

@@ -8,12 +8,10 @@ import sys
 import numpy as np
 import pytest
 from other_machines import CLOSED, cart_with_pendulum, six_rus
-from pkm_description.errors import ArgumentError, KinematicsError, PkmError, ShapeError
+from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import leg_lengths, length_jacobian
-from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Pose
 
-import pkm_description
 from pkm_description import (
     Machine,
     PlatformMotion,
@@ -78,33 +76,6 @@ def test_every_machine_by_the_same_names(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', WITH_PLATFORM)
-def test_drive_jacobian_against_finite_differences(name: str) -> None:
-    """Of drive positions along admissible motions, a little before and after each sample."""
-    machine = load_machine(name)
-    motion = motion_of(machine)[10:60:7]
-    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
-    q, step = drive_positions(machine, motion), 1e-5
-    if machine.actuated_count > int(machine.model.degrees_of_freedom[0]):
-        # redundant drives do not move one by one; they follow the platform
-        for direction in np.eye(6)[[0, 1, 5]] if machine.planar else np.eye(6):
-            moved = [
-                drive_positions(
-                    machine, motion.position + sign * step * direction[:3],
-                    rotation_exp(sign * step * direction[3:]) @ motion.rotation_base_platform,
-                )
-                for sign in (1.0, -1.0)
-            ]  # fmt: skip
-            np.testing.assert_allclose((moved[0] - moved[1]) / (2.0 * step), jacobian @ direction, atol=1e-6)
-        return
-    for drive in range(machine.actuated_count):
-        moved = np.eye(machine.actuated_count)[drive] * step
-        after, before = (forward_kinematics(machine, q + sign * moved).require() for sign in (1.0, -1.0))
-        turn = rotation_log(after.rotation_base_platform @ np.swapaxes(before.rotation_base_platform, 1, 2))
-        twist = np.concatenate([after.position - before.position, turn], axis=1) / (2.0 * step)
-        np.testing.assert_allclose((jacobian @ twist[..., None])[..., 0], np.tile(moved / step, (len(q), 1)), atol=1e-6)
-
-
-@pytest.mark.parametrize('name', WITH_PLATFORM)
 def test_single_poses(name: str) -> None:
     machine = load_machine(name)
     motion = motion_of(machine)[30:31]
@@ -137,33 +108,6 @@ def test_functions_of_struts_refuse_other_machines(machine: Machine) -> None:
     for refused in (leg_lengths, length_jacobian):
         with pytest.raises(KinematicsError, match=r'not the lengths of struts.*drive_jacobian'):
             refused(machine, position, rotation)
-
-
-def test_wrong_shapes_are_named() -> None:
-    machine = load_machine('srs')
-    motion = motion_of(machine)
-    with pytest.raises(ShapeError, match=r'position has shape \(2,\), expected \(N, 3\) or \(3,\)'):
-        drive_positions(machine, np.zeros(2), np.eye(3))
-    with pytest.raises(ShapeError, match=r'rotation_base_platform has shape \(3, 3\), expected \(121, 3, 3\)'):
-        gravity_forces(machine, motion.position, np.eye(3))
-    with pytest.raises(ShapeError, match=r'drive_positions has shape \(4, 5\), expected \(N, 6\) or \(6,\)'):
-        forward_kinematics(machine, np.zeros((4, 5)))
-    with pytest.raises(ShapeError, match=r'twist has shape \(5,\), expected \(1, 6\) or \(6,\)'):
-        forward_dynamics(machine, motion.position[0], motion.rotation_base_platform[0], np.zeros(5), np.zeros(6))
-
-
-def test_wrong_things_are_named() -> None:
-    machine = load_machine('srs')
-    motion = motion_of(machine)
-    with pytest.raises(ArgumentError, match='first argument is a PlatformMotion, expected the Machine'):
-        inverse_dynamics(motion, machine)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="the name 'srs', expected the Machine that load_machine returns"):
-        drive_jacobian('srs', motion.position, motion.rotation_base_platform)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r'motion is a ndarray of shape \(121, 3\), expected a PlatformMotion'):
-        joint_motion(machine, motion.position)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match='takes a PlatformMotion, or positions and rotations'):
-        drive_positions(machine, motion.position)  # type: ignore[call-overload]
-    assert issubclass(ArgumentError, PkmError) and issubclass(ArgumentError, ValueError)
 
 
 def test_open_chains_are_sent_to_their_own_functions() -> None:
@@ -199,11 +143,3 @@ def test_the_package_imports_little() -> None:
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '[]'
-
-
-def test_names_are_listed() -> None:
-    assert set(pkm_description.__all__) <= set(dir(pkm_description))
-    for name in pkm_description.__all__:
-        assert getattr(pkm_description, name).__name__ == name
-    with pytest.raises(AttributeError, match='there are Machine, PlatformMotion'):
-        _ = pkm_description.nothing

@@ -11,6 +11,7 @@ from hand_built_machines import heimann_check_robot, turned_link_frames
 from other_machines import CLOSED
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
+    DriveDynamics,
     base_parameters,
     forward_dynamics,
     friction_parameters,
@@ -37,7 +38,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
-from pkm_description.machine.machine import with_friction
+from pkm_description.machine.machine import with_friction, with_joints
 
 #: built in tests: general bodies, all different
 BUILT = CLOSED | {'heimann': heimann_check_robot, 'turned': turned_link_frames}
@@ -49,16 +50,7 @@ def machine(request: pytest.FixtureRequest) -> Machine:
     name = request.param
     machine = BUILT[name]() if name in BUILT else load_machine(FOLDER / name / 'machine.yaml')
     rubbing = with_friction(machine, lambda joint: JointFriction.viscous_coulomb(0.3, 0.2))
-    legs = tuple(
-        dataclasses.replace(
-            leg,
-            joints=tuple(
-                dataclasses.replace(joint, rotor_inertia=0.02 if joint.actuated else 0.0) for joint in leg.joints
-            ),
-        )
-        for leg in rubbing.legs
-    )
-    return dataclasses.replace(rubbing, legs=legs)
+    return with_joints(rubbing, lambda joint: dataclasses.replace(joint, rotor_inertia=0.02 * joint.actuated))
 
 
 @pytest.fixture(scope='module')
@@ -217,14 +209,13 @@ def test_redundant_drives_have_the_least_weighted_forces() -> None:
 
 def test_too_few_drives_are_refused() -> None:
     machine = load_machine(FOLDER / 'four_rrr' / 'machine.yaml')
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, actuated=False) for joint in leg.joints))
-        for leg in machine.legs[:2]
-    )
-    lazy = dataclasses.replace(machine, legs=(*legs, *machine.legs[2:]), drive_weights=())
+    passive = with_joints(machine, lambda joint: dataclasses.replace(joint, actuated=False))
+    lazy = dataclasses.replace(machine, legs=(*passive.legs[:2], *machine.legs[2:]), drive_weights=())
     motion = PlatformMotion.at_rest(machine.home.position, machine.home.rotation_base_platform)
     with pytest.raises(KinematicsError, match='2 drives for 3 degrees of freedom'):
         inverse_dynamics(lazy, motion)
+    with pytest.raises(KinematicsError, match='0 drives for 3 degrees of freedom'):
+        DriveDynamics(dataclasses.replace(passive, drive_weights=()))
     forces = np.zeros((1, 2))
     pose = motion.position, motion.rotation_base_platform
     assert np.isfinite(forward_dynamics(lazy, *pose, np.zeros((1, 6)), forces)).all()

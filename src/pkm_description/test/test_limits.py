@@ -8,17 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from changed_machines import translation
 from other_machines import six_pus, six_rus
 from other_machines import with_limits as with_drive_limits
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError, MachineFileError
 from pkm_description.kinematics.joint_limits import LimitViolation
 from pkm_description.kinematics.joint_motion import leg_lengths
-from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits, Machine, PlatformMotion
 from pkm_description.motion import profiles
+from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.limits import check_motion, limit_use, require_motion, worst_violation
 
 MACHINE = load_machine('palida')
@@ -26,31 +27,15 @@ MACHINE = load_machine('palida')
 
 def heave(amplitude: float, frequency: float, machine: Machine = MACHINE) -> PlatformMotion:
     """One period of z = amplitude sin(2 pi f t) about home, 64 samples."""
-    time = np.arange(64) / 64.0 / frequency
-    rate = 2.0 * np.pi * frequency
-    up, zero = np.array([0.0, 0.0, 1.0]), np.zeros((64, 3))
-    home = machine.home
-    return PlatformMotion(
-        time,
-        home.position + np.outer(amplitude * np.sin(rate * time), up),
-        np.repeat(home.rotation_base_platform[None], 64, axis=0),
-        np.outer(amplitude * rate * np.cos(rate * time), up),
-        zero,
-        np.outer(-amplitude * rate**2 * np.sin(rate * time), up),
-        zero,
-    )
+    time, rate, up = np.arange(64) / 64.0 / frequency, 2.0 * np.pi * frequency, np.array([0.0, 0.0, amplitude])
+    sine, cosine = np.outer(np.sin(rate * time), up), np.outer(np.cos(rate * time), up)
+    return translation(time, machine.home, sine, rate * cosine, -(rate**2) * sine)
 
 
 def turned(*angles: float) -> PlatformMotion:
     """At rest at home's position, turned about y."""
-    count = len(angles)
-    zero = np.zeros((count, 3))
-    return PlatformMotion(
-        np.arange(count, dtype=float),
-        np.repeat(MACHINE.home.position[None], count, axis=0),
-        rotation_exp(np.outer(angles, [0.0, 1.0, 0.0])) @ MACHINE.home.rotation_base_platform,
-        *[zero] * 4,
-    )
+    coordinates = np.outer(angles, np.eye(6)[4])
+    return motion_from_coordinates(np.arange(float(len(angles))), coordinates, *[0.0 * coordinates] * 2, MACHINE.home)
 
 
 def with_limits(place: int, limits: JointLimits) -> Machine:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from changed_machines import translation
 from other_machines import CLOSED, cart_with_pendulum, planar_prr
 from pkm_description.arrays import Array
 from pkm_description.dynamics import forward_dynamics, friction_parameters, friction_regressor, inverse_dynamics
@@ -108,10 +109,7 @@ def test_loads_of_the_guides_are_the_multipliers(vertical):
 def test_guides_carry_the_weight_at_rest(vertical):
     machine, _ = vertical
     rubbing = with_friction(machine, driven_law(LAW))
-    home, still = machine.home, np.zeros((1, 3))
-    rest = PlatformMotion(
-        np.zeros(1), home.position[None], home.rotation_base_platform[None], still, still, still, still
-    )
+    rest = PlatformMotion.at_rest(machine.home.position, machine.home.rotation_base_platform)
     signed = joint_reactions(rubbing, rest).joint_forces[0, ::2, 1]
     assert signed.sum() == pytest.approx(880.92, abs=5e-3)
     np.testing.assert_allclose(friction_loads(rubbing, rest)[0, ::2], np.abs(signed), rtol=1e-12)
@@ -158,12 +156,8 @@ def test_weight_across_the_plane_comes_as_additional_load():
         return JointFriction(law=dataclasses.replace(LAW, viscous=0.0, additional_load=place[joint.name]))
 
     rubbing = with_friction(machine, friction)
-    home, still = machine.home, np.zeros((1, 3))
     # so slow that nothing but the weight loads the guides
-    motion = PlatformMotion(
-        np.zeros(1), home.position[None], home.rotation_base_platform[None],
-        np.array([[1e-6, 0.0, 0.0]]), still, still, still,
-    )  # fmt: skip
+    motion = translation(np.zeros(1), machine.home, np.zeros((1, 3)), np.array([[1e-6, 0.0, 0.0]]))
     assert friction_loads(rubbing, motion).max() < 1e-9
     np.testing.assert_allclose(friction_forces(rubbing, motion), [[58.74, 33.56, 35.34]], atol=6e-3)
 

@@ -16,14 +16,12 @@ from pkm_description.dynamics import (
     friction_regressor,
     inverse_dynamics,
     machine_parameters,
-    rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_regressor
 from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.workspace import random_joint_states, random_states
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 
@@ -61,20 +59,6 @@ def test_choice_of_combinations_by_patterns() -> None:
     nulls = base.null_texts()
     assert len(nulls) == 45
     assert any(text.startswith('leg1_body1.Iyy - leg1_body0.Iyy') for text in nulls)
-
-
-@pytest.mark.parametrize('build', [*CLOSED.values(), heimann_check_robot])
-def test_base_parameters_give_the_forces_of_other_states(build: Callable[[], Machine]) -> None:
-    """Against inverse dynamics, which does not use the regressor; the rotors' share is known."""
-    machine = build()
-    base = base_parameters(machine, {})
-    motion = random_states(machine, 15, seed=99)
-    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
-    forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
-    driven = machine.drive_columns
-    rotors = machine.rotor_inertia[driven] * joint_motion(machine, motion).accelerations[:, driven]
-    expected = inverse_dynamics(machine, motion, friction=False) - rotors
-    np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 def test_forms_reach_the_machine() -> None:
@@ -123,16 +107,6 @@ def test_palida_with_friction_in_all_joints() -> None:
 def test_open_chains_have_rigid_bodies_only() -> None:
     with pytest.raises(ValueError, match='is an open chain'):
         base_parameters(cart_with_pendulum(), friction='actuated')
-
-
-def test_open_chain_forces_of_base_parameters() -> None:
-    machine = cart_with_pendulum()
-    base = base_parameters(machine)
-    states = random_joint_states(machine, 12, seed=5)
-    regressor = open_chain_regressor(machine, *states)
-    forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
-    expected = open_chain_forces(machine, *states, friction=False) - machine.rotor_inertia * states[2]
-    np.testing.assert_allclose(forces, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('build', CLOSED.values())

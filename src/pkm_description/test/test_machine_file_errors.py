@@ -280,13 +280,6 @@ def test_no_such_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     assert message == f'no machine {name!r} and no such file; machines here: {", ".join(machine_names())}'
 
 
-def test_deeply_nested_text_is_refused_without_a_traceback(tmp_path: Path) -> None:
-    path = tmp_path / 'machine.yaml'
-    path.write_text(f'name: {"[" * 3000}{"]" * 3000}\n')
-    message = str(refused(path))
-    assert message.startswith(f'{path}: has too many brackets')
-
-
 @pytest.mark.parametrize('key', ['leg_tip', 'ball_joint'])
 def test_closed_machine_without_platform(tmp_path: Path, key: str) -> None:
     content = changed('srs', {'platform': MISSING, 'ball_joint': {'cone': 0.5}})

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from changed_machines import with_drive_limits
 from hand_built_machines import heimann_check_robot
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.loading import load_machine
-from pkm_description.machine import JointLimits, Machine, PlatformMotion, Pose
+from pkm_description.machine import Machine, PlatformMotion, Pose
 from pkm_description.motion.circles import CircleAndRock
 from pkm_description.motion.coordinates import Envelope, left_jacobian, pose_coordinates
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
@@ -31,18 +30,7 @@ TILTED_HOME = Pose(np.array([0.1, -0.2, 2.0]), rotation_exp(np.array([0.1, -0.2,
 
 def limited_machine() -> Machine:
     """Check robot with stroke, speed and force limits."""
-    machine = heimann_check_robot()
-    legs = tuple(
-        dataclasses.replace(
-            leg,
-            joints=(
-                *leg.joints[:2],
-                dataclasses.replace(leg.joints[2], limits=JointLimits(0.0, 0.3, 1.0, 2000.0)),
-            ),
-        )
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
+    return with_drive_limits(heimann_check_robot(), lower=0.0, upper=0.3, velocity=1.0, effort=2000.0)
 
 
 def check_derivatives(evaluate: object, times: np.ndarray, tolerance: float) -> None:

@@ -10,7 +10,6 @@ from other_machines import cart_with_pendulum
 from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_parameters
 from pkm_description.dynamics.open_chain import (
-    open_chain_energy,
     open_chain_forces,
     open_chain_mass_matrix,
     open_chain_regressor,
@@ -36,19 +35,6 @@ def test_regressor_mass_matrix_and_inverse_agree() -> None:
     still = open_chain_forces(machine, positions, velocities, 0.0 * accelerations, friction=False)
     mass = open_chain_mass_matrix(machine, positions)
     np.testing.assert_allclose((mass @ accelerations[..., None])[..., 0], forces - still, atol=1e-10)
-
-
-def test_energy_follows_the_power_of_the_forces() -> None:
-    machine = cart_with_pendulum()
-    positions, velocities, accelerations = random_motion(20, seed=1)
-    step = 1e-5
-
-    def energy(shift: float) -> Array:
-        there = positions + shift * velocities + 0.5 * shift**2 * accelerations
-        return np.sum(open_chain_energy(machine, there, velocities + shift * accelerations), axis=0)
-
-    power = np.sum(velocities * open_chain_forces(machine, positions, velocities, accelerations, False), axis=1)
-    np.testing.assert_allclose(power, (energy(step) - energy(-step)) / (2 * step), atol=1e-5)
 
 
 def uniform_rods(machine: Machine, cart: float, masses: Array, lengths: Array) -> Machine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from changed_machines import translation
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import joint_motion, leg_lengths, length_jacobian
 from pkm_description.kinematics.workspace import position_violations
@@ -16,16 +17,7 @@ def _translations(
     machine: Machine, offset: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray
 ) -> PlatformMotion:
     """States of a platform that keeps the attitude of home, all (N, 3)."""
-    still = np.zeros_like(offset)
-    return PlatformMotion(
-        time=np.arange(len(offset), dtype=float),
-        position=machine.home.position + offset,
-        rotation_base_platform=np.repeat(machine.home.rotation_base_platform[None], len(offset), axis=0),
-        linear_velocity=velocity,
-        angular_velocity=still,
-        linear_acceleration=acceleration,
-        angular_acceleration=still,
-    )
+    return translation(np.arange(float(len(offset))), machine.home, offset, velocity, acceleration)
 
 
 def _directions(count: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from pkm_description.export.sdf import (
 from pkm_description.export.sdf_systems import SdfOptions, gains_without_rotors
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine import Machine
 from pkm_description.machine.machine import closure_ends
 from scipy.linalg import eigh, null_space
 from wrong_machines import changed, written
@@ -120,32 +120,6 @@ def _turn(axis: np.ndarray, angle: float) -> np.ndarray:
     """Rodrigues' formula."""
     cross = np.cross(np.eye(3), axis)
     return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
-
-
-def test_bodies_are_the_machine_files(machine: Machine, sdf: SdfModel) -> None:
-    machine = as_written(machine)
-    for body in [joint.body for joint in machine.joints]:
-        mass, center, inertia = sdf.inertial(body.name)
-        assert mass == body.mass
-        assert center.tolist() == body.center_of_mass.tolist()
-        assert inertia.tolist() == body.inertia.tolist()
-    if not machine.has_platform:
-        return
-    whole = np.zeros(10)  # platform and the small links that are welded to it, about the platform's origin
-    held = [end for end in closure_ends(machine) if end.closure.other == machine.platform.name]
-    for link in [machine.platform.name, *(end.link for end in held)]:
-        if link in sdf.links:
-            mass, center, inertia = sdf.inertial(link)
-            origin, rotation = sdf.pose(link)
-            at, axes = sdf.pose(machine.platform.name)
-            shift, turn = axes.T @ (origin - at), axes.T @ rotation
-            whole += RigidBody('', mass, shift + turn @ center, turn @ inertia @ turn.T).parameters
-    expected = machine.platform.parameters
-    points = np.array([end.closure.other_point for end in held])
-    size = max(np.abs(points).max(), np.sqrt(np.trace(machine.platform.inertia) / machine.platform.mass))
-    scale = machine.platform.mass * np.repeat([1.0, size, size**2], [1, 3, 6])
-    assert np.abs(whole - expected).max() < 1e-9 * scale.max()
-    assert (np.abs(whole - expected) < 1e-12 * scale).all()
 
 
 def test_limits_and_friction_count_from_home(machine: Machine, sdf: SdfModel) -> None:

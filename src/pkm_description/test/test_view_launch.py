@@ -13,7 +13,8 @@ import yaml
 pytest.importorskip('rclpy')
 
 from ament_index_python.packages import get_package_share_directory
-from description_listener import Listener, Sliders, has_real_launch, view_command, viewing, wait_for_pose
+from description_listener import Listener, Sliders, viewing, wait_for_pose
+from launched_system import has_real_launch, launch_command
 from node_processes import ros_environment
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.urdf import urdf_text
@@ -36,6 +37,8 @@ DISPLAYED = {
 
 #: topics of simulator and estimator, which are not running here (test_layouts.py of pkm_bringup)
 OF_OTHERS = {'ground_truth/odometry', 'baseline/odometry'}
+
+VIEW = 'view_pkm.launch.py', 'machine:=palida'
 
 #: a program that uses topics and parameters as joint_state_publisher_gui does
 WINDOW = Path(__file__).with_name('slider_window.py')
@@ -63,7 +66,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
     own = tmp_path / 'mine.yaml'
     own.write_text(machine_file('palida').read_text().replace('name: palida', 'name: mine'))
     log = tmp_path / 'view.log'
-    with viewing(log, f'machine_file:={own}', 'z:=0.05', 'gui:=false') as process:
+    with viewing(log, f'machine_file:={own}', 'z:=0.05', 'gui:=false') as system:
         listener.wait(lambda: {'leg1_rod', 'leg6_cross', 'platform_link'} <= set(listener.frames('/tf')), 'frames')
         assert listener.frames('/tf')['platform_link'].transform.translation.z == pytest.approx(0.77, abs=1e-12)
         listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
@@ -114,7 +117,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
             platform_x=0.0, platform_yaw=0.0, platform_roll=0.0, platform_pitch=0.0, platform_z=-0.1,
         )  # fmt: skip
         _check_rviz_topics(listener)
-        assert process.poll() is None
+        assert system.process.poll() is None
 
 
 def _check_rviz_topics(listener: Listener) -> None:
@@ -184,7 +187,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
         tmp_path / 'o.yaml', 'palida', {'platform.body.mass': 8.25}, date='today', data='none', method='by hand'
     )
     environment = ros_environment() | (with_program(tmp_path / 'prefix', package, '') if package else {})
-    command = view_command('machine:=palida', f'overlay:={overlay}', '--dry-run')
+    command = launch_command(*VIEW, f'overlay:={overlay}', '--dry-run', package='pkm_description')
     printed = run_program(command, environment).stdout
     prefix = f'[{package or "state_publisher"}-1] '
     block = [line.removeprefix(prefix) for line in printed.splitlines() if line.startswith(prefix)]
@@ -203,7 +206,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot print what it would start')
 def test_rviz_starts_with_a_configuration_for_the_machine(tmp_path: Path) -> None:
     environment = ros_environment() | with_program(tmp_path / 'prefix', 'rviz2', '') | {'TMPDIR': str(tmp_path)}
-    command = view_command('machine:=palida', '--dry-run')
+    command = launch_command(*VIEW, '--dry-run', package='pkm_description')
     printed = run_program(command, environment).stdout
     line = next(line for line in printed.splitlines() if line.startswith('[rviz2-'))
     config = Path(line.split(' -d ')[1].split(' --ros-args')[0])

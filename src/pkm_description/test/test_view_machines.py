@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
-from description_listener import Listener, Sliders, viewing, wait_for_pose
+from description_listener import Listener, Sliders
 from node_processes import wait_for_node
 from pkm_description.dynamics import gravity_forces
-from pkm_description.kinematics import drive_positions, forward_kinematics
-from pkm_description.kinematics.rotation import matrix_from_quaternion
+from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp
+from pkm_description.ros.conversions import array3, nanoseconds, stamp
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 from warm_programs import WarmNode
@@ -27,65 +23,6 @@ def _drives_and_rest(name: str) -> tuple[Machine, np.ndarray, np.ndarray]:
     machine = load_machine(name)
     home = machine.home
     return machine, home.position, home.rotation_base_platform
-
-
-@pytest.mark.campaign  # palida: test_view_launch; frames of other machines without nodes: test_export_round_trip
-@pytest.mark.parametrize(
-    ('name', 'sliders'),
-    [
-        ('valencia_3rps', {'platform_z': 0.02, 'platform_roll': 0.05, 'platform_pitch': -0.04}),
-        ('khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}),
-        ('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}),
-    ],
-)
-def test_other_machines_are_closed_in_every_frame(
-    listener: Listener, tmp_path: Path, name: str, sliders: dict[str, float]
-) -> None:
-    """Along the frames every leg ends in the platform; the general solver, given the drives alone, finds the joints."""
-    machine, home_position, home_rotation = _drives_and_rest(name)
-    publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
-    with viewing(tmp_path / 'view.log', f'machine:={name}', 'gui:=false'):
-        at_home = drive_positions(machine, home_position[None], home_rotation[None])[0]
-
-        def moved() -> bool:
-            publisher.publish(JointState(name=list(sliders), position=list(sliders.values())))
-            heard = listener.heard['joint_states']
-            return bool(heard) and np.abs(_drives(machine, heard[-1]) - at_home).max() > 1e-3
-
-        listener.wait(moved, 'a moved platform')
-        joints = np.array(listener.heard['joint_states'][-1].position)
-        closed = forward_kinematics(machine, _drives(machine, listener.heard['joint_states'][-1])[None]).require()
-        np.testing.assert_allclose(joints, closed.joint_positions[0], atol=1e-9)
-        position = closed.position[0]
-        wait_for_pose(listener, position, closed.rotation_base_platform[0])
-        listener.wait(lambda: bool(listener.heard['leg_forces']), 'arrows')
-        links = [(f'{leg.name}_tip', f'platform_anchor{n + 1}') for n, leg in enumerate(machine.legs)]
-
-        def gap() -> float:
-            frames = listener.frames('/tf_static') | listener.frames('/tf')
-            if not {'leg1_tip', 'platform_link', machine.legs[-1].joints[-1].body.name} <= set(frames):
-                return np.inf
-            tips, anchors = (np.array([_origin(frames, pair[side]) for pair in links]) for side in (0, 1))
-            if np.abs(_origin(frames, 'platform_link') - position).max() > 1e-9:
-                return np.inf
-            return float(np.abs(tips - anchors).max())
-
-        listener.wait(lambda: gap() < 1e-9, 'legs that end in the platform, frame by frame')
-
-
-def _origin(frames: dict[str, Any], name: str) -> np.ndarray:
-    """Origin of a frame in base_link (3,) m, along its parents."""
-    point = np.zeros(3)
-    while name != 'base_link':
-        transform = frames[name].transform
-        point = array3(transform.translation) + matrix_from_quaternion(array4(transform.rotation)) @ point
-        name = frames[name].header.frame_id
-    return point
-
-
-def _drives(machine: Machine, message: Any) -> np.ndarray:
-    given = dict(zip(message.name, message.position, strict=True))
-    return np.array([given[name] for name in machine.actuated_joint_names])
 
 
 def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:

@@ -8,18 +8,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import yaml
+from changed_machines import unlimited
+from closing_points import closing_gap
 from other_machines import cart_with_pendulum, planar_prr, six_pus, three_prs, three_rps, with_limits
 from pkm_description.errors import JointStateError, KinematicsError, SingularPoseError
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import config_directory
-from pkm_description.machine import JointLimits, Machine, Pose, RigidBody
+from pkm_description.machine import Joint, JointLimits, Machine, Pose
+from pkm_description.machine.machine import with_joints
 from pkm_description.viewing.coupled_pose import COORDINATES, JointReader, coordinates_of_pose, pose_of_coordinates
 from pkm_description.viewing.posing import Poser
 from pkm_description.viewing.rviz_view import ForceArrows, ShownRobot, machine_extent, rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
-from scipy.spatial.transform import Rotation
 
 MACHINES: dict[str, tuple[Callable[[], Machine], tuple[str, ...]]] = {
     'palida': (lambda: load_machine('palida'), COORDINATES),
@@ -53,22 +55,13 @@ def test_sliders_reach_as_far_as_the_joints_and_no_farther(name: str) -> None:
 
 @pytest.mark.parametrize('name', MACHINES)
 def test_all_loops_close_where_the_sliders_put_the_platform(name: str) -> None:
-    """Leg tips computed joint by joint with scipy's rotations meet the platform's points."""
     machine = MACHINES[name][0]()
     poser = Poser(machine)
     values = {slider.coordinate: 0.3 * slider.upper for slider in poser.sliders()[-3:]}
     posture = poser.from_coordinates(values)
     assert posture.position is not None and posture.rotation_base_platform is not None
-    for leg, part in zip(machine.legs, machine.leg_slices, strict=True):
-        point, turn = np.zeros(3), np.eye(3)
-        for joint, value in zip(leg.joints, posture.joint_positions[part], strict=True):
-            point, turn = point + turn @ joint.translation, turn @ joint.rotation_parent_joint
-            if joint.kind == 'revolute':
-                turn = turn @ Rotation.from_rotvec(joint.axis * value).as_matrix()
-            else:
-                point = point + turn @ joint.axis * value
-        anchor = posture.position + posture.rotation_base_platform @ leg.platform_point
-        np.testing.assert_allclose(point + turn @ leg.tip, anchor, atol=1e-9)
+    pose = posture.position[None], posture.rotation_base_platform[None]
+    assert closing_gap(machine, posture.joint_positions[None], *pose) < 1e-9
     found = coordinates_of_pose(posture.position, posture.rotation_base_platform, machine.home)
     chosen = [COORDINATES.index(name) for name in values]
     np.testing.assert_allclose(found[chosen], list(values.values()), atol=1e-9)
@@ -102,19 +95,13 @@ def test_open_chains_are_moved_by_their_joints() -> None:
     posture = poser.from_coordinates({'chain_joint1': 0.4})
     assert posture.position is None
     assert posture.joint_positions.tolist() == [0.0, 0.4, 0.0]
-    limited = with_limit(machine, 1, JointLimits(-0.5, 0.5))
+    limits = {'chain_joint1': JointLimits(-0.5, 0.5)}
+    limited = with_joints(machine, lambda one: dataclasses.replace(one, limits=limits.get(one.name, one.limits)))
     assert [(s.lower, s.upper) for s in Poser(limited).sliders()][1] == (-0.5, 0.5)
     with pytest.raises(
         KinematicsError, match=r'chain_joint1: position 0\.6000 rad exceeds the upper limit 0\.5000 rad'
     ):
         Poser(limited).from_coordinates({'chain_joint1': 0.6})
-
-
-def with_limit(machine: Machine, place: int, limits: JointLimits) -> Machine:
-    leg = machine.legs[0]
-    joints = list(leg.joints)
-    joints[place] = dataclasses.replace(joints[place], limits=limits)
-    return dataclasses.replace(machine, legs=(dataclasses.replace(leg, joints=tuple(joints)), *machine.legs[1:]))
 
 
 @pytest.mark.parametrize(
@@ -142,12 +129,7 @@ def test_poses_that_the_legs_do_not_admit_are_refused_with_advice() -> None:
 
 def test_poses_beyond_a_singular_one_are_refused() -> None:
     """A hexapod turned by more than a quarter about z has passed its singular pose, although every leg reaches."""
-    machine = load_machine('palida')
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(j, limits=JointLimits()) for j in leg.joints))
-        for leg in machine.legs
-    )
-    poser = Poser(dataclasses.replace(machine, legs=legs))
+    poser = Poser(unlimited(load_machine('palida')))
     poser.from_coordinates({'yaw': 1.2})
     with pytest.raises(SingularPoseError):
         poser.from_coordinates({'yaw': 1.9})
@@ -225,20 +207,13 @@ def test_rviz_looks_at_the_whole_machine(name: str) -> None:
             np.testing.assert_allclose([shape[key] / drawn[key] for key in lengths], wanted, atol=0.01)
 
 
-def _without_leg_masses(machine: Machine) -> Machine:
-    def light(body: RigidBody) -> RigidBody:
-        return dataclasses.replace(body, mass=0.0, inertia=np.zeros((3, 3)))
-
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(j, body=light(j.body)) for j in leg.joints))
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
+def massless(joint: Joint) -> Joint:
+    return dataclasses.replace(joint, body=dataclasses.replace(joint.body, mass=0.0, inertia=np.zeros((3, 3))))
 
 
 def test_arrows_of_massless_legs_balance_the_platform() -> None:
     """The arrows are forces on the platform: together they are its weight, with its moment."""
-    machine = _without_leg_masses(load_machine('palida'))
+    machine = with_joints(load_machine('palida'), massless)
     arrows = ForceArrows(machine)
     posture = Poser(machine).from_coordinates({'x': 0.1, 'roll': 0.3, 'yaw': 0.4})
     pose = posture.position, posture.rotation_base_platform

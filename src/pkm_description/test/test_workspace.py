@@ -8,9 +8,9 @@ from pkm_description.kinematics import assembly_modes, drive_positions, forward_
 from pkm_description.kinematics.assembly_modes import follow_drives
 from pkm_description.kinematics.forward import home_branch
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.kinematics.workspace import position_violations, single_axis_limits
+from pkm_description.kinematics.workspace import single_axis_limits
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine, PlatformMotion, Pose
+from pkm_description.machine import Machine, Pose
 
 from verification.mechanics.forward_kinematics import count_wrong_answers, random_workspace_poses
 
@@ -22,15 +22,6 @@ def _lengths(machine: Machine, margin: float = 0.0) -> tuple[np.ndarray, np.ndar
         zero + [one.lower + margin for one in limits],
         zero + [one.upper - margin for one in limits],
     )
-
-
-def _lifted(machine: Machine, *heights: float) -> PlatformMotion:
-    """Poses above home, one second apart."""
-    count, home = len(heights), machine.home
-    zero = np.zeros((count, 3))
-    position = home.position + np.outer(heights, [0.0, 0.0, 1.0])
-    rotation = np.repeat(home.rotation_base_platform[None], count, axis=0)
-    return PlatformMotion(np.arange(count, dtype=float), position, rotation, zero, zero, zero, zero)
 
 
 @pytest.mark.parametrize(
@@ -74,30 +65,6 @@ def test_palida_turns_until_it_is_singular() -> None:
     machine = load_machine('palida')
     limits = single_axis_limits(machine)
     np.testing.assert_allclose(np.degrees(limits[5]), [-90.0, 90.0], atol=1e-3)
-
-
-def test_violations_name_sample_joint_value_and_limits() -> None:
-    machine = load_machine('srs')
-    assert position_violations(machine, _lifted(machine, 0.0, 0.6, -0.7)) == []
-    found = position_violations(machine, _lifted(machine, 0.0, 0.8, 0.1, -0.8))
-    assert [(one.sample, one.joint) for one in found] == [
-        (sample, f'leg{leg}_prismatic') for sample in (1, 3) for leg in range(1, 7)
-    ]
-    # heights over the horizontal distance of joints of 1.269171 m
-    for one, height in ((found[0], 0.8), (found[6], -0.8)):
-        assert one.value == pytest.approx(np.hypot(2.388772 + height, 1.269171) - 2.08, abs=2e-6)
-        assert (one.lower, one.upper) == (0.0, 1.25)
-    assert str(found[0]) == 'leg1_prismatic: position 1.3521 m exceeds the upper limit 1.2500 m'
-    assert str(found[6]).startswith('leg1_prismatic: position -')
-    assert str(found[6]).endswith(' m is below the lower limit 0.0000 m')
-
-
-def test_passive_joints_have_limits_too() -> None:
-    machine = load_machine('palida')
-    # far to the side the legs lean by more than 1.3 rad
-    flat = PlatformMotion.at_rest(np.array([0.0, 0.95, 0.2]), np.eye(3))
-    names = {one.joint.split('_', 1)[1] for one in position_violations(machine, flat)}
-    assert 'universal_1' in names or 'universal_2' in names
 
 
 HEXAPODS = ('srs', 'palida', 'msi', 'uf', 'snl', 'ford')

@@ -160,6 +160,16 @@ class WarmNode(NodeProcess):
         return _server().start(words, ros_environment(), Path.cwd(), log, log)
 
 
+def parameters(**values: object) -> list[str]:
+    """Command line of a node with these parameters."""
+    return ['--ros-args', *(word for name, value in values.items() for word in ('-p', f'{name}:={value}'))]
+
+
+def started(package: str, executable: str, **values: object) -> WarmNode:
+    """A node of the small machine, unless told otherwise, with these parameters."""
+    return WarmNode(package, executable, parameters(**{'machine': 'palida', **values}))
+
+
 def _become(job: dict) -> None:
     """Make this process the program: session, signals, streams, folder, arguments, path; then run it."""
     os.setsid()

@@ -17,7 +17,7 @@ from verification.consistency.state_error import free_directions
 #: standard deviations of the biases, a fifth of those of the filter's start; seeds are 0, 1, 2 ...
 BIAS_STD = np.repeat([0.2, 0.02], 3)
 #: s after the start, and between the errors that are used
-SETTLING, BETWEEN = 2.0, 0.25
+SETTLING, BETWEEN = 1.0, 0.25
 #: counters of a run in which nothing had to be decided
 ORDINARY = {*WELL, 'no_imu_before', 'legs_rejected'}
 #: frequencies of the six coordinates, in parts of the greatest, and their phases

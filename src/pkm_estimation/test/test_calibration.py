@@ -135,7 +135,7 @@ def test_an_imu_in_motion_calibrates_the_geometry() -> None:
     alone = Constants(machine)
     true = random.normal(size=len(alone))
     built = alone.machine_at(true)
-    motion = profile('drives', built, duration=20.0, rate=200.0)
+    motion = profile('drives', built, duration=20.0, rate=100.0)
     data = recorded(machine, measure(built, motion, seed=2))
     constants, config = of_motion(machine, data, EstimatorConfig())
     measurement = Motion(constants, data, config)
@@ -193,14 +193,14 @@ def test_designed_poses_leave_less_than_random_ones() -> None:
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with points of srs, and of what was measured."""
     folder = tmp_path_factory.mktemp('simulated')
-    assert main(['--simulate', '24', *_OPTIONS, '-o', str(folder)]) == 0
+    assert main(['--simulate', '12', *_OPTIONS, '-o', str(folder)]) == 0
     return folder
 
 
 _OPTIONS = ['--machine', 'srs', '--tolerance', str(_TOLERANCE), '--noise', str(_NOISE), '--seed', '4']
 
 
-@pytest.mark.parametrize('name', ['srs', 'delta', 'tricept'])
+@pytest.mark.parametrize('name', ['srs', 'tricept'])
 def test_the_overlay_is_the_machine_that_was_found(name: str, tmp_path: Path) -> None:
     """It loads, says how exact it is now, and puts the platform nearer to where the hidden machine puts it."""
     options = ['--machine', name, *_OPTIONS[2:]]
@@ -235,14 +235,11 @@ def _changed(folder: Path, tmp_path: Path, change) -> list[str]:
 
 
 def _with_points(factor):
-    def change(names, table):
-        return names, np.concatenate([table[:, :6], table[:, 6:] * factor], axis=1)
-
-    return change
+    return lambda names, table: (names, np.concatenate([table[:, :6], table[:, 6:] * factor], axis=1))
 
 
 def _slipped(names, table):
-    table[15:, 6:9] += 3e-3
+    table[8:, 6:9] += 3e-3
     return names, table
 
 

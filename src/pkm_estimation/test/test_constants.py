@@ -22,7 +22,7 @@ from verification.consistency.scenarios import sines
 
 SRS = load_machine('srs')
 GRAVITY = np.array([0.0, 0.0, -9.81])
-SHORT, LONG = 12.0, 20.0
+SHORT, LONG = 10.0, 20.0
 RICH, MP1 = rich_scenario(SRS, SHORT), mp1_scenario(SRS, LONG)
 
 
@@ -34,8 +34,8 @@ def of_drives(name):
     ('scenario', 'names', 'duration'),
     [
         (RICH, ('leg_offsets',), SHORT),
-        (MP1, ('imu_delay',), SHORT),
-        (MP1, ('imu_rotation',), SHORT),
+        (MP1, ('imu_delay',), 12.0),
+        (MP1, ('imu_rotation',), 12.0),
         (RICH, ('imu_position',), SHORT),
         (of_drives('valencia_3rps'), ('imu_delay', 'imu_rotation'), SHORT),
         (of_drives('khalifa_3prr'), ('imu_position',), SHORT),

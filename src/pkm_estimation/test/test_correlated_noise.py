@@ -54,6 +54,9 @@ def test_linear_measurement_with_errors_in_common(make, used):
     innovation = filter_.update_iterated(Reading(FunctionModel(lambda x: x @ SLOPE.T), MEASURED, NOISE, used))
     assert filter_.covariance == pytest.approx(PRIOR - gain @ spread @ gain.T, abs=1e-6)
     assert filter_.state == pytest.approx(STATE + gain @ residual, abs=1e-6)
+    assert filter_.covariance == pytest.approx(filter_.covariance.T, abs=1e-14)
+    assert innovation.residual[rows] == pytest.approx(residual, abs=1e-6)
+    assert np.isnan(np.delete(innovation.residual, rows)).all()
     assert innovation.variance[rows] == pytest.approx(np.diag(spread), rel=1e-6)
     assert innovation.nis == pytest.approx(residual @ np.linalg.solve(spread, residual), rel=1e-6)
 

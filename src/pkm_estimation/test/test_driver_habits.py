@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def moved(name, begin):
     """Machine, motion, sensors, and the estimate where all drives share a publisher."""
     machine = load_machine(name)
     profiled = profile('fourier' if machine.degrees_of_freedom == 6 else 'drives', machine, 9.0, 1000.0)
-    motion = profiled[begin : begin + 4000]
+    motion = profiled[begin : begin + 2500]
     data, pipeline, outputs = measure(machine, motion), EstimatorPipeline(machine), []
     for k, stamp in enumerate(data.stamps.tolist()):
         if k % 5 == 0:
@@ -43,9 +44,17 @@ def moved(name, begin):
     return machine, motion, data, usual
 
 
-@pytest.mark.parametrize('name', ['srs', 'hexaglide_6pus', 'valencia_3rps'])
-@pytest.mark.parametrize('together', [True, False])
-@pytest.mark.parametrize('begin', [0, 4000])
+#: each way once on each kind of machine, and all of them in the campaign
+BY_DEFAULT = ('srs', True, 0), ('srs', False, 4000), ('valencia_3rps', False, 0), ('hexaglide_6pus', True, 4000)
+
+
+@pytest.mark.parametrize(
+    ('name', 'together', 'begin'),
+    [
+        pytest.param(*way, marks=() if way in BY_DEFAULT else pytest.mark.campaign)
+        for way in product(('srs', 'hexaglide_6pus', 'valencia_3rps'), (True, False), (0, 4000))
+    ],
+)
 def test_each_drive_has_a_publisher_of_its_own(name, together, begin):
     """With one stamp for all, or each with its own; from rest, or in the middle of a motion."""
     machine, motion, data, usual = moved(name, begin)

@@ -4,30 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, FunctionModel, FunctionStep, Reading
-
-
-@pytest.mark.parametrize('iterations', [1, 5])
-def test_linear_models_give_the_kalman_filter(iterations):
-    random = np.random.default_rng(0)
-    f, h, n = random.normal(size=(4, 4)), random.normal(size=(3, 4)), random.normal(size=(4, 2))
-    root = random.normal(size=(4, 4))
-    state, covariance, noise = random.normal(size=4), root @ root.T, np.diag([0.1, 0.2, 0.3])
-    measured = random.normal(size=3)
-    for used in (None, np.array([0, 2])):
-        ekf = ExtendedKalmanFilter(state, covariance, iterations)
-        ekf.predict(FunctionStep(lambda x: x @ f.T, n))
-        mean, spread = f @ state, f @ covariance @ f.T + n @ n.T
-        np.testing.assert_allclose(ekf.covariance, spread, atol=1e-8)
-        innovation = ekf.update(Reading(FunctionModel(lambda x: x @ h.T), measured, noise, used))
-        rows = np.arange(3) if used is None else used
-        s = h[rows] @ spread @ h[rows].T + noise[np.ix_(rows, rows)]
-        gain = spread @ h[rows].T @ np.linalg.inv(s)
-        residual = measured[rows] - h[rows] @ mean
-        np.testing.assert_allclose(ekf.state, mean + gain @ residual, atol=1e-8)
-        np.testing.assert_allclose(ekf.covariance, spread - gain @ s @ gain.T, atol=1e-8)
-        assert innovation.nis == pytest.approx(residual @ np.linalg.solve(s, residual))
-        np.testing.assert_allclose(innovation.residual[rows], residual, atol=1e-8)
+from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, FunctionModel, Reading
 
 
 def test_iterations_find_the_most_likely_state_of_a_nonlinear_measurement():

@@ -9,9 +9,7 @@ from pkm_description.machine import Pose
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.filters import (
     CovarianceError,
-    FunctionModel,
     FunctionStep,
-    Reading,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
@@ -72,27 +70,6 @@ def test_prediction_is_the_weighted_sum_of_the_textbook(beta):
     ukf.predict(FunctionStep(propagate, noise))
     assert ukf.state == pytest.approx(mean, abs=1e-12)
     assert ukf.covariance == pytest.approx(expected, abs=1e-12)
-
-
-def test_linear_update_is_the_kalman_filter():
-    random = np.random.default_rng(1)
-    root, h = random.normal(size=(5, 5)), random.normal(size=(3, 5))
-    covariance, noise = root @ root.T, np.diag([0.1, 0.2, 0.3])
-    state, measured = random.normal(size=5), random.normal(size=3)
-    for used in (None, np.array([0, 2])):
-        ukf = UnscentedKalmanFilter(ScaledUnscentedTransform(5), state, covariance)
-        innovation = ukf.update(Reading(FunctionModel(lambda x: x @ h.T), measured, noise, used))
-        rows = np.arange(3) if used is None else used
-        s = h[rows] @ covariance @ h[rows].T + noise[np.ix_(rows, rows)]
-        gain = covariance @ h[rows].T @ np.linalg.inv(s)
-        residual = measured[rows] - h[rows] @ state
-        assert ukf.state == pytest.approx(state + gain @ residual, abs=1e-9)
-        assert ukf.covariance == pytest.approx(covariance - gain @ s @ gain.T, abs=1e-9)
-        assert np.array_equal(ukf.covariance, ukf.covariance.T)
-        assert innovation.residual[rows] == pytest.approx(residual)
-        assert innovation.std[rows] == pytest.approx(np.sqrt(np.diag(s)))
-        assert innovation.nis == pytest.approx(residual @ np.linalg.solve(s, residual))
-    assert np.isnan(innovation.residual[1])
 
 
 @pytest.mark.parametrize('bad', [-1e-9, np.nan])

@@ -291,17 +291,3 @@ def test_motion_is_handed_over_without_biases_and_taken_over_with_them(names):
     if names:
         assert sqrt(back.filter.covariance[15, 15]) == pytest.approx(1e-9)
         assert not back.filter.covariance[15, :15].any() and not back.filter.covariance[:15, 15].any()
-
-
-def test_the_most_likely_explanation_is_the_one_nearest_to_the_prior():
-    """By its standard deviations, on either side of it."""
-    prior, std, found = np.full(15, 3.0), np.full(15, 0.5), iter([2.9, 2.2, 3.3, 3.8] + [4.0] * 40)
-    ukf = SimpleNamespace(state=prior.copy(), covariance=np.diag(std**2), carried=CARRIED)
-    modes = iter([False] + [True] * 40)
-
-    def update(begin):
-        ukf.state[:] = next(found)
-        return Innovation(ukf.state.copy(), ukf.state.copy(), 0.0)
-
-    likeliest_update(ukf, update, lambda: next(modes))
-    assert ukf.state[0] == 3.3

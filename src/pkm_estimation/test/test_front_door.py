@@ -5,17 +5,12 @@ import sys
 
 import numpy as np
 import pytest
+from estimated import write_bag
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import mp1, profile
-from pkm_estimation.bags import BagWriter
-from pkm_estimation.sensors.simulated import feed
+from pkm_description.motion.profiles import mp1_profile, profile
 
-import pkm_estimation
 from pkm_estimation import (
-    BaselinePipeline,
-    EstimatorConfig,
-    EstimatorPipeline,
     SensorConditions,
     estimate,
     measure,
@@ -45,46 +40,17 @@ def test_arrays_are_estimated_in_one_line():
     assert (np.abs(bias - true) < 5.0 * result.bias_std[-1]).all()
 
 
-def test_the_same_bits_as_sample_by_sample():
-    motion = mp1(SRS, duration=30.0)
-    data = simulate_sensors(
-        SRS, lambda time: mp1_at(motion, time), motion.time[:600], SensorConditions(imu_loss=0.02, leg_loss=0.05), 3
-    )
-    config = EstimatorConfig(baseline=False)
-    result, outputs = estimate(SRS, data, config), feed(EstimatorPipeline(SRS, config), data)
-    assert len(result) == len(outputs) > 500
-    assert np.array_equal(result.motion.position, [output.motion.position for output in outputs])
-    assert np.array_equal(result.drive_positions, data.drive_positions[data.legs_received][-len(outputs):])
-
-
-def mp1_at(motion, time):
-    """Samples of a motion at its own times."""
-    return motion[np.searchsorted(motion.time, time - 1e-6)]
-
-
 def test_a_recording_gives_the_same_as_its_arrays(tmp_path):
     data = measure(SRS, MOTION[slice(0, 300)], seed=1)
-    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        nothing = np.full_like(data.drive_positions, np.nan)
-        writer.write_joint_states(data.stamps, SRS.actuated_joint_names, data.drive_positions, nothing, nothing)
-        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
-    from_bag, from_arrays = estimate(SRS, read_bag(tmp_path / 'bag')), estimate(SRS, data)
+    from_bag = estimate(SRS, read_bag(write_bag(tmp_path / 'bag', SRS, data)))
+    from_arrays = estimate(SRS, data)
     assert np.array_equal(from_bag.motion.position, from_arrays.motion.position)
 
 
 def test_nothing_to_estimate_is_an_error_with_reasons():
-    data = simulate_sensors(SRS, lambda time: mp1_at(MOTION, time), MOTION.time[:50], SensorConditions(imu_loss=1.0), 0)
+    data = simulate_sensors(SRS, mp1_profile(SRS, 20.0).evaluate, MOTION.time[:50], SensorConditions(imu_loss=1.0), 0)
     with pytest.raises(PkmError, match='no estimate from 50 leg and 0 IMU samples'):
         estimate(SRS, data)
-
-
-def test_all_names_are_there_and_unknown_ones_are_refused():
-    assert len(pkm_estimation.__all__) == 15
-    assert all(getattr(pkm_estimation, name) is not None for name in pkm_estimation.__all__)
-    assert set(pkm_estimation.__all__) <= set(dir(pkm_estimation))
-    with pytest.raises(AttributeError, match='estimates'):
-        pkm_estimation.estimates  # noqa: B018
-    assert BaselinePipeline is pkm_estimation.BaselinePipeline
 
 
 FORBIDDEN = """

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from estimated import follow, pose_errors, squares
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.kinematics.rotation import (
-    matrix_from_quaternion,
     matrix_from_rpy,
     quaternion_from_matrix,
     rotation_exp,
-    rotation_log,
 )
 from pkm_description.machine import Machine, Tolerances
 from pkm_estimation.filtering.constant_columns import considered_tolerances
@@ -21,7 +20,6 @@ from pkm_estimation.filtering.parts import measurement_model
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import measures_lengths
-from pkm_estimation.stream import EstimatorPipeline
 
 from pkm_description import load_machine, profile
 from pkm_estimation import EstimatorConfig, estimate, measure
@@ -83,10 +81,7 @@ def _normalised_errors(name: str, tolerance: float, seed: int, config: Estimator
     built = with_geometry(machine, np.random.default_rng(seed).normal(size=count))
     motion = profile('drives', built, duration=3.0, rate=100.0)
     result = estimate(machine, measure(built, motion, seed=seed), config).motion
-    rotation = np.array([matrix_from_quaternion(one) for one in result.orientation])
-    turn = rotation_log(rotation @ motion.rotation_base_platform.transpose(0, 2, 1))
-    error = np.hstack([result.position - motion.position, turn])
-    return np.einsum('ni,nij,nj->n', error, np.linalg.inv(result.pose_covariance), error), result
+    return squares(pose_errors(result, motion), result.pose_covariance), result
 
 
 @pytest.mark.parametrize(
@@ -136,7 +131,7 @@ def test_claims_contain_gravity_and_the_imu(name: str) -> None:
     machine = replace(load_machine('srs'), tolerances=tolerances)
     # the manifold filter finds them; an extended one considers them only
     kinds = ('manifold', 'accuracy'), ('ekf', 'accuracy'), ('ekf', 'repeatability')
-    squares = {kind: [] for kind in kinds}
+    found = {kind: [] for kind in kinds}
     motion = profile('drives', machine, duration=6.0, rate=100.0)[:450]
     for seed in range(6):
         random = np.random.default_rng(seed)
@@ -145,14 +140,14 @@ def test_claims_contain_gravity_and_the_imu(name: str) -> None:
         if scales is not None:
             force, rate = 1.0 + std * random.normal(size=(2, 3))
             data = replace(data, specific_force=force * data.specific_force, angular_rate=rate * data.angular_rate)
-        for (kind, claim), found in squares.items():
+        for (kind, claim), means in found.items():
+            if claim == 'repeatability' and seed > 1:
+                continue  # two show that it is more wrong
             config = EstimatorConfig(filter=kind, claim=claim, leg_gate=0.0, baseline=False)
             estimated = estimate(machine, data, config).motion
-            rows = np.searchsorted(data.stamps, estimated.stamps)
-            error = estimated.position - motion.position[rows]
-            precision = np.linalg.inv(estimated.pose_covariance[:, :3, :3])
-            found.append(np.einsum('ni,nij,nj->n', error, precision, error)[100:].mean() / 3.0)
-    by_all, considered, by_noise = (np.mean(squares[kind]) for kind in kinds)
+            error = estimated.position - motion.position[np.searchsorted(data.stamps, estimated.stamps)]
+            means.append(squares(error, estimated.pose_covariance[:, :3, :3])[100:].mean() / 3.0)
+    by_all, considered, by_noise = (np.mean(found[kind]) for kind in kinds)
     assert 0.5 < by_all < 2.0 and considered < 2.0 < by_noise
 
 
@@ -161,11 +156,8 @@ def test_sample_by_sample_gives_the_same_bits() -> None:
     machine, config = _with_tolerance('srs', 1e-4), EstimatorConfig(baseline=False)
     motion = profile('drives', machine, duration=3.0, rate=100.0)
     data = measure(machine, motion, seed=0)
-    recorded, pipeline, outputs = estimate(machine, data, config).motion, EstimatorPipeline(machine, config), []
-    for k, stamp in enumerate(data.stamps.tolist()):
-        pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(stamp, machine.actuated_joint_names, data.drive_positions[k])
-    live = np.array([output.motion.pose_covariance for output in outputs])
+    recorded = estimate(machine, data, config).motion
+    live = np.array([output.motion.pose_covariance for output in follow(machine, data, config)[1]])
     assert len(live) >= len(recorded) - 1 and np.array_equal(live, recorded.pose_covariance[: len(live)])
 
 

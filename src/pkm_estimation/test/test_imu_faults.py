@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+from estimated import pose_errors, squares, twist_errors
 from moving_platform import Motion, measured
 from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
@@ -17,7 +19,6 @@ from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simul
 from pkm_estimation.sensors.conditions import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.verdict import WELL, summarise
-from scipy.spatial.transform import Rotation
 from test_stretches import assert_same, one_by_one
 
 SRS = load_machine('srs')
@@ -32,14 +33,15 @@ NAMES = {
 }  # fmt: skip
 
 
-def sensed(machine, kind, rate=100.0, seed=3, begin=BEGIN, end=END):
+def sensed(machine, kind, rate=100.0, seed=3, begin=BEGIN, end=END, duration=6.0):
     """Motion, times from the first on [s], and sensors."""
     faults = (ImuFault(kind, begin, end),) if kind else ()
-    evaluate, time = mp1_profile(machine, 60.0).evaluate, 20.0 + np.arange(round(6.0 * rate)) / rate
+    evaluate, time = mp1_profile(machine, 60.0).evaluate, 20.0 + np.arange(round(duration * rate)) / rate
     data = simulate_sensors(machine, evaluate, time, SensorConditions(imu_faults=faults), seed)
     return evaluate(time), time - time[0], data
 
 
+@cache
 def run(machine, kind, *conditions, config=None, **others):
     motion, time, data = sensed(machine, kind, *conditions, **others)
     return estimate(machine, data, config or EstimatorConfig()), motion, time, data
@@ -54,11 +56,7 @@ def events_of(result, since):
 
 
 def normalised_squares(result, motion):
-    turned = Rotation.from_matrix(
-        Rotation.from_quat(result.motion.orientation).as_matrix() @ motion.rotation_base_platform.transpose(0, 2, 1)
-    ).as_rotvec()
-    error = np.hstack([result.motion.position - motion.position, turned])
-    return np.einsum('ni,ni->n', error, np.linalg.solve(result.motion.pose_covariance, error[..., None])[..., 0]) / 6.0
+    return squares(pose_errors(result.motion, motion), result.motion.pose_covariance) / 6.0
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,7 @@ def test_failure_is_named_bridged_and_over(kind, rate):
 
 def test_samples_at_the_end_of_the_range_are_named():
     """A gyroscope whose range is smaller than the motion."""
-    result, motion, time, data = run(SRS, None)
+    motion, time, data = sensed(SRS, None)
     widest = float(np.abs(data.angular_rate).max())
     machine = replace(SRS, imu=replace(SRS.imu, gyroscope_range=0.6 * widest))
     faults = (ImuFault('clipped', ranges=(np.inf, 0.6 * widest)),)
@@ -114,37 +112,29 @@ def test_samples_at_the_end_of_the_range_are_named():
 @pytest.mark.parametrize('jump', [2e-4, 0.06, 0.3])
 def test_legs_that_jump_while_the_imu_is_out(jump):
     """Positions of another instant, as from a message that comes late: the estimate never claims what is not so."""
-    motion, _, data = sensed(SRS, 'zeros', end=6.0)
+    motion, _, data = sensed(SRS, 'zeros', end=6.0, duration=4.5)
     positions = data.drive_positions.copy()
     other = np.linspace(-jump, jump, positions.shape[1])
     begin = round(100.0 * 3.0)
     positions[begin] += other
     result = estimate(SRS, replace(data, drive_positions=positions))
-    squares = normalised_squares(result, motion)
-    assert squares[begin + 1 : begin + 100].max() < 8.0
-    assert squares[begin + 30 :].mean() < 2.0
+    found = normalised_squares(result, motion)
+    assert found[begin + 1 : begin + 100].max() < 8.0
+    assert found[begin + 30 :].mean() < 2.0
     said = {'legs_jumped', 'leg_off_prediction'} & set(events_of(result, data.stamps[0]))
     assert said or jump < 1e-3
 
 
-def velocity_squares(result, motion):
-    """Normalised squares (N,) of the velocity's error, 1 where it is as claimed, and the error (N, 3)."""
-    turned = np.einsum('nji,nj->ni', motion.rotation_base_platform, motion.linear_velocity)
-    error = result.motion.linear_velocity - turned
-    spread = result.motion.twist_covariance[:, :3, :3]
-    return np.einsum('ni,ni->n', error, np.linalg.solve(spread, error[..., None])[..., 0]) / 3.0, error
-
-
 def test_noisy_legs_are_no_lively_motion_while_the_imu_is_out():
-    """Ten times the noise of the sensors, for three seconds (before: 0.2 m/s off, 3.5 times what was claimed)."""
-    motion, time, data = sensed(SRS, 'zeros', end=6.0)
+    """Ten times the noise of the sensors, for two seconds (before: 0.2 m/s off, 3.5 times what was claimed)."""
+    motion, time, data = sensed(SRS, 'zeros', end=6.0, duration=4.5)
     noise = np.random.default_rng(1).normal(size=data.drive_positions.shape) * 1e-4
-    noise[(time < 2.5) | (time > 5.5)] = 0.0
+    noise[time < 2.5] = 0.0
     result = estimate(SRS, replace(data, drive_positions=data.drive_positions + noise))
-    squares, error = velocity_squares(result, motion)
-    noisy = (time > 3.5) & (time < 5.5)
-    assert squares[noisy].mean() < 2.0
-    assert np.sqrt(np.mean(error[noisy] ** 2)) < 0.03
+    noisy = time > 3.5
+    error = twist_errors(result.motion, motion)[noisy, :3]
+    assert squares(error, result.motion.twist_covariance[noisy, :3, :3]).mean() < 2.0 * 3.0
+    assert np.sqrt(np.mean(error**2)) < 0.03
     assert result.by_legs_alone[noisy].all()
 
 
@@ -157,7 +147,7 @@ def test_without_a_failure_nothing_is_said_and_nothing_changes():
         assert_same(result, other, SKIPPED)
 
 
-@pytest.mark.parametrize('kind', ['frozen', 'zeros', 'upside_down'])
+@pytest.mark.parametrize('kind', ['zeros', 'upside_down'])
 def test_single_samples_give_the_same_bits(kind):
     result, _, _, data = run(SRS, kind, config=EstimatorConfig(baseline=False))
     assert_same(result, one_by_one(data, EstimatorConfig(baseline=False)), SKIPPED)
@@ -165,7 +155,7 @@ def test_single_samples_give_the_same_bits(kind):
 
 @pytest.mark.parametrize('kind', ['in_g', 'upside_down', 'gravity_removed'])
 def test_wrong_from_the_beginning_is_named_with_what_to_do(kind):
-    result, motion, time, data = run(SRS, kind, begin=0.0, end=np.inf)
+    result, motion, time, data = run(SRS, kind, begin=0.0, end=np.inf, duration=3.0)
     events = [event for event in result.health.events if event.name == NAMES[kind]]
     assert len(events) == 1 and 1e-9 * (events[0].stamp - data.stamps[0]) < 1.0
     assert result.by_legs_alone[time > 0.1].all()
@@ -187,7 +177,7 @@ def test_what_the_legs_feel_is_what_the_imu_should_read():
 
 
 def test_two_failing_legs_are_still_the_legs():
-    _, _, _, data = run(SRS, None)
+    _, _, data = sensed(SRS, None, duration=4.5)
     positions = data.drive_positions.copy()
     positions[250:350, 1] += 5e-3
     positions[250:350, 4] = positions[250, 4]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from moving_platform import Motion, Sensors, assert_consistent
 from pkm_description.loading import load_machine
 from pkm_estimation.filters import INTEGRATORS
@@ -18,24 +16,9 @@ from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 
-import pkm_description
-
 SRS, PLANAR = load_machine('srs'), load_machine('khalifa_3prr')
 IN_PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
 SEEDS = 15
-
-
-@pytest.fixture(scope='module')
-def lopsided(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """SIMONA with every joint up to 12 cm elsewhere."""
-    data = yaml.safe_load((Path(pkm_description.__file__).parents[1] / 'config/srs/machine.yaml').read_text())
-    random = np.random.default_rng(5)
-    for leg in data['legs']:
-        for joint in ('base_point', 'platform_point'):
-            leg[joint] = (np.array(leg[joint]) + random.uniform(-0.12, 0.12, 3)).tolist()
-    path = tmp_path_factory.mktemp('machine') / 'machine.yaml'
-    path.write_text(yaml.safe_dump(data, sort_keys=False))
-    return load_machine(path)
 
 
 # -- the path itself -------------------------------------------------------------------------------------------------
@@ -130,26 +113,21 @@ def test_noise_of_samples_grows_as_claimed(machine):
 
 @pytest.mark.parametrize('frequency', [pytest.param(0.1, marks=pytest.mark.campaign), 2.0])
 def test_fast_and_slow_motion_at_100_hz(frequency):
-    errors = assert_consistent(Motion(SRS, frequency), Sensors(), SEEDS, 4.0)
+    errors = assert_consistent(Motion(SRS, frequency), Sensors(), SEEDS, 3.0)
     assert errors.max() < 6e-6
 
 
 @pytest.mark.parametrize(
-    ('rate', 'seeds', 'duration'), [(250.0, 6, 3.5), pytest.param(1000.0, 6, 2.6, marks=pytest.mark.campaign)]
+    ('rate', 'seeds', 'duration'), [(250.0, 6, 2.5), pytest.param(1000.0, 6, 1.6, marks=pytest.mark.campaign)]
 )
 def test_faster_sensors(rate, seeds, duration):
     assert_consistent(Motion(SRS), Sensors(rate, rate), seeds, duration)
 
 
-@pytest.mark.campaign
-def test_machine_without_symmetry(lopsided):
-    assert assert_consistent(Motion(lopsided), Sensors(), SEEDS, 4.0).max() < 6e-6
-
-
 @pytest.mark.parametrize('frequency', [0.1, pytest.param(2.0, marks=pytest.mark.campaign)])
 def test_machine_whose_imu_is_noisy(frequency):
     """A gyroscope's sample moves the legs by four times their noise: what a sample does in four steps is seen."""
-    assert_consistent(Motion(PLANAR, frequency, IN_PLANE), Sensors(), SEEDS, 3.0)
+    assert_consistent(Motion(PLANAR, frequency, IN_PLANE), Sensors(), SEEDS, 2.0)
 
 
 #: each once by default, on the one machine or the other; None: in the campaign only
@@ -175,16 +153,16 @@ AS_THEY_COME = {
 )
 def test_samples_as_they_come(machine, sensors):
     freedom = np.ones(6) if machine is SRS else IN_PLANE
-    assert_consistent(Motion(machine, 2.0, freedom), sensors, 5, 3.5)
+    assert_consistent(Motion(machine, 2.0, freedom), sensors, 5, 2.5)
 
 
 def test_constant_accelerations():
     motion = Motion(SRS, accelerations=np.array([0.1, -0.08, 0.05, 0.05, -0.04, 0.06]))
-    assert_consistent(motion, Sensors(), 10, 4.0)
+    assert_consistent(motion, Sensors(), 10, 3.0)
 
 
 def test_extended_filter_is_consistent_too():
-    assert_consistent(Motion(SRS), Sensors(), 6, 3.5, EstimatorConfig(filter='ekf', baseline=False))
+    assert_consistent(Motion(SRS), Sensors(), 6, 2.5, EstimatorConfig(filter='ekf', baseline=False))
 
 
 def test_printed_input_is_held():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from estimated import follow
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import measure
-from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import BaselinePipeline, EstimatorConfig
 
 SRS = load_machine('srs')
 MOTION = mp1(SRS, duration=30.0, rate=200.0)[slice(2400, 2900)]
@@ -17,16 +20,13 @@ POSITIONS = DATA.drive_positions
 STAMPS = [int(stamp) for stamp in DATA.stamps]
 
 
-def run(config=None, data=DATA):
-    pipeline, outputs = EstimatorPipeline(SRS, config), []
-    for k, stamp in enumerate(STAMPS):
-        pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, POSITIONS[k])
-    return pipeline, outputs
+@pytest.fixture(scope='module')
+def plain():
+    return follow(SRS, DATA)
 
 
-def test_angular_acceleration_has_the_stated_lag_and_noise():
-    pipeline, outputs = run()
+def test_angular_acceleration_has_the_stated_lag_and_noise(plain):
+    pipeline, outputs = plain
     settled = np.array([output.angular_acceleration is not None for output in outputs])
     first = int(np.argmax(settled))
     assert 0.005 * first == pytest.approx(6.0 * pipeline.angular_acceleration.lag, abs=0.006)
@@ -43,17 +43,9 @@ def test_angular_acceleration_has_the_stated_lag_and_noise():
     assert np.sqrt(np.mean(ratio**2, axis=0)) == pytest.approx([1.0] * 3, abs=0.25)
 
 
-def test_gyroscope_bias_makes_no_angular_acceleration():
-    class Biased:
-        specific_force = DATA.specific_force
-        angular_rate = DATA.angular_rate + np.array([0.05, -0.03, 0.02])
-
-    plain, biased = (run(data=data)[1][-1].angular_acceleration[0] for data in (DATA, Biased))
-    assert biased == pytest.approx(plain, abs=1e-9)
-
-
-def test_a_restart_forgets_the_angular_acceleration():
-    pipeline, _ = run()
+def test_gyroscope_bias_makes_no_angular_acceleration_and_a_restart_forgets_it(plain):
+    pipeline, biased = follow(SRS, replace(DATA, angular_rate=DATA.angular_rate + np.array([0.05, -0.03, 0.02])))
+    assert biased[-1].angular_acceleration[0] == pytest.approx(plain[1][-1].angular_acceleration[0], abs=1e-9)
     pipeline.reset()
     stamp = STAMPS[-1] + 5_000_000
     pipeline.add_imu(stamp, DATA.specific_force[-1], DATA.angular_rate[-1])
@@ -63,7 +55,7 @@ def test_a_restart_forgets_the_angular_acceleration():
 
 def test_pose_and_velocity_of_a_reference_point():
     point = np.array([0.5, -0.3, 1.2])
-    _, outputs = run(EstimatorConfig(reference_point=tuple(point)))
+    _, outputs = follow(SRS, DATA, EstimatorConfig(reference_point=tuple(point)))
     rotation = MOTION.rotation_base_platform[-1]
     position = MOTION.position[-1] + rotation @ point
     velocity = MOTION.linear_velocity[-1] + np.cross(MOTION.angular_velocity[-1], rotation @ point)
@@ -78,8 +70,8 @@ def test_pose_and_velocity_of_a_reference_point():
         EstimatorConfig(reference_point=(1.0, 2.0))
 
 
-def test_baseline_alone_says_the_same_as_beside_the_filter():
-    _, outputs = run()
+def test_baseline_alone_says_the_same_as_beside_the_filter(plain):
+    _, outputs = plain
     pipeline = BaselinePipeline(SRS)
     alone = [
         pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, positions)

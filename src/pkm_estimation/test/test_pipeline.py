@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from changed_machines import unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
-from pkm_description.machine import JointLimits
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
@@ -124,21 +124,6 @@ def test_run_is_repeated_from_the_stamp_of_its_first_estimate():
     assert as_bytes(again) == as_bytes(live)
 
 
-def test_finer_imu_does_not_hurt_and_noise_is_scaled_to_its_interval():
-    """IMU at 1 kHz with legs at 100 Hz, and the reverse: consistent innovations."""
-    for imu_rate, leg_rate in ((1000, 100), (100, 1000)):
-        imu_data, leg_data = (
-            measure(SRS, mp1(SRS, 30.0, rate)[slice(12 * rate, 14 * rate)], 4) for rate in (imu_rate, leg_rate)
-        )
-        messages = [imu_message(k, imu_data) for k in range(2 * imu_rate)]
-        messages += [leg_message(k, leg_data) for k in range(2 * leg_rate)]
-        outputs = feed(
-            EstimatorPipeline(SRS, EstimatorConfig(baseline=False)), sorted(messages, key=lambda m: (m[1], m[0]))
-        )
-        nis = np.mean([o.innovation.nis for o in outputs[len(outputs) // 2 :]])
-        assert 4.5 < nis < 6.5, (imu_rate, leg_rate)
-
-
 BAD_LEGS = {
     'zero stamp': (('legs', 0, NAMES, positions(50)), 'legs_zero_stamp'),
     'duplicate stamp': (leg_message(49), 'legs_duplicate_stamp'),
@@ -237,8 +222,7 @@ def test_start_waits_for_all_legs(pipeline):
 
 def test_impossible_lengths_do_not_start():
     """Lengths that no platform fits, on a machine without stroke limits (SRS reaches every corner of its strokes)."""
-    legs = [replace(leg, joints=(*leg.joints[:-1], replace(leg.joints[-1], limits=JointLimits()))) for leg in SRS.legs]
-    pipeline = EstimatorPipeline(replace(SRS, legs=tuple(legs)))
+    pipeline = EstimatorPipeline(unlimited(SRS))
     impossible = [50.0, 0.0, 0.0, 30.0, 0.0, 0.0]
     assert feed(pipeline, [imu_message(0), ('legs', int(DATA.stamps[0]), NAMES, impossible)]) == []
     assert pipeline.health.counters['start_failed'] == 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from estimated import squares
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile
 from pkm_estimation.sensors import measure
@@ -47,8 +48,7 @@ def test_what_three_legs_do_not_tell_is_not_published(missing: float) -> None:
     outputs, places, away = run.outputs, run.places, run.away
     assert run.counters['pose_lost'] == (missing > 1.0)
     spread = np.array([output.motion.pose_covariance[:3, :3] for output in outputs])
-    normalised = np.einsum('ni,nij,nj->n', away, np.linalg.inv(spread), away)
-    assert normalised.max() < 36.0
+    assert squares(away, spread).max() < 36.0
     there = (places >= 300) & (places < 300 + round(RATE * missing))
     assert 10 <= there.sum() < 40
     assert np.linalg.norm(away[there], axis=1).max() < 0.5

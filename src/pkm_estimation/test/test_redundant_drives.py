@@ -36,16 +36,15 @@ def four_strut_tricept(tmp_path_factory):
     return load_machine(path)
 
 
-def recorded(name, seed=1):
-    machine = load_machine(name)
-    time = 12.0 + np.arange(600) / 100.0
+def recorded(machine, count=600, seed=1):
+    time = 12.0 + np.arange(count) / 100.0
     evaluate = drives_profile(machine, 40.0).evaluate
     return machine, simulate_sensors(machine, evaluate, time, SensorConditions(), seed), evaluate(time)
 
 
 @pytest.mark.parametrize('name', NAMES)
 def test_leg_whose_zero_moves_is_named(name):
-    machine, data, motion = recorded(name)
+    machine, data, motion = recorded(load_machine(name))
     positions = data.drive_positions.copy()
     positions[300:400, 2] += 5e-3
     result = estimate(machine, replace(data, drive_positions=positions))
@@ -60,7 +59,7 @@ def test_leg_whose_zero_moves_is_named(name):
 @pytest.mark.parametrize('name', NAMES)
 def test_zeros_that_contradict_each_other_are_no_fault_of_the_imu(name):
     """Before: the IMU was left out, and poses were wrong by up to 1e29 m."""
-    machine, data, _ = recorded(name)
+    machine, data, _ = recorded(load_machine(name))
     positions = data.drive_positions.copy()
     positions[:, 2] += 5e-4
     with pytest.raises(PkmError, match='redundant drives contradict each other: leg.* Calibrate the zeros'):
@@ -68,7 +67,7 @@ def test_zeros_that_contradict_each_other_are_no_fault_of_the_imu(name):
 
 
 def test_estimated_offsets_explain_a_contradiction():
-    machine, data, motion = recorded('octopod_8ups')
+    machine, data, motion = recorded(load_machine('octopod_8ups'))
     positions = data.drive_positions.copy()
     positions[:, 2] += 5e-4
     config = EstimatorConfig(estimate=('leg_offsets',), baseline=False)
@@ -81,7 +80,7 @@ def test_estimated_offsets_explain_a_contradiction():
 
 @pytest.mark.parametrize('name', NAMES)
 def test_noise_contradicts_as_seldom_as_it_should(name):
-    machine, _, motion = recorded(name)
+    machine, _, motion = recorded(load_machine(name))
     std = machine.leg_sensors.position_noise
     pose = replace(machine.home, position=motion.position[0], rotation_base_platform=motion.rotation_base_platform[0])
     noise = np.random.default_rng(0)
@@ -92,17 +91,15 @@ def test_noise_contradicts_as_seldom_as_it_should(name):
                for _ in range(50)) > 10  # fmt: skip
 
 
-def noisy_run(machine, noise, seed):
+def noisy_run(machine, noise):
     sensors = replace(machine.leg_sensors, position_noise=np.full(machine.actuated_count, noise))
-    machine, time = replace(machine, leg_sensors=sensors), 12.0 + np.arange(300) / 100.0
-    evaluate = drives_profile(machine, 40.0).evaluate
-    return machine, simulate_sensors(machine, evaluate, time, SensorConditions(), seed), evaluate(time)
+    return recorded(replace(machine, leg_sensors=sensors), 300, 3)
 
 
 @pytest.mark.parametrize('noise', [5e-6, 2e-4])
 def test_start_where_legs_hold_the_platform_too(four_strut_tricept, noise):
     """Before: no start as long as noise of the drives led to a pose that the middle leg does not admit."""
-    machine, data, motion = noisy_run(four_strut_tricept, noise, 3)
+    machine, data, motion = noisy_run(four_strut_tricept, noise)
     result = estimate(machine, data, EstimatorConfig(baseline=False))
     assert result.health.counters.get('start_failed', 0) == 0
     assert len(result.motion.stamps) == len(data.stamps)
@@ -112,7 +109,7 @@ def test_start_where_legs_hold_the_platform_too(four_strut_tricept, noise):
 
 def test_noise_contradicts_as_seldom_where_legs_hold_the_platform(four_strut_tricept):
     """The pose is the one that fits best, as at a start."""
-    machine, _, motion = noisy_run(four_strut_tricept, 2e-4, 3)
+    machine, _, motion = noisy_run(four_strut_tricept, 2e-4)
     std, noise = machine.leg_sensors.position_noise, np.random.default_rng(1)
     ideal = np.ravel(drive_positions(machine, motion.position[0], motion.rotation_base_platform[0]))
     said, wrong = 0, 0

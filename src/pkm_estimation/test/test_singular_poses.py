@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from changed_machines import with_drive_limits
+from estimated import pose_errors
 from pkm_description.arrays import Array
 from pkm_description.kinematics import length_jacobian
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_log
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.offline.estimate import estimate
@@ -34,33 +35,14 @@ RATE = 100.0
 THROUGH = ((0.0, 0.0), (2.0, 0.0), (5.0, 0.9), (6.0, 1.1), (8.0, 1.1))
 
 
-def unlimited(name: str) -> Machine:
-    """A machine whose drives have no ends."""
-    machine = load_machine(name)
-    legs = []
-    for leg in machine.legs:
-        joints = [
-            replace(joint, limits=replace(joint.limits, lower=-np.inf, upper=np.inf)) if joint.actuated else joint
-            for joint in leg.joints
-        ]
-        legs.append(replace(leg, joints=tuple(joints)))
-    return replace(machine, legs=tuple(legs))
-
-
 class Run:
     """A motion along a machine's line: places at times [s], 1 is the singular pose."""
 
     def __init__(self, name: str, knots: tuple[tuple[float, float], ...], loud: float = 1.0, **errors: object) -> None:
-        machine = unlimited(name)
+        machine = with_drive_limits(load_machine(name), lower=-np.inf, upper=np.inf)
         imu = machine.imu
-        self.machine = replace(
-            machine,
-            imu=replace(
-                imu,
-                accelerometer_noise=loud * imu.accelerometer_noise,
-                gyroscope_noise=loud * imu.gyroscope_noise,
-            ),
-        )
+        noise = {name: loud * getattr(imu, name) for name in ('accelerometer_noise', 'gyroscope_noise')}
+        self.machine = replace(machine, imu=replace(imu, **noise))
         self._line, self._singular = LINES[name]
         times, places = zip(*knots, strict=True)
         self._place = BPoly.from_derivatives(times, [[place, 0.0, 0.0] for place in places])
@@ -91,8 +73,7 @@ class Run:
         """Times (N,) s, position errors (N,) m and normalised squares (N,) of the pose's errors."""
         time = (result.motion.stamps - self.data.stamps[0]) * 1e-9
         truth = self.motion(time)
-        turn = matrix_from_quaternion(result.motion.orientation) @ truth.rotation_base_platform.transpose(0, 2, 1)
-        error = np.concatenate([result.motion.position - truth.position, rotation_log(turn)], axis=1)
+        error = pose_errors(result.motion, truth)
         variances, axes = np.linalg.eigh(result.motion.pose_covariance)
         along = np.einsum('nij,ni->nj', axes, error) ** 2
         # a planar machine's constraints are known to a micrometre

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from estimated import squares
 from moving_platform import BIAS_STD, Motion, measured
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
@@ -28,14 +29,14 @@ class Run:
     def __init__(self, motion, seed, duration, rate=100.0, offsets=0.0):
         self.machine = machine = motion.machine
         self.time = time = np.arange(round(duration * rate)) / rate
-        self.imu_point, self.velocity, self.rotation, inputs = motion.state(time)
+        self.imu_point, self.velocity, self.rotation_base_platform, inputs = motion.state(time)
         self.position = motion.pose(time)[0]
         random = np.random.default_rng(seed)
         self.bias = BIAS_STD * random.normal(size=6)
         noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
         imu = (inputs + self.bias) @ np.kron(np.eye(2), machine.imu.rotation_platform_imu)
         imu += noise * random.normal(size=imu.shape)
-        legs = measured(machine, self.position, self.rotation) + offsets
+        legs = measured(machine, self.position, self.rotation_base_platform) + offsets
         legs += machine.leg_sensors.position_noise * random.normal(size=legs.shape)
         self.data = SensorData(np.rint(1e9 * (5.0 + time)).astype(np.int64), legs, imu[:, :3], imu[:, 3:])
 
@@ -45,9 +46,8 @@ class Run:
     def errors(self, result):
         """Of position and velocity of the IMU's point, attitude, biases: (N, 15)."""
         at = self.places(result.motion.stamps)
-        turned = Rotation.from_matrix(np.swapaxes(self.rotation[at], 1, 2)) * Rotation.from_quat(
-            result.motion.orientation
-        )
+        back = Rotation.from_matrix(np.swapaxes(self.rotation_base_platform[at], 1, 2))
+        turned = back * Rotation.from_quat(result.motion.orientation)
         to_platform = self.machine.imu.rotation_platform_imu.T
         biases = [result.accelerometer_bias @ to_platform, result.gyroscope_bias @ to_platform]
         return np.hstack([
@@ -57,22 +57,18 @@ class Run:
 
     def squares(self, stamps, estimates):
         """NEES of the first 15 states in the directions that the machine leaves free, and how many these are."""
-        squares, freedoms = [], 0
+        found, freedoms = [], 0
         for stamp, (entry, smooth) in list(zip(stamps, estimates, strict=True))[::25]:
             k, chart = self.places(stamp), entry.known[2]
-            quaternion = Rotation.from_matrix(chart.T @ self.rotation[k]).as_quat()
+            quaternion = Rotation.from_matrix(chart.T @ self.rotation_base_platform[k]).as_quat()
             truth = np.concatenate([
                 chart.T @ self.imu_point[k], self.velocity[k], quaternion[:3] * np.sign(quaternion[3]), self.bias
             ])  # fmt: skip
             directions = free_directions(self.machine, self, k, chart)
             seen, covariance = directions.T @ (smooth.mean[:15] - truth), smooth.covariance[:15, :15]
-            squares.append(seen @ np.linalg.solve(directions.T @ covariance @ directions, seen))
+            found.append(seen @ np.linalg.solve(directions.T @ covariance @ directions, seen))
             freedoms = directions.shape[1]
-        return squares, freedoms
-
-    @property
-    def rotation_base_platform(self):
-        return self.rotation
+        return found, freedoms
 
 
 def rms(values):
@@ -82,10 +78,6 @@ def rms(values):
 def groups(error):
     """Rms of position, velocity, attitude, biases of accelerometer and gyroscope."""
     return np.array([rms(error[:, first : first + 3]) for first in range(0, 15, 3)])
-
-
-def mean_square(error, covariance):
-    return float(np.mean(np.einsum('ni,ni->n', error, np.linalg.solve(covariance, error[..., None])[..., 0])))
 
 
 @pytest.fixture
@@ -113,7 +105,7 @@ def collected(monkeypatch):
 def test_errors_are_smaller_and_as_claimed(machine, freedom, freedoms, collected):
     """At 2 Hz and 100 Hz, from the start on: mean NEES over seeds within its 95 % bounds, each group better."""
     seeds, motion = 3, Motion(load_machine(machine), freedom=freedom)
-    squares, ours, filters = [], [], []
+    nees, ours, filters = [], [], []
     for seed in range(seeds):
         run = Run(motion, seed, 3.0)
         collected.clear()
@@ -123,12 +115,12 @@ def test_errors_are_smaller_and_as_claimed(machine, freedom, freedoms, collected
         np.testing.assert_array_equal(smooth.nis, plain.nis)
         values, count = run.squares(smooth.motion.stamps, collected)
         assert count == freedoms
-        squares.append(np.mean(values))
+        nees.append(np.mean(values))
         late = smooth.motion.stamps > smooth.motion.stamps[0] + 10**9
         ours.append(groups(run.errors(smooth)[late]))
         filters.append(groups(run.errors(plain)[late]))
     lower, upper = chi2.ppf([0.025, 0.975], freedoms * seeds) / seeds
-    assert lower < np.mean(squares) < upper
+    assert lower < np.mean(nees) < upper
     ratios = np.sqrt(np.mean(np.square(ours), axis=0) / np.mean(np.square(filters), axis=0))
     assert ratios[1] < 0.6
     assert (ratios < 1.0).all()
@@ -151,12 +143,12 @@ def test_all_kinds_of_filters(config):
     ratios = groups(run.errors(smooth)[late]) / groups(run.errors(plain)[late])
     assert (ratios[:3] < [0.7, 0.65, 0.9]).all()
     pose = pose_errors(run, smooth)
-    assert 4.5 < mean_square(pose, smooth.motion.pose_covariance) < 7.5
+    assert 4.5 < squares(pose, smooth.motion.pose_covariance).mean() < 7.5
 
 
 def pose_errors(run, result):
     at = run.places(result.motion.stamps)
-    turned = Rotation.from_quat(result.motion.orientation) * Rotation.from_matrix(run.rotation[at]).inv()
+    turned = Rotation.from_quat(result.motion.orientation) * Rotation.from_matrix(run.rotation_base_platform[at]).inv()
     return np.hstack([result.motion.position - run.position[at], turned.as_rotvec()])
 
 
@@ -164,7 +156,7 @@ def test_pose_and_twist_of_the_platform_are_as_claimed():
     """The errors of the samples that the smoother finds are in the angular velocity, and so in the velocity."""
     run = Run(Motion(SRS), 1, 5.0)
     smooth, plain = (estimate(SRS, run.data, CONFIG, smooth=way) for way in (True, False))
-    assert 5.3 < mean_square(pose_errors(run, smooth), smooth.motion.pose_covariance) < 6.7
+    assert 5.3 < squares(pose_errors(run, smooth), smooth.motion.pose_covariance).mean() < 6.7
     at = run.places(smooth.motion.stamps)
     rate = Motion(SRS).state(run.time)[3][at, 3:]
     twists = [
@@ -174,7 +166,7 @@ def test_pose_and_twist_of_the_platform_are_as_claimed():
         ])
         for result in (smooth, plain)
     ]  # fmt: skip
-    assert 5.3 < mean_square(twists[0], smooth.motion.twist_covariance) < 6.7
+    assert 5.3 < squares(twists[0], smooth.motion.twist_covariance).mean() < 6.7
     late = slice(200, None)
     assert rms(twists[0][late, 3:]) < 0.95 * rms(twists[1][late, 3:])
     assert rms(twists[0][late, :3]) < 0.9 * rms(twists[1][late, :3])
@@ -222,7 +214,7 @@ def test_legs_that_are_left_out():
     late = slice(200, None)
     ratios = groups(run.errors(smooth)[late]) / groups(run.errors(plain)[late])
     assert (ratios[:3] < [1.0, 0.8, 1.0]).all()
-    assert 4.8 < mean_square(pose_errors(run, smooth), smooth.motion.pose_covariance) < 7.2
+    assert 4.8 < squares(pose_errors(run, smooth), smooth.motion.pose_covariance).mean() < 7.2
 
 
 def test_constants_are_known_from_the_first_sample_on():

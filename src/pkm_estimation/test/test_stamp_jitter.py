@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import estimated
 import numpy as np
 import pytest
+from estimated import follow
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
-from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_estimation.kernels.carried import (
     CLEAR,
     COUNT,
@@ -21,24 +22,18 @@ from pkm_estimation.kernels.carried import (
     jitter_variance,
     observe_stamp,
 )
-from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
+from test_stretches import assert_same
 
 SRS = load_machine('srs')
 CONFIG = EstimatorConfig(baseline=False)
 
 
 def swinging(frequency: float, phase: float, time: Array) -> PlatformMotion:
-    """Sines of all six coordinates, 0.06 m and 0.06 rad."""
-    rates = 2.0 * np.pi * frequency * np.array([1.0, 0.93, 0.87, 0.97, 0.9, 0.83])
-    angles = np.multiply.outer(np.asarray(time), rates) + phase + np.arange(6.0)
-    coordinates = 0.06 * np.sin(angles)
-    return motion_from_coordinates(
-        np.asarray(time), coordinates, 0.06 * rates * np.cos(angles), -(rates**2) * coordinates, SRS.home
-    )
+    return estimated.swinging(SRS, frequency, phase + np.arange(6.0), time)
 
 
 def measured(frequency: float, rate: float, duration: float, seed: int) -> SimulatedData:
@@ -130,18 +125,10 @@ def test_stretches_have_the_same_bits_with_jitter() -> None:
     random = np.random.default_rng(5)
     stamps = data.stamps + np.rint(2e5 * random.normal(size=len(data.stamps))).astype(np.int64)
     data = replace(data, stamps=stamps)
-    pipeline, outputs = EstimatorPipeline(SRS, CONFIG), []
-    for k, stamp in enumerate(stamps.tolist()):
-        outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, data.drive_positions[k])
-    live, offline = collect(outputs, pipeline.health.report()), estimate(SRS, data, CONFIG)
+    pipeline, outputs = follow(SRS, data, CONFIG)
     assert pipeline.filter.process.data.imu_scatter[VARIANCE] > 0.0
-    for name in ('state', 'state_std', 'nis', 'motion_stamps', 'innovation_std'):
-        np.testing.assert_array_equal(_array(live, name), _array(offline, name), err_msg=name)
-
-
-def _array(result: object, name: str) -> Array:
-    return result.motion.stamps if name == 'motion_stamps' else getattr(result, name)
+    live = collect(outputs, pipeline.health.report())
+    assert_same(live, estimate(SRS, data, CONFIG), ('estimated', 'extra_states'))
 
 
 def test_a_stated_jitter_replaces_that_of_the_stamps() -> None:
@@ -167,10 +154,7 @@ def test_biases_walk_as_the_machine_file_says() -> None:
     assert EstimatorPipeline(machine, constant).filter.walk is None
 
 
-def test_rounding_of_digits_counts_as_noise() -> None:
-    imu = replace(SRS.imu, accelerometer_resolution=np.full(3, 1e-2), accelerometer_noise=np.full(3, 1e-3))
-    covariance = ImuFrame(imu).noise_covariance
-    np.testing.assert_allclose(covariance.diagonal()[:3], 1e-6 + 1e-4 / 12.0)
+def test_rounding_of_digits_counts_as_noise_of_the_legs() -> None:
     legs = replace(SRS.leg_sensors, position_resolution=6e-5)
     covariance = EstimatorPipeline(replace(SRS, leg_sensors=legs), CONFIG).filter.length_covariance
     np.testing.assert_allclose(covariance.diagonal(), SRS.leg_sensors.position_noise**2 + 3e-10)

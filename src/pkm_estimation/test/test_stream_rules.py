@@ -21,7 +21,7 @@ from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.stretch import Stretch
 from pkm_estimation.tracking.hypotheses import GOOD
 from pkm_estimation.tracking.leg_sets import Explanation
-from test_stretches import assert_same, one_by_one
+from test_stretches import assert_same
 
 SRS = load_machine('srs')
 CONFIG = EstimatorConfig(baseline=False)
@@ -149,28 +149,6 @@ def test_covariance_of_the_likeliest_covers_the_other_by_its_probability():
     assert np.abs(rest).max() < 1e-6
     with pytest.raises(CovarianceError, match='no hypothesis explains'):
         bank.keep([])
-
-
-@pytest.mark.parametrize('delay', [0.0031, -0.0043])
-def test_stretches_with_a_delay_give_every_bit_of_single_samples(delay):
-    """Stretches of forty messages, with a filter whose time is that of the IMU's stamps at the end of each."""
-    data = simulate_sensors(
-        SRS, mp1_profile(SRS, 60.0).evaluate, 20.0 + np.arange(200) / 500, SensorConditions(imu_delay=delay), 0
-    )
-    config, unknown = replace(CONFIG, imu_delay=delay), np.full((40, 6), np.nan)
-    imu, names = np.hstack([data.specific_force, data.angular_rate]), SRS.actuated_joint_names
-    pipeline, outputs = LivePipeline(SRS, config), []
-    for k in range(40):
-        outputs += pipeline.add_imu(int(data.stamps[k]), data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(int(data.stamps[k]), names, data.drive_positions[k])
-    for begin in range(40, 200, 40):
-        rows = slice(begin, begin + 40)
-        taken = pipeline.add_live_stretch(
-            Stretch(data.stamps[rows], imu[rows], data.stamps[rows], names, data.drive_positions[rows], unknown)
-        )
-        assert taken is not None
-        outputs += taken
-    assert_same(collect(outputs, pipeline.health.report()), one_by_one(data, config), ('estimated', 'extra_states'))
 
 
 @pytest.mark.parametrize('delay', [0.0031, -0.0043])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from estimated import follow
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import drives_profile, mp1_profile
@@ -13,7 +14,7 @@ from pkm_estimation.kernels import following
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
-from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.stretch import Stretch, StretchPipeline
 
 SRS = load_machine('srs')
@@ -36,12 +37,7 @@ def with_faults(data: SimulatedData) -> SimulatedData:
 
 
 def one_by_one(data: SimulatedData, config: EstimatorConfig, machine: Machine = SRS) -> object:
-    pipeline, outputs = EstimatorPipeline(machine, config), []
-    for k, stamp in enumerate(data.stamps.tolist()):
-        if data.imu_received[k]:
-            outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        if data.legs_received[k]:
-            outputs += pipeline.add_joint_positions(stamp, machine.actuated_joint_names, data.drive_positions[k])
+    pipeline, outputs = follow(machine, data, config)
     return collect(outputs, pipeline.health.report())
 
 

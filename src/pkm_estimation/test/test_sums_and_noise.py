@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 
 import numpy as np
 import pytest
@@ -193,30 +193,12 @@ def test_both_noises_follow_the_size_of_the_innovations(squares, factor):
     assert changed == [False] * 99 + [True]
 
 
-@pytest.mark.parametrize(('sign', 'products'), [(1, 99.0 / 100.0), (-1, -99.0 / 100.0)])
-def test_correlation_of_innovations_shifts_noise_between_both(sign, products):
-    noise, _ = adapted('q_and_r', innovations(1.0, sign))
-    assert noise.q_factor == pytest.approx(exp(2.0 * products))
-    assert noise.r_factor == pytest.approx(exp(-2.0 * products))
-
-
 def test_noise_of_the_legs_is_kept_where_innovations_say_nothing_of_it():
     for mode, variance in (('q', 0.5), ('q_and_r', 0.199)):
         noise, _ = adapted(mode, innovations(2.0), variance)
         assert noise.q_factor == pytest.approx(2.0**0.7) and noise.r_factor == 1.0
     assert adapted('q_and_r', innovations(2.0), 0.2)[0].r_factor == pytest.approx(2.0**0.7)
     assert adapted('off', innovations(2.0))[0].q_factor == 1.0
-
-
-def test_factors_change_every_hundred_innovations_but_for_those_of_the_old_noise():
-    noise, changed = adapted('q_and_r', innovations(2.0, count=340))
-    assert [k for k, one in enumerate(changed) if one] == [99, 219, 339]
-    noise = NoiseAdaptation('q', np.full(6, 0.5))
-    assert noise.constant_for == 99
-    noise.started()
-    assert noise.constant_for == 199
-    assert [noise.accept(one) for one in innovations(2.0, count=200)].index(True) == 199
-    assert noise.constant_for == 119 and NoiseAdaptation('off', np.full(6, 0.5)).constant_for is None
 
 
 def test_an_outlier_counts_ten_standard_deviations_and_missing_legs_nothing():

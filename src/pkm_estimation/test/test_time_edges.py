@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from pkm_estimation.exchange.history import History, Processed
+from pkm_estimation.exchange.history import History
 from pkm_estimation.exchange.messages import LegMeasurement, LegSample, MeasurementQueue, UserMeasurement
 from pkm_estimation.exchange.samples import (
     ImuSample,
@@ -231,67 +231,6 @@ def test_measurements_wait_in_the_order_of_time_and_legs_come_first():
     assert queue.oldest_of_too_many('legs', 5) is None
     assert queue.oldest_of_too_many('legs', 4).instant == Instant(0, 10)
     assert [m.topic for m in queue][:2] == ['a', 'b']
-
-
-def processed(stamp, due=None, now=None, epoch=0):
-    before = (None if now is None else imu(now),)
-    return Processed(legs(stamp, epoch), Instant(epoch, stamp if due is None else due), before, True)
-
-
-def filled(window=30, margin=0, stamps=range(0, 110, 10)):
-    history = History(window, margin)
-    for stamp in stamps:
-        history.add_imu(imu(stamp))
-        history.add(processed(stamp, now=stamp - 10 if stamp else None))
-    return history
-
-
-def test_history_keeps_the_window_and_the_state_before_its_beginning():
-    history = filled()
-    taken = history.rewind_to_measurement(legs(71))
-    assert [p.measurement.instant.stamp for p in taken] == [80, 90, 100]
-    assert history.rewind_to_measurement(legs(60)) is None  # the first that is kept has no state before it
-    assert [p.measurement.instant.stamp for p in history.rewind_to_measurement(legs(61))] == [70]
-    assert [sample.instant.stamp for sample in history.imu] == [50, 60, 70, 80, 90, 100]
-
-
-def test_a_history_that_is_complete_goes_back_to_its_first_measurement():
-    history = filled(window=1000)
-    assert len(history.rewind_to_measurement(legs(-5))) == 11
-    assert len(filled(window=1000).rewind_to_imu(imu(-5))) == 11
-
-
-def test_margin_keeps_samples_for_the_interpolation():
-    assert filled(margin=20).imu[0].instant.stamp == 30
-
-
-def test_a_late_sample_changes_what_came_after_the_one_before_it():
-    history = filled()
-    late = imu(85)
-    history.add_imu(late)
-    assert [sample.instant.stamp for sample in history.imu][-3:] == [85, 90, 100]
-    assert [p.measurement.instant.stamp for p in history.rewind_to_imu(late)] == [90, 100]
-    too_late = imu(45)
-    history.add_imu(too_late)
-    assert history.rewind_to_imu(too_late) is None
-
-
-def test_samples_of_the_imu_do_not_pile_up_while_legs_are_silent():
-    history = filled(window=30, margin=10, stamps=range(0, 50, 10))
-    for stamp in range(50, 210, 10):
-        history.add_imu(imu(stamp))
-        history.forget(Instant(0, 10**9))
-    assert [sample.instant.stamp for sample in history.imu] == [160, 170, 180, 190, 200]
-    history.forget(Instant(0, 180))  # nothing to drop: the horizon is the older one of both
-    assert len(history.imu) == 5
-    # only the last measurement is known still, and samples before it are not
-    assert history.rewind_to_measurement(legs(20)) is None and history.rewind_to_measurement(legs(35)) is None
-    assert [p.measurement.instant.stamp for p in history.rewind_to_measurement(legs(45)) or ()] == []
-    waiting = filled(window=30, margin=10, stamps=range(0, 50, 10))
-    for stamp in range(50, 210, 10):
-        waiting.add_imu(imu(stamp))
-        waiting.forget(Instant(0, 100))
-    assert waiting.imu[0].instant.stamp == 100
 
 
 def test_window_and_margin_follow_from_the_settings():

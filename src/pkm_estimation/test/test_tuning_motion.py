@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from estimated import write_bag
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_profile, profile
-from pkm_estimation.bags import BagWriter, Imu, JointStates, RecordedData
+from pkm_estimation.bags import Imu, JointStates, RecordedData
 from pkm_estimation.bags.recorded_data import JointMessage
 from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion
 from pkm_estimation.nodes.tune import main
@@ -109,7 +110,7 @@ def test_constants_of_the_imu_are_found_within_their_deviations():
     machine = replace(SRS, imu=replace(SRS.imu, position=SRS.imu.position + place))
     conditions = SensorConditions(imu_delay=0.03, imu_misalignment=(0.03, -0.02, 0.05))
     rich = fourier_profile(SRS, 40.0)
-    data = simulate_sensors(machine, rich.evaluate, np.arange(2000) / 100, conditions, 0)
+    data = simulate_sensors(machine, rich.evaluate, np.arange(1600) / 100, conditions, 0)
     found = sensors_of_motion(SRS, recorded(SRS, data), EstimatorConfig(), 3e-4)
     solution, constants = found.solution, found.solution.constants
     assert found.is_better, found.reason
@@ -139,7 +140,7 @@ def test_what_is_not_seen_is_named():
 def test_what_a_machine_of_less_freedom_cannot_show_is_named():
     """A Delta never turns: nothing tells where the IMU is."""
     delta = load_machine('delta')
-    found = foretold(delta, profile('drives', delta, 30.0), EstimatorConfig(), 3e-4)
+    found = foretold(delta, profile('drives', delta, 15.0), EstimatorConfig(), 3e-4)
     ratio = dict(zip(found.constants.names, found.std / found.constants.std, strict=True))
     assert min(ratio[f'place {axis}'] for axis in 'xyz') > 0.99 and ratio['delay'] < 0.1
     assert found.constants.units[0] == 'rad'  # its drives turn
@@ -147,9 +148,7 @@ def test_what_a_machine_of_less_freedom_cannot_show_is_named():
 
 def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
     data = record(MP1, SensorConditions(imu_delay=0.03), seconds=16.0)
-    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
-        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    write_bag(tmp_path / 'bag', MECHANISM, data)
     assert main([str(tmp_path / 'bag'), '--keep-r', '-o', str(tmp_path / 'out')]) == 0
     printed = capsys.readouterr().out
     assert re.search(r'the IMU is (29\.9|30\.0)\d ms late', printed)
@@ -166,9 +165,7 @@ def test_command_keeps_the_settings_it_began_with_and_finds_a_wrong_mounting(tmp
     """Of an IMU on time that is declared late: the delay goes, other settings stay, and the mounting is an overlay."""
     rich, turn = fourier_profile(SRS, 40.0), np.array([0.03, -0.02, 0.04])
     data = record(rich, SensorConditions(imu_misalignment=tuple(turn)), seconds=16.0, begin=0.0)
-    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
-        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    write_bag(tmp_path / 'bag', MECHANISM, data)
     (tmp_path / 'mine.yaml').write_text('{imu_delay: 0.05, history: 1}')
     arguments = [str(tmp_path / 'bag'), '--config', str(tmp_path / 'mine.yaml'), '-o', str(tmp_path / 'out')]
     assert main(arguments) == 0
@@ -240,9 +237,7 @@ def test_what_does_not_hold_in_the_last_third_is_not_written():
 
 def test_settings_that_are_right_stay(tmp_path, capsys):
     data = record(MP1, seconds=16.0)
-    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
-        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    write_bag(tmp_path / 'bag', MECHANISM, data)
     assert main([str(tmp_path / 'bag'), '-o', str(tmp_path / 'out')]) == 0
     assert 'no settings are written' in capsys.readouterr().out
     assert not (tmp_path / 'out' / 'estimator.yaml').exists()
@@ -276,9 +271,7 @@ def test_joints_of_a_gripper_and_another_order_of_the_drives():
 
 def test_a_standstill_shows_no_constant(tmp_path, capsys):
     data = measure(MECHANISM, profile('hold', SRS, 16.0), seed=1)
-    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
-        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    write_bag(tmp_path / 'bag', MECHANISM, data)
     assert main([str(tmp_path / 'bag'), '--motion', '--keep-r']) == 0
     printed = capsys.readouterr().out
     assert 'no settings are written' in printed

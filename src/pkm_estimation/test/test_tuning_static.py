@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from estimated import write_bag
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
@@ -50,14 +51,6 @@ def streams_of(data, positions=None):
     time = (data.stamps - data.stamps[0]) * 1e-9
     positions = data.drive_positions if positions is None else positions
     return SensorStreams(time, positions, time, np.hstack([data.specific_force, data.angular_rate]))
-
-
-def write_bag(path, data, positions=None):
-    with BagWriter(path, 'mcap', '') as writer:
-        positions = data.drive_positions if positions is None else positions
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, positions)
-        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
-    return path
 
 
 def outside(truth, lower, upper):
@@ -311,7 +304,7 @@ def test_random_walk_is_not_read_too_low():
 
 
 def test_command_writes_an_overlay_that_loads(tmp_path, capsys):
-    bag = write_bag(tmp_path / 'bag', measure(MECHANISM, at_rest(30.0), seed=4))
+    bag = write_bag(tmp_path / 'bag', MECHANISM, measure(MECHANISM, at_rest(30.0), seed=4))
     assert main([str(bag), '--machine', 'srs', '-o', str(tmp_path / 'out')]) == 0
     assert 'gyroscope x' in capsys.readouterr().out
     tuned = load_machine('srs', tmp_path / 'out' / 'sensors.yaml')
@@ -329,7 +322,7 @@ def test_command_writes_an_overlay_that_loads(tmp_path, capsys):
     assert 'is there already' in capsys.readouterr().err
     assert main([str(bag), '--overlay', str(tmp_path / 'out' / 'sensors.yaml'), '-o', str(tmp_path / 'again')]) == 0
     assert 'put both into one file' in capsys.readouterr().out
-    moving = write_bag(tmp_path / 'moving', measure(MECHANISM, mp1(SRS, duration=25.0), seed=0))
+    moving = write_bag(tmp_path / 'moving', MECHANISM, measure(MECHANISM, mp1(SRS, duration=25.0), seed=0))
     capsys.readouterr()
     assert main([str(moving), '--static']) == 1
     assert 'does not stand still' in capsys.readouterr().err

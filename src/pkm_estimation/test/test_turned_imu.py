@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from estimated import follow
 from pkm_description.driver import STANDARD_IMU
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.exchange.output import OutputBlock
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import measure
-from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig
 from scipy.spatial.transform import Rotation
 
 SRS = load_machine('srs')
@@ -30,11 +31,7 @@ CONFIG = EstimatorConfig(baseline=False)
 
 @pytest.fixture(scope='module')
 def outputs():
-    data, pipeline, found = measure(MACHINE, MOTION, seed=1), EstimatorPipeline(MACHINE, CONFIG), []
-    for k, stamp in enumerate(data.stamps.tolist()):
-        found += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        found += pipeline.add_joint_positions(stamp, MACHINE.actuated_joint_names, data.drive_positions[k])
-    return found
+    return follow(MACHINE, measure(MACHINE, MOTION, seed=1), CONFIG)[1]
 
 
 def in_imu_axes(vectors):

@@ -9,7 +9,7 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import values
-from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message
+from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message, pairs
 
 CONFIG = EstimatorConfig(baseline=False)
 RATES = joint_motion(SRS, MOTION).velocities[:, SRS.drive_columns]  # of the prismatic joints
@@ -87,12 +87,11 @@ def test_wild_value_is_left_out_by_its_own_gate():
 def test_late_measurement_needs_a_history():
     for window, counter in ((0.0, 'attitude_too_late'), (0.2, 'attitude_accepted')):
         pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, history=window))
-        feed(pipeline, [m for k in range(50) for m in (imu_message(k), leg_message(k))])
+        feed(pipeline, pairs(range(50)))
         observe = attitude_from(MOTION.rotation_base_platform[45])
         pipeline.add_measurement(int(DATA.stamps[45]), observe, np.zeros(3), 1e-6 * np.eye(3), 'attitude')
         assert pipeline.health.counters[counter] == 1
-        if window:
-            assert pipeline.health.report().user_measurements['attitude'][0] == 1
+        assert not window or pipeline.health.report().user_measurements['attitude'][0] == 1
 
 
 def test_late_measurement_ends_as_one_in_time():
@@ -158,7 +157,7 @@ def test_sensor_with_a_clock_of_its_own_does_not_push_legs_out_of_the_queue():
 @pytest.mark.parametrize('useless', [np.full((3, 31), np.nan), np.zeros((31, 3))])
 def test_useless_predictions_are_left_out_by_name(useless):
     pipeline = EstimatorPipeline(SRS, CONFIG)
-    feed(pipeline, [m for k in range(50) for m in (imu_message(k), leg_message(k))])
+    feed(pipeline, pairs(range(50)))
     pipeline.add_measurement(int(DATA.stamps[49]), lambda points: useless, np.zeros(3), np.eye(3), 'tracker')
     (output,) = feed(pipeline, [imu_message(50), leg_message(50)])
     assert pipeline.health.counters['tracker_not_predicted'] == pipeline.health.counters['tracker_rejected'] == 1
@@ -185,7 +184,7 @@ def test_points_are_those_of_the_output_with_constants_too():
     """A rest of the delay moves position, velocity and attitude of any point as it moves the output's."""
     names = ('imu_delay', 'imu_rotation', 'imu_position')
     pipeline = EstimatorPipeline(SRS, EstimatorConfig(estimate=names, baseline=False))
-    feed(pipeline, [message(k) for k in range(100) for message in (imu_message, leg_message)])
+    feed(pipeline, pairs(range(100)))
     filter_, point = pipeline.filter, np.ones(3)
     sample = np.concatenate([DATA.specific_force[99], DATA.angular_rate[99]])
     filter_.ukf.state[filter_.layout.imu_delay] = 0.02

@@ -39,21 +39,6 @@ def test_all_recover_the_truth_and_keep_a_record(name: str) -> None:
     assert found.solver.optimality['gradient'] < 1e-9
 
 
-@pytest.mark.parametrize('name', ['wls', 'rls'])
-def test_standard_deviations_are_honest(name: str) -> None:
-    """Errors in units of their own standard deviation have rms 1 with noise that is correlated in time and shared."""
-    observation, _ = problem(1)
-    random = np.random.default_rng(2)
-    mixing = np.eye(6) + 0.5 * random.normal(size=(6, 6))
-    estimate = estimator_by_name(name, {'correlation_lags': 8})
-    errors = []
-    for _ in range(60):
-        noise = lfilter([1.0], [1.0, -0.5], random.normal(size=(350, 6)), axis=0) @ mixing
-        found = estimate(observation, observation @ TRUTH + noise[50:])
-        errors.append((found.parameters - TRUTH) / found.std)
-    assert 0.82 < np.sqrt(np.mean(np.square(errors))) < 1.18  # 240 draws: 0.046
-
-
 def test_recursive_equals_batch() -> None:
     """R4-37: without forgetting, sample by sample, the batch result (here: to 1e-11), at every sample on the way."""
     observation, force = problem(8)

@@ -12,7 +12,7 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine
+from pkm_description.machine import Joint, Machine
 from pkm_description.machine.machine import with_joints
 from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor, Ripple
 from pkm_identification.columns.observation import observation_model
@@ -82,7 +82,7 @@ def test_friction_by_load_allows_for_rotors_that_are_not_told_from_arms() -> Non
     delta = known_machine('delta')
     delta = replace(delta, leg_sensors=replace(delta.leg_sensors, effort_noise=np.full(3, 0.01)))
     true = with_joints(delta, lambda one: replace(one, rotor_inertia=1.3 * one.rotor_inertia) if one.actuated else one)
-    motion, positions, forces = clean_signals(true, 'drives', 25.0, 250.0, 52)
+    motion, positions, forces = clean_signals(true, 'drives', 12.0, 125.0, 52)
     joints = joint_motion(true, motion)
     velocities, accelerations = joints.velocities[:, true.drive_columns], joints.accelerations[:, true.drive_columns]
     rotors = np.array([joint.rotor_inertia for joint in true.actuated_joints])
@@ -158,17 +158,14 @@ def test_stribeck_friction_by_direction_is_added_and_written(srs: Machine, signa
 
 
 @pytest.mark.usefixtures('fit_alone')
-def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, excitation: tuple) -> None:
-    from dataclasses import replace
+def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, signals: tuple) -> None:
+    motion, positions, _ = signals
 
-    motion, positions, _ = excitation
-    legs = list(srs.legs)
-    joints = tuple(
-        replace(joint, body=replace(joint.body, mass=1.3 * joint.body.mass, inertia=1.3 * joint.body.inertia))
-        for joint in legs[2].joints
-    )
-    legs[2] = replace(legs[2], joints=joints)
-    other = replace(srs, legs=tuple(legs))
+    def heavier(joint: Joint) -> Joint:
+        body = replace(joint.body, mass=1.3 * joint.body.mass, inertia=1.3 * joint.body.inertia)
+        return replace(joint, body=body) if joint.name.startswith('leg3_') else joint
+
+    other = with_joints(srs, heavier)
     result = identify(srs, recording(srs, (motion, positions, inverse_dynamics(other, motion)), 1))
     assert 'legs that differ' in result.added
     assert not result.model.identical_legs

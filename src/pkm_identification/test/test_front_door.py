@@ -13,7 +13,6 @@ from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 
-import pkm_identification
 from pkm_identification import (
     IdentificationConfig,
     IdentificationResult,
@@ -74,15 +73,6 @@ def held_out(srs: Machine) -> Recording:
 def found(srs: Machine, arrays: tuple, held_out: Recording) -> IdentificationResult:
     """Return what the notebook's motion identifies."""
     return identify(srs, Recording(*arrays), held_out)
-
-
-def test_every_name_is_there() -> None:
-    assert 10 <= len(pkm_identification.__all__) <= 17
-    for name in pkm_identification.__all__:
-        assert getattr(pkm_identification, name).__name__ == name
-    assert set(pkm_identification.__all__) <= set(dir(pkm_identification))
-    with pytest.raises(AttributeError, match='no_such_name'):
-        pkm_identification.no_such_name  # noqa: B018
 
 
 def test_optional_libraries_are_not_needed() -> None:

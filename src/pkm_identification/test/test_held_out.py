@@ -13,6 +13,7 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import ViscousCoulomb
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.observation import ObservationModel, observation_model
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig, JudgementSettings
 from pkm_identification.errors import RecordingError
@@ -199,14 +200,9 @@ def test_a_machine_that_is_not_its_file(srs: Machine) -> None:
     """Another friction law than the file's is written with its name; other legs than the file's are said to be so."""
     machine = known_machine('khalifa_3prr')
     law = ViscousCoulomb(viscous=30.0, coulomb=20.0)
-    legs = tuple(
-        replace(leg, joints=tuple(
-            replace(one, friction=replace(one.friction, law=law)) if one.actuated else one for one in leg.joints
-        ))
-        for leg in machine.legs
-    )  # fmt: skip
+    rubbing = with_friction(machine, lambda one: replace(one.friction, law=law) if one.actuated else one.friction)
     model = ObservationModel(machine)
-    delivered = delivered_machine(model, replace(machine, legs=legs))
+    delivered = delivered_machine(model, rubbing)
     assert delivered.from_files
     assert [joint.friction.law for joint in delivered.machine.actuated_joints] == [law] * 3
     other = delivered_machine(model, replace(machine, path=srs.path, name='srs'))

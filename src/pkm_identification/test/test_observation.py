@@ -30,17 +30,6 @@ def test_ranks(srs: Machine, identical: bool, friction: str, rank: int) -> None:
     assert singular[rank - 1] > 1e4 * (singular[rank] if len(singular) > rank else 0.0)
 
 
-def test_base_parameters_give_the_same_forces(srs: Machine) -> None:
-    """R4-11: forces of base parameters equal inverse dynamics to 1e-9, at states that the reduction has not seen."""
-    model = ObservationModel(srs)
-    base = model.base_parameters()
-    motion = random_states(srs, 40, 77)
-    regressor, _ = model.regressor(motion)
-    forces = base.columns(regressor) @ base.values(model.parameters(srs))
-    expected = inverse_dynamics(srs, motion)
-    assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
-
-
 def test_names_do_not_depend_on_the_sampled_states(srs: Machine) -> None:
     """Another random seed finds the same combinations with the same factors."""
     model = ObservationModel(srs)

@@ -17,7 +17,6 @@ from pkm_identification.compare import compare_physical_with_truth, compare_with
 from pkm_identification.configuration import EstimatorSettings, IdentificationConfig, MotionSettings
 from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
 from pkm_identification.judgement.force_error import force_error
-from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.pipeline import identify
 from pkm_identification.recording.recording import PlatformPoses, Recording
@@ -188,20 +187,3 @@ def test_forces_of_a_recording_at_rest_are_not_compared():
     assert force_error(forces, 1.1 * forces).relative == pytest.approx(0.1)
     with pytest.raises(RecordingError, match='no leg moves in this recording'):
         force_error(forces, forces, np.zeros((5, 6), dtype=bool))
-
-
-def test_an_indefinite_covariance_is_shared_out_with_more_variance(result: IdentificationResult) -> None:
-    """Short recordings give one, by the residuals' covariance estimated pair by pair of legs."""
-    base, estimate, physical = result.base, result.estimate, result.physical
-    names, nominal = list(base.full_names), physical.nominal[[physical.names.index(name) for name in base.full_names]]
-    std = 30.0 * estimate.std
-    correlation = np.eye(len(std))
-    correlation[:3, :3] = np.array([[1.0, 0.99, -0.99], [0.99, 1.0, 0.99], [-0.99, 0.99, 1.0]])
-    indefinite = correlation * np.outer(std, std)
-    assert np.linalg.eigvalsh(correlation)[0] < -0.5
-    prior = nominal_covariance(names, nominal, 1e-9, 1e-9)
-    values, covariance = share_out(base, estimate.parameters, indefinite, nominal, prior)
-    definite = share_out(base, estimate.parameters, np.diag(std**2), nominal, prior)[1]
-    assert np.isfinite(values).all()
-    friction = [index for index, name in enumerate(names) if name.endswith(('viscous', 'coulomb'))]
-    assert np.all(np.diag(covariance)[friction] >= 0.9 * np.diag(definite)[friction])

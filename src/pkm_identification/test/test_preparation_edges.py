@@ -11,9 +11,7 @@ from known_machines import known_machine
 from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
-from pkm_identification.estimator.residual_covariance import degrees_of_freedom
 from pkm_identification.fitting.physical_machine import _static_above_coulomb
-from pkm_identification.judgement.physical import share_out
 from pkm_identification.motion_source.bands import choose_bands
 from pkm_identification.motion_source.filters import edge_samples
 from pkm_identification.preparation import prepare
@@ -135,25 +133,6 @@ def test_columns_are_shared_with_a_model_of_the_same_structure_only(recorded: Re
 
 
 # -- parts of the judgement --------------------------------------------------------------------------------------------
-
-
-def test_parameters_leave_a_thousandth_of_the_rows_at_least() -> None:
-    used = np.zeros((50, 6), dtype=bool)
-    used[:20, :5] = True
-    assert degrees_of_freedom(used, 25) == pytest.approx(0.75)
-    assert degrees_of_freedom(used, 100) == degrees_of_freedom(used, 400) == pytest.approx(1e-3)
-    assert degrees_of_freedom(np.zeros((3, 6), dtype=bool), 0) == 1.0
-
-
-@pytest.mark.parametrize('factor', [1e-5, 1.0, 1e4])
-def test_friction_comes_from_the_data_alone_however_small_its_part_of_a_base_parameter(factor: float) -> None:
-    """Next to a body that is known well."""
-    names = ('platform_link.m', 'leg1_prismatic.viscous')
-    base = SimpleNamespace(combination=np.array([[1.0, factor]]), full_names=names)
-    nominal, prior = np.array([2.0, 3.0]), np.diag([1e-4, 0.0])
-    found, covariance = share_out(base, np.array([5.0]), np.array([[0.01]]), nominal, prior)
-    assert found == pytest.approx([2.0, 3.0 / factor], rel=1e-3)
-    assert np.sqrt(covariance[1, 1]) == pytest.approx(np.sqrt(0.01 + 1e-4) / factor, rel=1e-3)
 
 
 @pytest.mark.parametrize(('gap', 'is_chance'), [(2.9, True), (3.1, False)])

@@ -7,12 +7,10 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from known_machines import known_machine
-from pkm_description.machine import INERTIAL_PARAMETERS
-from pkm_identification.report.files import overlay_std, write_result
+from pkm_identification.report.files import write_result
 from pkm_identification.report.html_report import unit_of, verdict_sentence
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import Verdict
@@ -112,29 +110,3 @@ def test_writing_again_replaces_the_files(written: Path, result: IdentificationR
     files = write_result(result, folder)
     assert files.overlay is not None
     assert files.overlay.read_text() == before
-
-
-def test_overlay_states_the_deviations_of_its_own_values(result: IdentificationResult) -> None:
-    """Of mass, centre and inertia about it: as small draws of the ten parameters scatter them."""
-    physical, stated = result.physical, overlay_std(result)
-    place = [physical.names.index(f'platform_link.{kind}') for kind in INERTIAL_PARAMETERS]
-    values, covariance = physical.values[place], physical.covariance[np.ix_(place, place)]
-    small = 1e-4
-    root = np.linalg.eigh(covariance)
-    root = root[1] * np.sqrt(np.maximum(root[0], 0.0))
-    draws = values + small * np.random.default_rng(5).normal(size=(4000, 10)) @ root.T
-    mass, first = draws[:, 0], draws[:, 1:4]
-    centre = first / mass[:, None]
-    ours = draws[:, 4:].copy()
-    for column, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True)):
-        square = np.sum(centre**2, axis=1) if i == j else 0.0
-        ours[:, column] -= mass * (square - centre[:, i] * centre[:, j])
-    expected = np.std(np.column_stack([mass, centre, ours]), axis=0) / small
-    keys = ('mass', 'center_of_mass.x', 'center_of_mass.y', 'center_of_mass.z',
-            *(f'inertia.{name}' for name in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')))  # fmt: skip
-    assert [stated[f'platform.body.{key}'] for key in keys] == pytest.approx(expected, rel=0.06)
-    for leg in result.machine.legs:
-        joint = next(joint for joint in leg.joints if joint.actuated)
-        at = physical.names.index(f'{joint.name}.viscous')
-        (key,) = [key for key in stated if key.endswith(f'friction.viscous.{leg.name}') and 'prismatic' in key]
-        assert stated[key] == pytest.approx(np.sqrt(physical.covariance[at, at]))

@@ -66,23 +66,6 @@ def test_where_rows_are_many_the_correction_for_what_the_fit_absorbed_is_small(m
     assert (corrected >= 0.999 * without).all() and np.median(corrected / without) < 1.05
 
 
-def test_what_the_fit_absorbed_counts_below_two_hundred_rows_a_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """2400 rows for 12 parameters are many, one less is not."""
-    generator = np.random.default_rng(2)
-    rows, noise = slow_rows(generator, 400), lasting(generator.normal(size=(408, LEGS)))
-    for missing in (0, 1):
-        used = np.ones((400, LEGS), dtype=bool)
-        used.ravel()[:missing] = False
-        own, target = rows * used[..., None], noise * used
-        residuals = target - own @ np.linalg.lstsq(own.reshape(-1, PARAMETERS), target.ravel(), rcond=None)[0]
-        found = honest_covariance(own, residuals, used, LAGS)
-        with monkeypatch.context() as patch:
-            patch.setattr('pkm_identification.estimator.residual_covariance.MANY_ROWS', 0)
-            uncorrected = honest_covariance(own, residuals, used, LAGS)
-        assert (np.diag(found) >= np.diag(uncorrected)).all()
-        assert np.array_equal(found, uncorrected) == (missing == 0)
-
-
 @pytest.mark.parametrize('error', [lasting, differentiated])
 def test_correlations_between_values_are_those_without_lags(error: Callable[[Array], Array]) -> None:
     generator = np.random.default_rng(1)

@@ -17,7 +17,6 @@ from pkm_identification.estimator.residual_covariance import (
 )
 from pkm_identification.judgement.physical import (
     PhysicalParameters,
-    body_from_parameters,
     infeasibilities,
     nominal_covariance,
     share_out,
@@ -241,18 +240,6 @@ def test_signs_of_friction_and_of_other_forces() -> None:
     assert possible_signs(base_of(names, rows)).tolist() == [1.0, -1.0, 0.0, 1.0, 0.0, 0.0]
     base = base_of(PLATFORM, np.eye(10))
     assert possible_signs(base).tolist() == [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
-
-
-def test_bodies_of_ten_parameters() -> None:
-    places, masses = RANDOM.normal(size=(5, 3)), RANDOM.uniform(1.0, 2.0, 5)
-    centre = masses @ places / masses.sum()
-    second = np.einsum('n,ni,nj->ij', masses, places, places)
-    inertia = np.trace(second) * np.eye(3) - second
-    found = body_from_parameters('x', np.concatenate([[masses.sum()], masses @ places, inertia[np.triu_indices(3)]]))
-    away = places - centre
-    own = np.einsum('n,ni,nj->ij', masses, away, away)
-    assert found.center_of_mass == pytest.approx(centre)
-    assert found.inertia == pytest.approx(np.trace(own) * np.eye(3) - own)
 
 
 @pytest.mark.parametrize(

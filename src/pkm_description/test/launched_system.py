@@ -35,12 +35,12 @@ def has_real_launch() -> bool:
     return shutil.which('ros2') is not None and find_spec('launch_ros') is not None
 
 
-def launch_command(file: str, *arguments: str) -> list[str]:
-    """Command line that starts a launch file of pkm_bringup."""
+def launch_command(file: str, *arguments: str, package: str = 'pkm_bringup') -> list[str]:
+    """Command line that starts a launch file of a package."""
     if has_real_launch():
-        return ['ros2', 'launch', 'pkm_bringup', file, *arguments]
+        return ['ros2', 'launch', package, file, *arguments]
     if RUNNER.exists():
-        return [sys.executable, str(RUNNER), 'pkm_bringup', file, *arguments]
+        return [sys.executable, str(RUNNER), package, file, *arguments]
     pytest.skip('neither ros2 launch nor the launch runner of the repository is there')
 
 
@@ -68,13 +68,16 @@ def processes_with(mark: str) -> dict[int, str]:
 class LaunchedSystem:
     """A launch file running in a session of its own, its output in a file, its processes marked."""
 
-    def __init__(self, log: Path, file: str, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, log: Path, file: str, *arguments: str, environment: dict[str, str] | None = None,
+        package: str = 'pkm_bringup',
+    ) -> None:  # fmt: skip
         self._log = log
         self._mark = f'PKM_TEST_RUN={os.getpid()}-{time.monotonic_ns()}'
         name, _, value = self._mark.partition('=')
         with log.open('wb') as stream:
             self.process = subprocess.Popen(
-                launch_command(file, *arguments),
+                launch_command(file, *arguments, package=package),
                 env=(environment or ros_environment()) | {name: value},
                 cwd=log.parent,
                 stdout=stream,
