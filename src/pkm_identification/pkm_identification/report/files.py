@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,14 +18,36 @@ from pkm_description import loading
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
-from pkm_identification.judgement.force_error import ForceError
 from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
 from pkm_identification.report.html_report import write_report
 from pkm_identification.result import IdentificationResult
-from pkm_identification.validation.delivered import DirectDynamics
-from pkm_identification.validation.held_out import ForceComparison, Prediction, Verdict
-from pkm_identification.validation.noise_floor import NoiseFloor
-from pkm_identification.validation.resampling import ResampledStd
+from pkm_identification.validation.held_out import ForceComparison, Prediction
+
+#: keys in the file, and the attributes that have their values: of force errors, figures of the verdict, the noise
+#: floor, direct dynamics, repetitions, and the mean over the periods
+_ERROR = {
+    'relative_absolute': 'relative_absolute', 'normalised_rms': 'normalised_rms', 'relative_to_force_rms': 'relative',
+    'relative_absolute_per_drive': 'relative_absolute_of_drives',
+    'normalised_rms_per_drive': 'normalised_rms_of_drives', 'rms_per_drive': 'rms',
+}  # fmt: skip
+_FIGURE = {name: name for name in ('name', 'value', 'limit', 'unit', 'kept')}
+_FLOOR = {
+    'is_noise': 'is_noise', 'ratio': 'total', 'ratio_per_drive': 'ratio', 'residual_per_drive': 'residual',
+    'noise_per_drive': 'noise', 'noise_from_efforts_per_drive': 'from_efforts',
+    'noise_from_positions_per_drive': 'from_positions',
+}  # fmt: skip
+_DIRECT = {
+    'window': 'window', 'windows': 'count', 'speed_error_of_speed_change_per_drive': 'relative',
+    'position_rms_per_drive': 'position_rms', 'velocity_rms_per_drive': 'velocity_rms',
+}  # fmt: skip
+_RESAMPLED = {
+    'method': 'method', 'repetitions': 'count', 'seed': 'seed', 'mean': 'mean', 'std': 'std',
+    'relative_uncertainty_of_std': 'uncertainty',
+}  # fmt: skip
+_REPEATABILITY = {
+    'base_frequency': 'base_frequency', 'base_frequency_was_found': 'found', 'periods': 'periods',
+    'position_noise': 'position_noise', 'effort_noise': 'effort_noise',
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,7 +95,10 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
             errors[name] = comparison_data(comparison)
     return {
         'status': result.status,
-        'verdict': verdict_data(result.verdict),
+        'verdict': {
+            'status': result.verdict.status, 'reason': result.verdict.reason,
+            'figures': [_plain(one, _FIGURE) for one in result.verdict.figures],
+        },
         'provenance': dict(result.provenance),
         'warnings': list(result.warnings),
         'base_parameters': base_parameter_data(result),
@@ -94,15 +120,21 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         ],
         'bodies': body_data(result.physical),
         'force_error': errors,
-        'noise_floor': None if result.noise_floor is None else floor_data(result.noise_floor),
-        'resampled': [resampled_data(one) for one in result.resampled],
-        'direct_dynamics': None if result.direct is None else direct_data(result.direct),
+        'noise_floor': result.noise_floor and {'says': str(result.noise_floor), **_plain(result.noise_floor, _FLOOR)},
+        'resampled': [_plain(one, _RESAMPLED) for one in result.resampled],
+        'direct_dynamics': result.direct and _plain(result.direct, _DIRECT),
         'not_in_the_overlay': [] if result.delivered is None else list(result.delivered.lost),
-        'repeatability': _repeatability(result),
+        'repeatability': result.repeatability and _plain(result.repeatability, _REPEATABILITY),
         'condition': result.estimate.condition,
         'bands': asdict(result.bands),
         'settings': result.config.mapping(),
-    }
+    }  # fmt: skip
+
+
+def _plain(source: object, keys: Mapping[str, str]) -> dict[str, object]:
+    """Attributes of an object as plain data, by their keys in the file."""
+    values = {key: getattr(source, name) for key, name in keys.items()}
+    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in values.items()}
 
 
 def base_parameter_data(result: IdentificationResult) -> list[dict[str, object]]:
@@ -131,20 +163,6 @@ def body_data(physical: PhysicalParameters) -> list[dict[str, object]]:
     ]
 
 
-def _repeatability(result: IdentificationResult) -> dict[str, object] | None:
-    """Noise figures of a recording that was averaged over its periods."""
-    mean = result.repeatability
-    if mean is None:
-        return None
-    return {
-        'base_frequency': mean.base_frequency,
-        'base_frequency_was_found': mean.found,
-        'periods': mean.periods,
-        'position_noise': mean.position_noise.tolist(),
-        'effort_noise': mean.effort_noise.tolist(),
-    }
-
-
 def comparison_data(comparison: ForceComparison) -> dict[str, object]:
     """Errors of the fit, of the machine as delivered, and of the nominal machine."""
     data: dict[str, object] = {
@@ -165,61 +183,7 @@ def comparison_data(comparison: ForceComparison) -> dict[str, object]:
 
 def prediction_data(prediction: Prediction) -> dict[str, object]:
     """Figures of the raw samples, and below the force cut-off."""
-    return {'raw': error_data(prediction.error), 'below_cutoff': error_data(prediction.filtered_error)}
-
-
-def error_data(error: ForceError) -> dict[str, object]:
-    """Figures of all drives together, and of each."""
-    return {
-        'relative_absolute': error.relative_absolute,
-        'normalised_rms': error.normalised_rms,
-        'relative_to_force_rms': error.relative,
-        'relative_absolute_per_drive': error.relative_absolute_of_drives.tolist(),
-        'normalised_rms_per_drive': error.normalised_rms_of_drives.tolist(),
-        'rms_per_drive': error.rms.tolist(),
-    }
-
-
-def verdict_data(verdict: Verdict) -> dict[str, object]:
-    """Status, reason, and each figure beside its limit."""
-    figures = [
-        {'name': one.name, 'value': one.value, 'limit': one.limit, 'unit': one.unit, 'kept': one.kept}
-        for one in verdict.figures
-    ]
-    return {'status': verdict.status, 'reason': verdict.reason, 'figures': figures}
-
-
-def direct_data(direct: DirectDynamics) -> dict[str, object]:
-    """Errors of the simulated motion at the ends of the windows."""
-    return {
-        'window': direct.window,
-        'windows': direct.count,
-        'speed_error_of_speed_change_per_drive': direct.relative.tolist(),
-        'position_rms_per_drive': direct.position_rms.tolist(),
-        'velocity_rms_per_drive': direct.velocity_rms.tolist(),
-    }
-
-
-def floor_data(floor: NoiseFloor) -> dict[str, object]:
-    """Residual and noise of each drive, and the sentence."""
-    return {
-        'says': str(floor),
-        'is_noise': floor.is_noise,
-        'ratio': floor.total,
-        'ratio_per_drive': floor.ratio.tolist(),
-        'residual_per_drive': floor.residual.tolist(),
-        'noise_per_drive': floor.noise.tolist(),
-        'noise_from_efforts_per_drive': floor.from_efforts.tolist(),
-        'noise_from_positions_per_drive': floor.from_positions.tolist(),
-    }
-
-
-def resampled_data(one: ResampledStd) -> dict[str, object]:
-    """Mean and standard deviation of each base parameter over the repetitions."""
-    return {
-        'method': one.method, 'repetitions': one.count, 'seed': one.seed, 'mean': one.mean.tolist(),
-        'std': one.std.tolist(), 'relative_uncertainty_of_std': one.uncertainty,
-    }  # fmt: skip
+    return {'raw': _plain(prediction.error, _ERROR), 'below_cutoff': _plain(prediction.filtered_error, _ERROR)}
 
 
 def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
