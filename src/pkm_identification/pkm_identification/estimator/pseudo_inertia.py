@@ -13,18 +13,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from pkm_description.machine import INERTIAL_PARAMETERS
-
-
-def symmetric(upper: Array) -> Array:
-    """Matrix (3, 3) of xx, xy, xz, yy, yz, zz."""
-    matrix = np.zeros((3, 3))
-    matrix[np.triu_indices(3)] = upper
-    return matrix + np.triu(matrix, 1).T
+from pkm_description.machine.parts import inertia_tensor
 
 
 def pseudo_inertia(parameters: Array) -> Array:
     """Pseudo-inertia (4, 4) of ten parameters (10,), inertia about the origin of the body's frame."""
-    inertia = symmetric(parameters[4:])
+    inertia = inertia_tensor(parameters[4:])
     pseudo = np.empty((4, 4))
     pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     pseudo[:3, 3] = pseudo[3, :3] = parameters[1:4]

@@ -14,15 +14,13 @@ from pkm_description.machine import Machine
 
 from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
 from pkm_identification.online.observation import NOISE, OnlineObservation, SampleRows
-from pkm_identification.online.payload import STEP, LoadChange, Payload, RecentSamples
+from pkm_identification.online.payload import STEP, LoadChange, Payload, RecentSteps
 from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 from pkm_identification.online.watches import Drift, FrictionWatch, Lack, ModelWatch
 from pkm_identification.result import INSUFFICIENT
 
-#: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
-MISFIT, EXCESS = 0.02, 5.0
 #: s by which stamps go back where a clock was set anew; less are late messages
 SET_BACK = 1.0
 #: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
@@ -103,7 +101,7 @@ class OnlineIdentifier:
         self._model, self._friction = ModelWatch(observation), FrictionWatch(observation)
         self._work: Iterator[None] = iter(())
         self._fastest = self._beginning.copy()
-        self._recent = RecentSamples()
+        self._recent = RecentSteps()
         self.detectable_mass = np.inf
         self._followed: LoadChange | None = None
         self.is_moving = False
@@ -121,8 +119,7 @@ class OnlineIdentifier:
         self.observation.reset()
         self._filter.interrupt()
         self._begin_segment()
-        if self._followed is not None:
-            self._end_of_change()
+        self._end_of_change()
         self.last_stamp = self._clean_from = -(1 << 62)
 
     @property
@@ -164,7 +161,7 @@ class OnlineIdentifier:
     @property
     def status(self) -> str:
         """One of :data:`UNTESTED`, :data:`FITS` and :data:`~pkm_identification.result.INSUFFICIENT`."""
-        return INSUFFICIENT if self.misfit else FITS if self._model.is_tested else UNTESTED
+        return INSUFFICIENT if self.lack else FITS if self._model.is_tested else UNTESTED
 
     @property
     def is_certain(self) -> bool:
@@ -173,27 +170,9 @@ class OnlineIdentifier:
 
     @property
     def verdict(self) -> str:
-        """The status in words."""
+        """The status in words; what the model does not explain."""
         untested = 'not tested yet: no parameter is certain before some seconds of motion have tested the model'
-        return self.misfit or (untested if self.status == UNTESTED else 'the model fits')
-
-    @property
-    def misfit(self) -> str:
-        """What the model does not explain, in words; empty: nothing is known of that. Else no parameter is certain."""
-        if self.lack is not None:
-            return str(self.lack)
-        share = self.residual_std / self.observation.typical_force
-        noise = self._filter.noise
-        excess = self.residual_std / np.maximum(np.sqrt(noise.white), 1e-300)
-        bad = (share > MISFIT) & (excess > EXCESS) & (noise.samples > 0)
-        if not bad.any():
-            return ''
-        worst = int(np.argmax(np.where(bad, share, 0.0)))
-        return (
-            f'the model does not fit: residuals of {self.machine.drive_labels[worst]} are '
-            f'{self.residual_std[worst]:.3g}, {excess[worst]:.2g} times what the noise of its effort makes; '
-            'no parameter is certain; identify a recording offline, which names the missing force'
-        )
+        return str(self.lack) if self.lack else untested if self.status == UNTESTED else 'the model fits'
 
     def reject(self, reason: str) -> None:
         """Count a message of no use."""
@@ -240,10 +219,9 @@ class OnlineIdentifier:
         target = sample.efforts - rows.forces
         if self.settings.payload and self.is_moving and (self._followed is None or self._followed.is_settled):
             weights = used / self._filter.noise.weight_variance
-            recent = self._recent.add(sample.stamp, rows.matrix, target, weights)
+            recent = self._recent.add(sample.stamp, rows.matrix, target, weights, self._filter.known)
             if recent is not None and self._is_change(*recent):
                 return
-        self._filter.keep(sample.stamp, 0.5 * STEP)
         self._filter.update(sample.stamp, rows.matrix, target, used)
         self.samples += 1
         slow = self.settings.slow * self._fastest
@@ -276,7 +254,7 @@ class OnlineIdentifier:
     def _is_change(self, since: int, information: Array, moment: Array) -> bool:
         """Look for a change since a time [ns]; go back to before it, allow for any, and wait for a clean window."""
         half = round(0.5e9 * self._polynomial.window)
-        before = self._filter.kept_before(since - half)
+        before = self._recent.known_before(since - half)
         if before is None or not self._model.is_tested:  # the noise is not known yet
             return False
         change = LoadChange(since, before, self.observation.payload_map, self._payload_spread, self._filter.jump)

@@ -30,8 +30,12 @@ from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK
 from pkm_identification.fitting.lack_of_fit import CHANCE, HARM
 from pkm_identification.judgement.score import Evidence, log_probability
 from pkm_identification.online.observation import OnlineObservation
-from pkm_identification.online.segment import MotionSegment, SegmentFit
+from pkm_identification.online.segment import FEWEST, MotionSegment, SegmentFit
 
+#: part of typical forces that residuals may be, and times the noise of the efforts, before a force is missing whatever
+#: its form
+MISFIT, EXCESS = 0.02, 5.0
+UNKNOWN = 'none of those that are tried; identify a recording offline, which tries more'
 #: part that evidence keeps from one segment to the next
 KEPT = 0.8
 #: samples of the least segment in which nothing that is missing means that nothing is
@@ -157,7 +161,10 @@ class ModelWatch:
         whole: dict[str, Evidence] = {}
         tested: list[Lack] = []
         ripples: list[Lack] = []
-        for title, key, forms in self._offered(segment, predicted, own):
+        # Stribeck's speeds are parts of those of the first whole segment, for evidence to add up
+        own_fastest = np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
+        fastest = own_fastest if self._fastest is None else self._fastest
+        for title, key, forms in self._offered(segment, predicted, own, fastest):
             # those of a form in one drive after the other
             columns = np.concatenate([form[..., None] * np.eye(form.shape[1]) for form in forms], axis=-1)
             products = fit.fit.products(columns, residuals)
@@ -182,23 +189,37 @@ class ModelWatch:
             tested.append(replace(one, log_probability=min(0.0, one.log_probability + np.log(len(ripples)))))
         # what does the harm may only resemble what is missing: the clearest has the name
         is_lacking = any(one.is_decisive for one in tested)
-        self.lack = min(tested, key=attrgetter('log_probability')) if is_lacking else None
+        self.lack = min(tested, key=attrgetter('log_probability')) if is_lacking else self._unexplained(fit)
         self.doubts = np.array([np.sqrt(one.belief) * one.changes for one in tested]).reshape(-1, len(std))
         self.is_tested = self.is_tested or len(segment.stamps) >= LEAST
         if segment.is_whole:
             self._evidence, self._freedom = whole, freedom
-            self._fastest = self._fastest_of(segment)
+            self._fastest = fastest
+
+    def _unexplained(self, fit: SegmentFit) -> Lack | None:
+        """Residuals that are far more than the noise of the efforts, though no force explains them."""
+        observation, used = self._observation, fit.segment.used
+        count = used.sum(axis=0)
+        white = (fit.segment.white_noise * used).sum(axis=0) / np.maximum(count, 1)
+        part, excess = fit.scatter / observation.typical_force, fit.scatter**2 / np.maximum(white, 1e-300)
+        bad = (part > MISFIT) & (excess > EXCESS**2) & (count >= FEWEST)
+        worst = int(np.argmax(np.where(bad, part, 0.0)))
+        return Lack(
+            UNKNOWN, float(chi2.logsf(excess[worst] * count[worst], count[worst])), np.zeros(len(observation.scale)),
+            np.inf, observation.machine.drive_labels[worst], float(fit.scatter[worst]), float(part[worst]),
+        ) if bad.any() else None  # fmt: skip
 
     def _offered(
-        self, segment: MotionSegment, predicted: Array, own: Array
+        self, segment: MotionSegment, predicted: Array, own: Array, fastest: Array
     ) -> Iterator[tuple[str, str, Sequence[Array]]]:
         """Forces of single drives that are offered, lazily: title, key that tells it from others, and forms (n, A).
 
         Parameters
         ----------
         predicted, own : (n, A) efforts, and of these what rubs
+        fastest : (A,) speeds that Stribeck's are parts of
         """
-        free, fastest = segment.joint_samples(predicted - own), self._fastest_of(segment)
+        free = segment.joint_samples(predicted - own)
         for form in (LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA, OFFSET):
             if form is not OFFSET or not self._observation.has_offsets:
                 yield form.title, form.kind, [form.force(free)]
@@ -213,12 +234,6 @@ class ModelWatch:
             ripple = Ripple(self._observation.machine.actuated_joint_names, period, self._travel)
             left = segment.smoothed(ripple.period)
             yield Ripple.title, f'ripple {period:.6g}', [left * form for form in ripple.forms(free)]
-
-    def _fastest_of(self, segment: MotionSegment) -> Array:
-        """Speeds (A,) that Stribeck's are parts of: those of the first whole segment, for evidence to add up."""
-        if self._fastest is not None:
-            return self._fastest
-        return np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
 
 
 class FrictionWatch:
