@@ -212,8 +212,9 @@ class FrictionTerm(Pooled):
         for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
             own, at = samples.joint(place)
             smooth = law.regressor(own.velocities[:, at], own.loads[:, at])
-            lively = _turning(partial(_regressor, law, own.loads[:, at]), own, at)
-            result[:, part] = np.where(_jumps(law), lively, smooth)
+            lively = _turning(partial(law.regressor, load=own.loads[:, at]), own, at)
+            jumps = [name.startswith(JUMPS) for name in law.linear_parameter_names]
+            result[:, part] = np.where(jumps, lively, smooth)
         return result
 
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
@@ -248,19 +249,10 @@ def _searched(law: FrictionLaw) -> dict[str, float]:
     return {name: value for name, value in law.nonlinear_parameters.items() if name not in HELD}
 
 
-def _jumps(law: FrictionLaw) -> NDArray[np.bool_]:
-    """Which columns (P,) jump with the sign of the velocity."""
-    return np.array([name.startswith(JUMPS) for name in law.linear_parameter_names])
-
-
 def _turning(values: Callable[[Array], Array], samples: JointSamples, column: int) -> Array:
     """Values (N, K) of a law between those of both directions, as far as the contact of a joint has turned."""
     speed, part = np.abs(samples.lively[:, column]), 0.5 * samples.signs[:, column, None]
     return np.asarray((0.5 + part) * values(speed) + (0.5 - part) * values(-speed))
-
-
-def _regressor(law: FrictionLaw, load: Array, velocity: Array) -> Array:
-    return law.regressor(velocity, load)
 
 
 def _sensitivity(law: FrictionLaw, parameters: Array, load: Array, velocity: Array) -> Array:

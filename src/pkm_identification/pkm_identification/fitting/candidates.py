@@ -69,7 +69,7 @@ class Candidate:
 
 
 def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
-    """Forces of single joints that a fitted model does not have."""
+    """Forces of single joints that a fitted model does not have, but for ripples."""
     model = fit.model
     joints = model.machine.actuated_joint_names
     samples = _with_efforts(data, fit)

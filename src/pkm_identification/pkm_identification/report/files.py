@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.loading.yaml_reader import joint_key
-from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 from pkm_description.writing import replacing_together, write_text
 
 from pkm_description import loading
@@ -81,15 +81,7 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
 
 def parameter_data(result: IdentificationResult) -> dict[str, object]:
     """All numbers of a result as plain data: base parameters with covariance, bodies, force errors, settings."""
-    physical = result.physical
-    bodies = zip(
-        physical.names,
-        physical.nominal.tolist(),
-        physical.values.tolist(),
-        physical.std.tolist(),
-        strict=True,
-    )
-    errors = {}
+    physical, errors = result.physical, {}
     for name, comparison in (('training', result.training), ('validation', result.validation)):
         if comparison is not None:
             errors[name] = comparison_data(comparison)
@@ -103,21 +95,15 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         'warnings': list(result.warnings),
         'base_parameters': base_parameter_data(result),
         'not_excited': list(result.not_excited),
-        'nonlinear_parameters': [
-            {'name': name, 'value': value, 'std': std}
-            for name, value, std in zip(
-                result.shape.names, result.shape.values.tolist(), result.shape.std.tolist(), strict=True
-            )
-        ],
+        'nonlinear_parameters': _rows(result.shape.names, value=result.shape.values, std=result.shape.std),
         'added_to_the_model': list(result.added),
         # base parameters = combination @ parameters
         'parameters': list(result.base.full_names),
         'combination': result.base.combination.tolist(),
         'covariance': np.asarray(result.estimate.covariance).tolist(),
-        'physical_parameters': [
-            {'name': name, 'nominal': nominal, 'value': value, 'std': std}
-            for name, nominal, value, std in bodies
-        ],
+        'physical_parameters': _rows(
+            physical.names, nominal=physical.nominal, value=physical.values, std=physical.std
+        ),
         'bodies': body_data(result.physical),
         'force_error': errors,
         'noise_floor': result.noise_floor and {'says': str(result.noise_floor), **_plain(result.noise_floor, _FLOOR)},
@@ -140,19 +126,18 @@ def _plain(source: object, keys: Mapping[str, str]) -> dict[str, object]:
 def base_parameter_data(result: IdentificationResult) -> list[dict[str, object]]:
     """Values with their standard deviations, beside value and size of the bodies, and what they are worth."""
     known, estimate = result.significance, result.estimate
-    columns = {
-        'nominal': result.nominal_base, 'value': estimate.parameters, 'std': estimate.std,
-        'std_of_value': known.relative, 'scale': known.scale, 'std_of_scale': known.scaled,
-    }  # fmt: skip
-    return [
-        {
-            'name': name,
-            **{key: float(values[place]) for key, values in columns.items()},
-            'feasibility': known.possible[place],
-            'status': result.classification[place],
-        }
-        for place, name in enumerate(result.base.names)
-    ]
+    rows = _rows(
+        result.base.names, nominal=result.nominal_base, value=estimate.parameters, std=estimate.std,
+        std_of_value=known.relative, scale=known.scale, std_of_scale=known.scaled,
+    )  # fmt: skip
+    words = zip(rows, known.possible, result.classification, strict=True)
+    return [{**row, 'feasibility': possible, 'status': status} for row, possible, status in words]
+
+
+def _rows(names: Sequence[str], **columns: Array) -> list[dict[str, object]]:
+    """A mapping for each name, with its values (P,) of the columns."""
+    values = {key: column.tolist() for key, column in columns.items()}
+    return [{'name': name, **{key: of[place] for key, of in values.items()}} for place, name in enumerate(names)]
 
 
 def body_data(physical: PhysicalParameters) -> list[dict[str, object]]:
@@ -200,22 +185,17 @@ def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
         raise InfeasibleParametersError('no overlay: ' + '; '.join(result.physical.infeasible))
     model = result.model
     values = overlay_values(result.identified_machine, model.identical_legs, model.rubbing)
-    provenance = result.provenance
+    provenance, lost = result.provenance, result.delivered.lost if result.delivered is not None else ()
+    besides = f'; identified besides, and not in an overlay: {"; ".join(lost)}' if lost else ''
     return loading.write_overlay(
         path,
         result.machine.name,
         values,
         date=provenance['date'],
         data=f"{provenance['data']} ({provenance['time of the data']})",
-        method=provenance['method'] + _not_carried(result),
+        method=provenance['method'] + besides,
         standard_deviations=overlay_std(result),
     )
-
-
-def _not_carried(result: IdentificationResult) -> str:
-    """What an overlay has no place for, in words."""
-    lost = result.delivered.lost if result.delivered is not None else ()
-    return f'; identified besides, and not in an overlay: {"; ".join(lost)}' if lost else ''
 
 
 def overlay_std(result: IdentificationResult) -> dict[str, float]:
@@ -240,22 +220,17 @@ def overlay_std(result: IdentificationResult) -> dict[str, float]:
         for joint in leg.joints:
             key = joint_key(result.machine, joint)
             friction = friction_key(result.machine, joint)
-            for name, parameter in _names_in_overlay(identified[joint.name], key, friction).items():
+            law = joint_friction_law(identified[joint.name])
+            keys_of = {name: f'{friction}.{name}' for name in law.linear_parameter_names}
+            keys_of[TRANSVERSE_FRICTION.parameter] = f'{friction}.coulomb_coefficient'
+            keys_of[OFFSET.parameter] = f'{friction}.offset'
+            keys_of[DRIVE_INERTIA.parameter] = f'{key}.rotor_inertia'
+            for name, parameter in keys_of.items():
                 at = place.get(f'{joint.name}.{name}')
                 # what the motion did not excite is nominal: there is no standard deviation to state
                 if at is not None and np.isfinite(physical.std[at]):
                     found[f'{parameter}.{leg.name}'] = float(physical.std[at])
     return found
-
-
-def _names_in_overlay(joint: Joint, key: str, friction: str) -> dict[str, str]:
-    """Dotted key of each of a joint's parameters that an overlay carries, below those of the joint and its friction."""
-    law = joint_friction_law(joint)
-    names = {name: f'{friction}.{name}' for name in law.linear_parameter_names}
-    names[TRANSVERSE_FRICTION.parameter] = f'{friction}.coulomb_coefficient'
-    names[OFFSET.parameter] = f'{friction}.offset'
-    names[DRIVE_INERTIA.parameter] = f'{key}.rotor_inertia'
-    return names
 
 
 def _body_places(machine: Machine) -> dict[str, tuple[str, str]]:
