@@ -26,26 +26,14 @@ def pseudo_inertia(parameters: Array) -> Array:
     return pseudo
 
 
-def _from_pseudo() -> Array:
-    result = np.zeros((10, 4, 4))
-    result[0, 3, 3] = 1.0
-    for axis in range(3):
-        result[1 + axis, axis, 3] = 1.0
-    for row, (i, j) in zip(range(4, 10), zip(*np.triu_indices(3), strict=True), strict=True):
-        # I = tr(second moments) 1 - second moments
-        result[row, i, j] = -1.0
-        if i == j:
-            result[row, (0, 1, 2), (0, 1, 2)] += 1.0
-    return result.reshape(10, 16)
-
-
-#: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters
-FROM_PSEUDO = _from_pseudo()
-
 #: rows and columns of the ten entries of a symmetric matrix (4, 4), and the basis matrices (10, 4, 4) of these
 ROWS, COLUMNS = np.triu_indices(4)
 BASIS = np.zeros((10, 4, 4))
 BASIS[np.arange(10), ROWS, COLUMNS] = BASIS[np.arange(10), COLUMNS, ROWS] = 1.0
+#: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters, whose factors are whole numbers
+FROM_PSEUDO = np.zeros((10, 4, 4))
+FROM_PSEUDO[:, ROWS, COLUMNS] = np.round(np.linalg.inv([pseudo_inertia(unit)[ROWS, COLUMNS] for unit in np.eye(10)]).T)
+FROM_PSEUDO = FROM_PSEUDO.reshape(10, 16)
 
 
 def parameters_by_whitened(root: Array) -> Array:
