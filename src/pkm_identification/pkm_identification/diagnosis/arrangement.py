@@ -11,6 +11,7 @@ from pkm_description.errors import Finding, State
 from pkm_description.machine import Machine
 from scipy.optimize import linear_sum_assignment
 
+from pkm_identification.blocks import runs_of
 from pkm_identification.recording.recording import Recording
 
 #: standard deviations from which a sample is an outlier
@@ -210,12 +211,6 @@ def outlier_findings(machine: Machine, kind: str, values: Array, found: NDArray[
 def without(values: Array, found: NDArray[np.bool_]) -> Array:
     """Values (N, A) with the outliers replaced by what their neighbours say."""
     return values - np.where(found, _apart(values), 0.0)
-
-
-def runs_of(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Start and stop of all runs of flags (N,)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
-    return [(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
 
 
 def text_of(findings: Iterable[Finding]) -> str:

@@ -31,9 +31,10 @@ ROWS, COLUMNS = np.triu_indices(4)
 BASIS = np.zeros((10, 4, 4))
 BASIS[np.arange(10), ROWS, COLUMNS] = BASIS[np.arange(10), COLUMNS, ROWS] = 1.0
 #: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters, whose factors are whole numbers
-FROM_PSEUDO = np.zeros((10, 4, 4))
-FROM_PSEUDO[:, ROWS, COLUMNS] = np.round(np.linalg.inv([pseudo_inertia(unit)[ROWS, COLUMNS] for unit in np.eye(10)]).T)
-FROM_PSEUDO = FROM_PSEUDO.reshape(10, 16)
+FROM_PSEUDO = np.zeros((10, 16))
+FROM_PSEUDO[:, 4 * ROWS + COLUMNS] = np.round(
+    np.linalg.inv([pseudo_inertia(unit)[ROWS, COLUMNS] for unit in np.eye(10)]).T
+)
 
 
 def parameters_by_whitened(root: Array) -> Array:
