@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 #: samples per block: bounds the memory of what is computed for each
@@ -44,3 +45,9 @@ def kept(values: OfPart, count: int) -> OfPart:
         return values
     everything = joined(values, count)
     return lambda part: everything[part]
+
+
+def runs_of(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Start and stop of all runs of flags (N,)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    return [(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]

@@ -53,27 +53,25 @@ def compare_with_truth(result: IdentificationResult, true_machine: Machine) -> l
     """
     truth = result.base.values(_free_parameters(result, true_machine))
     stated = ~(result.base.combination[:, ~_is_stated(result, true_machine)] != 0.0).any(axis=1)
-    rows = zip(
-        result.base.names,
-        result.estimate.parameters,
-        result.estimate.std,
-        truth,
-        result.classification,
-        stated,
-        strict=True,
-    )
-    return [ComparisonRow(name, float(p), float(s), float(t), status) for name, p, s, t, status, known in rows if known]
+    estimate = result.estimate
+    return _rows(result.base.names, estimate.parameters, estimate.std, truth, result.classification, stated)
 
 
 def compare_physical_with_truth(result: IdentificationResult, true_machine: Machine) -> list[ComparisonRow]:
     """Physical parameters (platform mass, friction ...) against the true machine's, in the result's order."""
-    physical = result.physical
-    truth = _free_parameters(result, true_machine)
+    physical, truth = result.physical, _free_parameters(result, true_machine)
+    status = ('given nominal',) * len(truth)
     stated = _is_stated(result, true_machine)
-    rows = zip(physical.names, physical.values, physical.std, truth, stated, strict=True)
-    return [
-        ComparisonRow(name, float(p), float(s), float(t), 'given nominal') for name, p, s, t, known in rows if known
-    ]
+    return _rows(physical.names, physical.values, physical.std, truth, status, stated)
+
+
+def _rows(
+    names: Sequence[str], values: Array, std: Array, truth: Array, status: Sequence[str], stated: NDArray[np.bool_]
+) -> list[ComparisonRow]:
+    """Rows of the parameters (P,) whose truth is stated."""
+    numbers = np.stack([values, std, truth], axis=1).tolist()
+    rows = zip(names, numbers, status, stated, strict=True)
+    return [ComparisonRow(name, p, s, t, word) for name, (p, s, t), word, known in rows if known]
 
 
 def _free_parameters(result: IdentificationResult, machine: Machine) -> Array:

@@ -10,13 +10,12 @@ from dataclasses import replace
 import numpy as np
 import scipy
 from pkm_description.arrays import Array
-from pkm_description.errors import Finding, KinematicsError, State
+from pkm_description.errors import KinematicsError, State
 from pkm_description.machine import Machine
 from pkm_description.report.words import now_in_words, time_of_data
 
-from pkm_identification.columns.joint_terms import DRIVE_INERTIA, LOAD_FRICTION, OFFSET
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, LOAD_FRICTION, OFFSET, Form
 from pkm_identification.columns.observation import observation_model
-from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.diagnosis.diagnose import diagnose
 from pkm_identification.errors import NotConvergedError, NotExcitedError
@@ -101,8 +100,11 @@ def identify(
     model = observation_model(machine_nominal, config, recording.drive_positions, recording.sample_rate)
     # first, while nothing else is in memory: it is what needs most of it
     say(f'diagnosis of {recording.source} ({len(recording.time)} samples)')
-    findings, others = _faults(machine_nominal, recording, validation)
-    for finding in (*findings, *others):
+    findings = diagnose(machine_nominal, recording)
+    if validation is not None:
+        others = diagnose(machine_nominal, validation)
+        findings += [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others]
+    for finding in findings:
         say(str(finding))
     say(f'motion and regressor of {recording.source}')
     data = prepare(model, recording, config)
@@ -126,7 +128,6 @@ def identify(
     say('physical parameters and validation')
     nominal = model.parameters(machine_nominal)
     physical = physical_parameters(model, base, estimate, config.estimator)
-    findings = [*findings, *others]
     floor = noise_floor(data, model, fit.parameters, data.efforts() - fit.efforts, config)
     insufficient = not (floor is None or floor.is_noise) or any(force.is_decisive for force in missing)
     insufficient |= not fit.is_settled or any(one.state is State.WRONG for one in findings)
@@ -203,15 +204,6 @@ def identify(
     )
 
 
-def _faults(
-    machine: Machine, recording: Recording, validation: Recording | None
-) -> tuple[list[Finding], list[Finding]]:
-    """Faults of both recordings."""
-    others = diagnose(machine, validation) if validation else []
-    named = [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others if validation]
-    return diagnose(machine, recording), named
-
-
 def _resampled(
     data: PreparedData, fit: ModelFit, config: IdentificationConfig, say: Progress, executor: Executor | None
 ) -> tuple[ResampledStd, ...]:
@@ -266,27 +258,21 @@ def with_unknown_loads(data: PreparedData, fit: ModelFit) -> ModelFit:
         values for term, values in fit.model.with_parameters(fit.parameters) if term.kind == LOAD_FRICTION.kind
     )
 
-    def changes(columns: Callable[[JointSamples], Array], deviations: Array) -> Array:
-        rows = data.joint_rows(lambda part: columns(fit.samples[part]), np.arange(len(coefficients)))
+    def changes(form: Form, deviations: Array) -> Array:
+        def friction(part: slice) -> Array:  # (N, A) per unit of coefficient and of the force that is not passed on
+            samples = fit.samples[part]
+            return np.asarray(np.sign(samples.passed_on) * samples.signs * form.force(samples))
+
+        rows = data.joint_rows(friction, np.arange(len(coefficients)))
         moved = moved_by(rows, fit.fitted_columns, fit.noise, data.row_weights)
         return np.asarray(moved * coefficients @ deviations)
 
     allowed = fit
     if OFFSET.kind in fit.model.kinds:
-        allowed = allowing_for(allowed, changes(_by_offset, np.diag(_sizes(fit))))
+        allowed = allowing_for(allowed, changes(OFFSET, np.diag(_sizes(fit))))
     if DRIVE_INERTIA.kind in fit.model.kinds:
-        allowed = allowing_for(allowed, changes(_by_rotor, _rotor_deviations(fit)))
+        allowed = allowing_for(allowed, changes(DRIVE_INERTIA, _rotor_deviations(fit)))
     return allowed
-
-
-def _by_offset(samples: JointSamples) -> Array:
-    """Friction (N, A) per unit of coefficient and offset."""
-    return np.sign(samples.passed_on) * samples.signs
-
-
-def _by_rotor(samples: JointSamples) -> Array:
-    """Friction (N, A) per unit of coefficient and rotor inertia."""
-    return _by_offset(samples) * samples.accelerations
 
 
 def _rotor_deviations(fit: ModelFit) -> Array:

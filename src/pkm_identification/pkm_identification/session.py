@@ -12,19 +12,18 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import JointStateError
 from pkm_description.joint_states import JointStateReader
-from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.machine import Machine
 from pkm_description.writing import replacing
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import InfeasibleParametersError, RecordingError
 from pkm_identification.pipeline import identify
-from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
+from pkm_identification.recording.recording import POSE_MARGIN, PlatformPoses, Recording, recording_from_joint_states
 from pkm_identification.report.files import write_result
 from pkm_identification.result import INFEASIBLE, IdentificationResult
 
-#: ns by which poses may lie outside of a window: those around its ends are needed to interpolate to its samples
-_POSE_MARGIN = 20_000_000
+#: ns, longer than any recording
+_FOREVER = 1 << 62
 
 
 class IdentificationSession:
@@ -222,17 +221,15 @@ class StreamRecorder:
         self, machine: Machine, source: str, longest_duration: float = 600.0,
         window: tuple[float, float] | None = None,
     ) -> None:  # fmt: skip
-        self._machine = machine
-        self._source = source
-        self._longest = round(longest_duration * 1e9)
+        self._machine, self._source, self._longest = machine, source, round(longest_duration * 1e9)
         self._reader = JointStateReader.of_drives(machine)
         self._lock = threading.Lock()
-        self._window = None if window is None else tuple(round(end * 1e9) for end in window)
+        begin, end = (-_FOREVER, _FOREVER) if window is None else (round(end * 1e9) for end in window)
+        self._begin, self._end = begin, end
         self._first: int | None = None
         self.is_over = False
         self._stamps: list[int] = []
-        self._positions: list[Array] = []
-        self._efforts: list[Array] = []
+        self._values: list[tuple[Array, Array]] = []  # positions and efforts
         self._pose_stamps: list[int] = []
         self._poses: list[list[float]] = []
         self.rejected: Counter[str] = Counter()
@@ -240,19 +237,13 @@ class StreamRecorder:
     def __len__(self) -> int:
         return len(self._stamps)
 
-    @property
-    def duration(self) -> float:
-        """Recorded time by the stamps, s."""
-        return (self._stamps[-1] - self._stamps[0]) / 1e9 if self._stamps else 0.0
-
     def add_joint_states(
         self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
     ) -> None:
         """Add one message; ``stamp`` in ns."""
         self._first = stamp if self._first is None else self._first
-        if self._window is not None:
-            self.is_over = stamp - self._first > self._window[1]
-        if not self._is_inside(stamp, 0):
+        self.is_over = stamp - self._first > self._end
+        if not self._begin <= stamp - self._first <= self._end:
             return
         try:
             order = self._reader.order(names)
@@ -265,12 +256,11 @@ class StreamRecorder:
                 self.rejected[reason] += 1
                 return
             self._stamps.append(stamp)
-            self._positions.append(position)
-            self._efforts.append(effort)
+            self._values.append((position, effort))
 
     def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
         """Add a platform pose: position (3,) m, orientation quaternion xyzw; ``stamp`` in ns."""
-        if not self._is_inside(stamp, _POSE_MARGIN):
+        if self._first is not None and stamp - self._first > self._end + POSE_MARGIN:
             return
         values = [*position, *orientation]
         late = bool(self._pose_stamps) and stamp <= self._pose_stamps[-1]
@@ -280,13 +270,6 @@ class StreamRecorder:
                 return
             self._pose_stamps.append(stamp)
             self._poses.append(values)
-
-    def _is_inside(self, stamp: int, margin: int) -> bool:
-        """Whether a stamp lies in the window, or up to a margin beside it, ns."""
-        if self._window is None:
-            return True
-        begin, end = self._window
-        return self._first is not None and begin - margin <= stamp - self._first <= end + margin
 
     def _late(self, stamp: int) -> str:
         """Reason why a stamp [ns] is of no use, empty if it is."""
@@ -312,22 +295,13 @@ class StreamRecorder:
                     f'{self._source}: {len(self._stamps)} usable {self._machine.driver.joint_topic} '
                     f'were recorded{hint or "; is the topic published?"}'
                 )
+            stamps, poses = (np.array(one, dtype=np.int64) for one in (self._stamps, self._pose_stamps))
+            positions, efforts = np.moveaxis(np.array(self._values), 1, 0)
+            place, turn = np.split(np.array(self._poses).reshape(-1, 7), [3], axis=1)
+            around = PlatformPoses.around(poses, place, turn, int(stamps[0]), int(stamps[-1]))
             try:
                 return recording_from_joint_states(
-                    self._machine.as_converted,
-                    np.array(self._stamps, dtype=np.int64),
-                    self._reader.wanted,
-                    np.array(self._positions),
-                    np.array(self._efforts),
-                    self._source,
-                    self._platform_poses(),
+                    self._machine.as_converted, stamps, self._reader.wanted, positions, efforts, self._source, around
                 )
             except RecordingError as error:
                 raise RecordingError(f'{error}{hint}') from None
-
-    def _platform_poses(self) -> PlatformPoses | None:
-        if len(self._pose_stamps) < 4:
-            return None
-        stamps, values = np.array(self._pose_stamps, dtype=np.int64), np.array(self._poses)
-        time = (stamps - self._stamps[0]) / 1e9
-        return PlatformPoses(time, values[:, :3], matrix_from_quaternion(values[:, 3:]))

@@ -9,7 +9,7 @@ from known_machines import known_machine
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.pipeline import identify
-from pkm_identification.report import plots
+from pkm_identification.report import html_report
 from pkm_identification.report.files import write_result
 from pkm_identification.result import IdentificationResult
 from synthetic import NOMINAL, clean_signals, recording
@@ -58,7 +58,7 @@ def result(srs: Machine, nominal: Machine, excitation: tuple, validation: tuple)
 
 def leave_pictures_out(patch: pytest.MonkeyPatch) -> None:
     """Pictures of reports are arranged but not drawn, which takes longer than an identification."""
-    patch.setattr(plots, 'inline', lambda figure, **options: 'data:image/png;base64,')
+    patch.setattr(html_report, 'inline', lambda figure, **options: 'data:image/png;base64,')
 
 
 @pytest.fixture

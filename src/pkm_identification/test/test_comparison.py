@@ -12,7 +12,7 @@ from known_machines import known_machine
 from pkm_identification.compare import parameter_differences
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.nodes.compare import main
-from pkm_identification.validation.ladder import ladder_table, model_ladder
+from pkm_identification.validation.other_motions import ladder_table, model_ladder
 from synthetic import clean_signals, recording
 
 

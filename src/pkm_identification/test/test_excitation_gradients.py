@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from pkm_description.arrays import Array
-from pkm_description.kinematics.workspace import random_states
 from pkm_identification.excitation.objective import OBJECTIVES, ExcitationSettings, Objective
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import largest_amplitude
-
-from pkm_identification import ObservationModel
 
 #: machines of every kind, and objectives and limits of every kind
 CASES = {
@@ -68,15 +65,3 @@ def test_objectives_and_their_derivatives(name: str) -> None:
     step = 1e-4
     numeric = _difference([np.array(objective.cost(matrix + k * step * change)[0]) for k in (-2, -1, 1, 2)], step)
     assert np.sum((slope.left.T @ slope.right) * change) == pytest.approx(float(numeric), rel=1e-8)
-
-
-@pytest.mark.parametrize('name', ['srs', 'three_upu'])
-def test_matrix_is_that_of_the_identification(name: str) -> None:
-    """Without smoothing the columns are those of the observation model, its weights apart."""
-    machine = known_machine(name)
-    problem = ExcitationProblem(machine, ExcitationSettings(weights='equal'))
-    model = ObservationModel(machine, problem.identical_legs)
-    motion = random_states(machine, 20, 4)
-    expected, _ = model.regressor(motion)
-    columns = model.base_parameters().columns(expected)
-    assert np.abs(problem.forces.matrix(motion, smooth=False) - columns).max() <= 1e-12 * np.abs(columns).max()

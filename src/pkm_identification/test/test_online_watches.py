@@ -139,7 +139,7 @@ def test_a_load_that_never_settles_does_not_blind_the_watch() -> None:
     """It is confirmed, but a motion tells it to 10 % only: the next change is looked for nevertheless."""
     count, load = 12, np.array([100.0, *9 * [1.0]])
     mapping = np.eye(count, 10)
-    before = Kept(0, np.zeros(count), 1e-6 * np.eye(count), Noise(*np.ones((4, 6))))
+    before = Kept(0, np.zeros(count), 1e-6 * np.eye(count), Noise(*np.ones((3, 6))))
     change = LoadChange(0, before, mapping, load.copy(), np.zeros(count))
     after, spread = mapping @ load, np.diag([100.0, *11 * [1e-2]])
     follow = partial(change.follow, parameters=after, covariance=spread)

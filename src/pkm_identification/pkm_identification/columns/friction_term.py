@@ -47,11 +47,12 @@ class Pooled(Term):
 
     Attributes
     ----------
-    kinds : name of the kind of each joint
+    joints, kinds : names of the joints, and of the kind of each
     pooled : whether they share them
     can_be_pooled : whether there are joints of a kind with such parameters
     """
 
+    joints: tuple[str, ...]
     kinds: tuple[str, ...]
     pooled: bool
     can_be_pooled: bool
@@ -60,9 +61,11 @@ class Pooled(Term):
     def pooling(self, pooled: bool) -> Self:
         """The same force with parameters of kinds of joints, or of single ones; a mean becomes of each."""
 
-    @abstractmethod
     def shared_name(self, name: str) -> str:
-        """Name here of a parameter of a joint's own."""
+        """Name here of a nonlinear parameter of a joint, ``joint.parameter``; others stay."""
+        joint, _, parameter = name.rpartition('.')
+        is_shared = joint in self.joints and (self.pooled or parameter in SHARED)
+        return f'{self.kinds[self.joints.index(joint)]}.{parameter}' if is_shared else name
 
     def _note(self, names: Iterable[str]) -> str:
         if not (self.pooled and self.can_be_pooled):
@@ -103,23 +106,17 @@ class FrictionTerm(Pooled):
         self.names = tuple(f'{joint}.{name}' for joint, law in pairs for name in law.linear_parameter_names)
         kinds = ['drives'] * len(self.joints) if kinds is None else kinds
         self.kinds, self.pooled = tuple(kinds), pooled
-        self._kind_of = dict(zip(self.joints, self.kinds, strict=True))
-        every = [(joint, name) for joint, law in pairs for name in _searched(law)]
-        own = [self._owned(joint, name) for joint, name in every if not self._is_shared(name)]
-        shared = dict.fromkeys(self._owned(joint, name) for joint, name in every if self._is_shared(name))
-        self.shape_names = (*own, *shared)
-        of_kinds = [(self._kind_of[joint], name) for joint, name in every if name not in SHARED]
+        single = [f'{joint}.{name}' for joint, law in pairs for name in _searched(law)]
+        owned = [(self.shared_name(name), name) for name in single]
+        own, shared = ([name for name, before in owned if (name == before) is alone] for alone in (True, False))
+        self.shape_names = (*own, *dict.fromkeys(shared))
+        names = [(kind, name) for kind, law in zip(self.kinds, self.laws, strict=True) for name in _searched(law)]
+        of_kinds = [pair for pair in names if pair[1] not in SHARED]
         self.can_be_pooled = len(set(of_kinds)) < len(of_kinds)
-        self.note = self._note(name for _, name in every)
-
-    def _is_shared(self, name: str) -> bool:
-        return self.pooled or name in SHARED
-
-    def _owned(self, joint: str, name: str) -> str:
-        return f'{self._kind_of[joint] if self._is_shared(name) else joint}.{name}'
+        self.note = self._note(name for _, name in names)
 
     def _place(self, joint: str, name: str) -> int:
-        return self.shape_names.index(self._owned(joint, name))
+        return self.shape_names.index(self.shared_name(f'{joint}.{name}'))
 
     def _changed(self, laws: Sequence[FrictionLaw]) -> FrictionTerm:
         return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
@@ -137,11 +134,6 @@ class FrictionTerm(Pooled):
             [joint.name for joint, _ in chosen], [joint_friction_law(joint) for joint, _ in chosen],
             [place for _, place in chosen], [_kind(machine, joint) for joint, _ in chosen],
         )  # fmt: skip
-
-    def shared_name(self, name: str) -> str:
-        """Name here of a nonlinear parameter of the same laws that are not pooled."""
-        joint, _, parameter = name.rpartition('.')
-        return self._owned(joint, parameter) if joint in self._kind_of else name
 
     def pooling(self, pooled: bool) -> FrictionTerm:
         """The same laws with nonlinear parameters of kinds of joints, or of single ones; a mean becomes of each."""
@@ -212,8 +204,9 @@ class FrictionTerm(Pooled):
         for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
             own, at = samples.joint(place)
             smooth = law.regressor(own.velocities[:, at], own.loads[:, at])
-            lively = _turning(partial(_regressor, law, own.loads[:, at]), own, at)
-            result[:, part] = np.where(_jumps(law), lively, smooth)
+            lively = _turning(partial(law.regressor, load=own.loads[:, at]), own, at)
+            jumps = [name.startswith(JUMPS) for name in law.linear_parameter_names]
+            result[:, part] = np.where(jumps, lively, smooth)
         return result
 
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
@@ -248,19 +241,10 @@ def _searched(law: FrictionLaw) -> dict[str, float]:
     return {name: value for name, value in law.nonlinear_parameters.items() if name not in HELD}
 
 
-def _jumps(law: FrictionLaw) -> NDArray[np.bool_]:
-    """Which columns (P,) jump with the sign of the velocity."""
-    return np.array([name.startswith(JUMPS) for name in law.linear_parameter_names])
-
-
 def _turning(values: Callable[[Array], Array], samples: JointSamples, column: int) -> Array:
     """Values (N, K) of a law between those of both directions, as far as the contact of a joint has turned."""
     speed, part = np.abs(samples.lively[:, column]), 0.5 * samples.signs[:, column, None]
     return np.asarray((0.5 + part) * values(speed) + (0.5 - part) * values(-speed))
-
-
-def _regressor(law: FrictionLaw, load: Array, velocity: Array) -> Array:
-    return law.regressor(velocity, load)
 
 
 def _sensitivity(law: FrictionLaw, parameters: Array, load: Array, velocity: Array) -> Array:
@@ -303,15 +287,14 @@ class Presliding(Pooled):
         self, drives: Sequence[str], kinds: Sequence[str], stiffnesses: Sequence[float],
         begin: Sequence[float] | None = None, pooled: bool = True,
     ) -> None:  # fmt: skip
-        self.drives, self.kinds, self.stiffnesses = tuple(drives), tuple(kinds), tuple(stiffnesses)
+        self.joints, self.kinds, self.stiffnesses = tuple(drives), tuple(kinds), tuple(stiffnesses)
         self._begin = self.stiffnesses if begin is None else tuple(begin)
-        self.pooled, self.can_be_pooled = pooled, len(set(self.kinds)) < len(self.drives)
+        self.pooled, self.can_be_pooled = pooled, len(set(self.kinds)) < len(self.joints)
         self.note = self._note(['presliding_stiffness'])
-        owners = self.kinds if pooled else self.drives
-        names = list(dict.fromkeys(owners))
-        self.shape_names = tuple(f'{name}.presliding_stiffness' for name in names)
+        owned = [self.shared_name(f'{drive}.presliding_stiffness') for drive in self.joints]
+        self.shape_names = tuple(dict.fromkeys(owned))
         #: (A,) which of them is whose
-        self.places: NDArray[np.intp] = np.array([names.index(owner) for owner in owners], dtype=np.intp)
+        self.places: NDArray[np.intp] = np.array([self.shape_names.index(name) for name in owned], dtype=np.intp)
 
     @classmethod
     def of(cls, machine: Machine, distances: Array, levels: Array | None = None) -> Presliding:
@@ -344,16 +327,11 @@ class Presliding(Pooled):
 
     def with_shape(self, shape: Array) -> Presliding:
         """Other stiffnesses (Q,)."""
-        return Presliding(self.drives, self.kinds, shape[self.places].tolist(), self._begin, self.pooled)
+        return Presliding(self.joints, self.kinds, shape[self.places].tolist(), self._begin, self.pooled)
 
     def pooling(self, pooled: bool) -> Presliding:
         """The same contacts with stiffnesses of kinds of drives, or of single ones."""
-        return Presliding(self.drives, self.kinds, self.stiffnesses, self._begin, pooled)
-
-    def shared_name(self, name: str) -> str:
-        """Name of the stiffness that a drive shares, by that of its own."""
-        drive, _, parameter = name.rpartition('.')
-        return f'{self.kinds[self.drives.index(drive)]}.{parameter}'
+        return Presliding(self.joints, self.kinds, self.stiffnesses, self._begin, pooled)
 
     def deflected(self, samples: JointSamples, period: float) -> JointSamples:
         """Samples with levels, whose contacts are deflected; ``period`` s from sample to sample."""

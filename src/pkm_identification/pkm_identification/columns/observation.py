@@ -165,16 +165,20 @@ class ObservationModel:
         everything[self.free] = values
         return everything
 
-    def regressor(self, motion: PlatformMotion) -> tuple[Array, Array]:
+    def regressor(self, motion: PlatformMotion, sign_width: float = 0.0) -> tuple[Array, Array]:
         """Observation matrix (N, A, P) of the free parameters and known forces (N, A) of the held ones.
 
         Signs are those of the motion's own velocities; forces that depend on loads take those of the nominal machine.
+
+        Parameters
+        ----------
+        sign_width : m/s or rad/s of a tanh in place of the sign; 0: the sign itself
         """
         matrix = np.empty((len(motion), self.machine.actuated_count, len(self.free)))
         known, nominal = np.empty(matrix.shape[:2]), self.all_parameters(self.machine)
         for part in blocks(len(motion)):
             now = motion[part]
-            structure, samples = self.structure(now), self.joint_samples(now, now, 0.0)
+            structure, samples = self.structure(now), self.joint_samples(now, now, 0.0).smoothed(sign_width)
             if any(term.from_model for term in self.terms):
                 samples = self.with_forces(samples, now, self.machine, structure @ nominal[self.inertial], 0.0)
             shares = self.shares(now) if self.has_shares else None
@@ -257,13 +261,17 @@ class ObservationModel:
                 result[:, place, column] = columns[:, column]
         return result
 
-    def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
+    def base_parameters(
+        self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0, eliminated: Sequence[str] = ()
+    ) -> BaseParameters:
         """Reduce to base parameters over random states all over the workspace.
 
-        A property of the machine, not of a recording.
+        A property of the machine, not of a recording. ``eliminated``: shell patterns of parameters that are regrouped
+        into others where they can be.
         """
         matrix, _ = self.regressor(random_states(self.machine, samples, seed))
-        return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance, absence=1e-12)
+        rows = matrix.reshape(-1, len(self.names))
+        return reduce_parameters(rows, self.names, tolerance, eliminated=tuple(eliminated), absence=1e-12)
 
 
 def stated_forms(machine: Machine) -> list[Form]:

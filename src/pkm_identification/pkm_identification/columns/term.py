@@ -231,6 +231,13 @@ class JointSamples:
             sign_shares=np.where(near, self.sign_shares, sign_shares(self, sample_period)),
         )
 
+    def smoothed(self, width: float) -> JointSamples:
+        """Samples with a tanh of the velocity over ``width``, m/s or rad/s, in place of its sign; 0: as they are."""
+        if not width:
+            return self
+        passive = self.passive_joints.smoothed(width) if self.passive is not None else None
+        return replace(self, sign_shares=np.abs(np.tanh(self.lively / width)), passive=passive)
+
     @property
     def directions(self) -> Array:
         """Signs (N, A) of the velocities, averaged over the sample's interval."""

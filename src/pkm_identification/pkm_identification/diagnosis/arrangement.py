@@ -11,6 +11,7 @@ from pkm_description.errors import Finding, State
 from pkm_description.machine import Machine
 from scipy.optimize import linear_sum_assignment
 
+from pkm_identification.blocks import runs_of
 from pkm_identification.recording.recording import Recording
 
 #: standard deviations from which a sample is an outlier
@@ -133,7 +134,7 @@ def dead_drives(machine: Machine, recording: Recording) -> tuple[NDArray[np.bool
     zero = dead & (forces[0] == 0.0)
     findings = []
     if zero.any():
-        labels = _labels(machine, zero)
+        labels = tuple(np.array(machine.drive_labels)[zero].tolist())
         what = 'all efforts are' if zero.all() else f'the effort of {named(labels)} is'
         findings.append(
             Finding('effort_zero', State.WRONG, labels, f'{what} exactly zero: not measured', NO_EFFORT)
@@ -210,16 +211,6 @@ def outlier_findings(machine: Machine, kind: str, values: Array, found: NDArray[
 def without(values: Array, found: NDArray[np.bool_]) -> Array:
     """Values (N, A) with the outliers replaced by what their neighbours say."""
     return values - np.where(found, _apart(values), 0.0)
-
-
-def runs_of(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Start and stop of all runs of flags (N,)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
-    return [(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
-
-
-def _labels(machine: Machine, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
-    return tuple(label for label, own in zip(machine.drive_labels, chosen, strict=True) if own)
 
 
 def text_of(findings: Iterable[Finding]) -> str:

@@ -17,6 +17,7 @@ from pkm_description.kinematics import drive_positions, forward_kinematics, moti
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.ndimage import maximum_filter
 
+from pkm_identification.blocks import runs_of
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.diagnosis.arrangement import (
     arrangement,
@@ -24,7 +25,6 @@ from pkm_identification.diagnosis.arrangement import (
     drop_outs,
     outlier_findings,
     outliers,
-    runs_of,
     without,
 )
 from pkm_identification.motion_source.filters import derivatives, excitation_band, low_pass, settling_samples

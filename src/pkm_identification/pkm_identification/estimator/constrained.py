@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
+from pkm_description.machine.parts import inertia_tensor, unit_inertia
 from scipy import optimize
 
 from pkm_identification.estimator.least_squares import SolverRecord
-from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies, symmetric
+from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies
 
 #: final over start value, of an unbounded parameter, from which on it has run away
 RUNAWAY = 100.0
@@ -127,9 +128,9 @@ def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
 def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:
     """Values of the constraints of a body, and their derivatives by its ten parameters."""
     mass, moments = float(parameters[0]), parameters[1:4]
-    inertia = symmetric(parameters[4:]) - (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass
+    inertia = inertia_tensor(parameters[4:]) - unit_inertia(moments) / mass
     changes = np.zeros((10, 3, 3))
-    changes[0] = (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass**2
+    changes[0] = unit_inertia(moments) / mass**2
     for axis in range(3):
         outer = np.outer(np.eye(3)[axis], moments)
         changes[1 + axis] = -(2.0 * moments[axis] * np.eye(3) - outer - outer.T) / mass

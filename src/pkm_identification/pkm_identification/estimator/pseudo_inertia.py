@@ -13,18 +13,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from pkm_description.machine import INERTIAL_PARAMETERS
-
-
-def symmetric(upper: Array) -> Array:
-    """Matrix (3, 3) of xx, xy, xz, yy, yz, zz."""
-    matrix = np.zeros((3, 3))
-    matrix[np.triu_indices(3)] = upper
-    return matrix + np.triu(matrix, 1).T
+from pkm_description.machine.parts import inertia_tensor
 
 
 def pseudo_inertia(parameters: Array) -> Array:
     """Pseudo-inertia (4, 4) of ten parameters (10,), inertia about the origin of the body's frame."""
-    inertia = symmetric(parameters[4:])
+    inertia = inertia_tensor(parameters[4:])
     pseudo = np.empty((4, 4))
     pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     pseudo[:3, 3] = pseudo[3, :3] = parameters[1:4]
@@ -32,26 +26,15 @@ def pseudo_inertia(parameters: Array) -> Array:
     return pseudo
 
 
-def _from_pseudo() -> Array:
-    result = np.zeros((10, 4, 4))
-    result[0, 3, 3] = 1.0
-    for axis in range(3):
-        result[1 + axis, axis, 3] = 1.0
-    for row, (i, j) in zip(range(4, 10), zip(*np.triu_indices(3), strict=True), strict=True):
-        # I = tr(second moments) 1 - second moments
-        result[row, i, j] = -1.0
-        if i == j:
-            result[row, (0, 1, 2), (0, 1, 2)] += 1.0
-    return result.reshape(10, 16)
-
-
-#: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters
-FROM_PSEUDO = _from_pseudo()
-
 #: rows and columns of the ten entries of a symmetric matrix (4, 4), and the basis matrices (10, 4, 4) of these
 ROWS, COLUMNS = np.triu_indices(4)
 BASIS = np.zeros((10, 4, 4))
 BASIS[np.arange(10), ROWS, COLUMNS] = BASIS[np.arange(10), COLUMNS, ROWS] = 1.0
+#: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters, whose factors are whole numbers
+FROM_PSEUDO = np.zeros((10, 16))
+FROM_PSEUDO[:, 4 * ROWS + COLUMNS] = np.round(
+    np.linalg.inv([pseudo_inertia(unit)[ROWS, COLUMNS] for unit in np.eye(10)]).T
+)
 
 
 def parameters_by_whitened(root: Array) -> Array:

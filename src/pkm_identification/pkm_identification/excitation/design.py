@@ -73,7 +73,7 @@ def design_excitation(
     problem = ExcitationProblem(machine, settings)
     say(
         f'{machine.name}: {problem.size} free of {problem.coefficient_count} coefficients in '
-        f'{", ".join(problem.coordinates.names)}; {len(problem.forces.base)} base parameters'
+        f'{", ".join(problem.coordinates.names)}; {len(problem.base)} base parameters'
     )
     found = _starts(problem, executor, workers, say)
     return _completed(problem, found, say)
@@ -111,7 +111,7 @@ def _completed(problem: ExcitationProblem, found: list[StartResult], say: Progre
     require_motion(problem.machine, motion)  # by the machine's own friction, and independently of the above
     design = ExcitationDesign(
         machine=problem.machine, settings=settings, coordinates=problem.coordinates, series=series,
-        variables=variables, base=problem.forces.base, objective=objective, start_objective=before[place],
+        variables=variables, base=problem.base, objective=objective, start_objective=before[place],
         random_objective=min(before), random_count=sum(one.draws for one in found),
         measures=_measures(problem, variables, fine), margins=_margins(uses),
         evaluations=sum(one.evaluations for one in found), message=best.message,
@@ -178,9 +178,9 @@ def _measures(problem: ExcitationProblem, variables: Array, samples: int) -> dic
     """Condition numbers of a period, plain and scaled, with and without the columns of friction."""
     series = problem.series(variables)
     time = np.arange(samples) / (samples * series.base_frequency)
-    matrix = problem.forces.matrix(problem.coordinates.motion(time, *series.periodic(time)), smooth=False)
+    matrix = problem.matrix(problem.coordinates.motion(time, *series.periodic(time)), smooth=False)
     rows = matrix.reshape(-1, matrix.shape[-1])
-    bodies = problem.forces.base.independent < problem.forces.model.body_count
+    bodies = problem.base.independent < problem.model.body_count
     found: dict[str, float] = {}
     for ending, chosen in (('', rows), (' of the bodies alone', rows[:, bodies])):
         found[f'condition{ending}'] = float(np.linalg.cond(chosen))

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics import friction_regressor, rigid_body_regressor
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
-from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.errors import ConfigurationError, PkmError
-from pkm_description.kinematics.joint_motion import JointMotion, joint_motion
-from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.fourier import FourierCoordinates
@@ -24,8 +18,6 @@ from pkm_identification.excitation.uses import LimitUses, Use
 
 #: part of the mean speed of a swing over the lowest period, below which a sign is smoothed
 _SIGN_PART = 0.05
-#: random states for the reduction to base parameters, and the norm of a column that is rounding of zero
-_STATES, _ABSENCE = 150, 1e-12
 #: step of the differences that gradients are made of, as a part of what is a large swing, speed or acceleration
 STEP = 1e-5
 
@@ -72,60 +64,17 @@ def design_machine(machine: Machine) -> Machine:
     return with_friction(machine, linear) if changed else machine
 
 
-class LinearForces:
-    """Observation matrix of the base parameters along motions.
-
-    Parameters
-    ----------
-    machine : its friction must not depend on loads, see :func:`design_machine`
-    identical_legs, friction, fixed : as of :class:`~pkm_identification.columns.observation.ObservationModel`
-    eliminated : patterns of parameters that are regrouped into others where they can be
-    weights : (A,) factors of the drives' rows
-    sign_width : m/s or rad/s of a tanh in place of the sign of Coulomb friction, so that derivatives exist
-
-    Attributes
-    ----------
-    base : base parameters of the machine
-    """
-
-    def __init__(
-        self, machine: Machine, identical_legs: bool, friction: str, fixed: tuple[str, ...],
-        eliminated: tuple[str, ...], weights: Array, sign_width: float,
-    ) -> None:  # fmt: skip
-        self.machine = machine
-        self.model = ObservationModel(machine, identical_legs, friction, fixed)
-        self.base = self._reduced(eliminated)
-        self.columns = self.model.free[self.base.independent]
-        self.weights, self.sign_width = weights, sign_width
-        self._identical_legs = identical_legs
-        self._friction = friction
-
-    def _reduced(self, eliminated: tuple[str, ...]) -> BaseParameters:
-        if not eliminated:
-            return self.model.base_parameters()
-        matrix, _ = self.model.regressor(random_states(self.machine, _STATES))
-        rows, names = matrix.reshape(-1, len(self.model.names)), self.model.names
-        return reduce_parameters(rows, names, eliminated=eliminated, absence=_ABSENCE)
-
-    def matrix(self, motion: PlatformMotion, joints: JointMotion | None = None, smooth: bool = True) -> Array:
-        """Weighted observation matrix (N, A, B) of the base parameters; ``smooth=False``: with the sign itself."""
-        matrix = rigid_body_regressor(self.machine, motion, identical_legs=self._identical_legs)
-        joints = joints or joint_motion(self.machine, motion)
-        if self._friction != 'none':
-            rubbing: Literal['all', 'actuated'] = 'all' if self._friction == 'all' else 'actuated'
-            width = self.sign_width if smooth else 0.0
-            friction = friction_regressor(self.machine, joints, rubbing, sign_smoothing=width)
-            matrix = np.concatenate([matrix, friction], axis=-1)
-        if self.machine.rotor_inertia.any():
-            matrix = np.concatenate([matrix, rotor_regressor(self.machine, joints)], axis=-1)
-        return np.asarray(matrix[..., self.columns] * self.weights[:, None])
-
-
 class ExcitationProblem:
     """All that an optimiser needs to know of a machine and the settings.
 
     Variables are those of :class:`~pkm_identification.excitation.objective.SeriesSpace`, coordinate by coordinate; one
     more, the logarithm of the base frequency over its nominal value, where the frequency may change.
+
+    Attributes
+    ----------
+    model, base : columns of the machine, and its base parameters
+    weights : (A,) factors of the drives' rows
+    sign_width : m/s or rad/s of a tanh in place of the sign of Coulomb friction, so that derivatives exist
     """
 
     def __init__(self, machine: Machine, settings: ExcitationSettings) -> None:
@@ -136,11 +85,10 @@ class ExcitationProblem:
         self.objective = Objective(settings.objective, settings.condition_weight, settings.sigma_weight)
         self.identical_legs = legs_agree(self.designed) if settings.legs == 'auto' else settings.legs == 'identical'
         slow = 4.0 * float(np.median(self.coordinates.scale)) * settings.base_frequency
-        self.forces = LinearForces(
-            self.designed, self.identical_legs, settings.friction, tuple(settings.fixed),
-            tuple(settings.eliminated), drive_weights(machine, settings.weights),
-            settings.sign_width or _SIGN_PART * slow,
-        )  # fmt: skip
+        self.sign_width = settings.sign_width or _SIGN_PART * slow
+        self.model = ObservationModel(self.designed, self.identical_legs, settings.friction, settings.fixed)
+        self.base = self.model.base_parameters(eliminated=settings.eliminated)
+        self.weights = drive_weights(machine, settings.weights)
         swift = np.full(machine.actuated_count, settings.max_acceleration or np.inf)
         if settings.max_acceleration and machine.is_redundant:
             raise ConfigurationError(
@@ -149,13 +97,13 @@ class ExcitationProblem:
             )
         box = [settings.max_displacement if unit == 'm' else settings.max_rotation for unit in self.coordinates.units]
         self.limits = LimitUses(
-            self.coordinates, self.forces.sign_width, settings.guideway_clearance, swift,
+            self.coordinates, self.sign_width, settings.guideway_clearance, swift,
             np.array([limit or np.inf for limit in box]), settings.condition_ratio,
         )
         self.free_frequency = settings.frequency_ratio > 1.0
         # the objective has its samples everywhere, limits their largest uses at single times: half the samples do
         rows = settings.design_samples * machine.actuated_count
-        self._every = 2 if not settings.samples and rows >= 8 * len(self.forces.base) else 1
+        self._every = 2 if not settings.samples and rows >= 8 * len(self.base) else 1
         self._grid = self.space.shapes(2.0 * np.pi * self.grid_times)
 
     @property
@@ -212,7 +160,7 @@ class ExcitationProblem:
         """Uses of the limits by a series, fades included, at times (N,) s."""
         values = series.coordinates(time)
         move = self.coordinates.at(values[0])
-        return self.limits(move, move(time, values[1], values[2]), values[0])[0]
+        return self.limits(move, move(time, values[1], values[2]), values[0])
 
     def largest_use_of(self, series: FourierCoordinates, time: Array) -> float:
         """Largest use of any limit at times (N,) s; infinite out of reach, or through a singular pose."""
@@ -271,15 +219,19 @@ class ExcitationProblem:
         value, rate, second = motion
         move = self.coordinates.at(value)
         made = move(np.arange(len(value), dtype=float), rate, second)
-        uses, joints = self.limits(move, made, value, of_pose)
-        return uses, self.forces.matrix(made[:: self._every], joints if self._every == 1 else None)
+        return self.limits(move, made, value, of_pose), self.matrix(made[:: self._every])
+
+    def matrix(self, motion: PlatformMotion, smooth: bool = True) -> Array:
+        """Weighted observation matrix (N, A, B) of the base parameters; ``smooth=False``: with the sign itself."""
+        columns, _ = self.model.regressor(motion, self.sign_width if smooth else 0.0)
+        return np.asarray(columns[..., self.base.independent] * self.weights[:, None])
 
     def figure(self, variables: Array, samples: int) -> float:
         """The objective of a period of so many samples, with signs of friction that are not smoothed."""
         series = self.series(variables)
         time = np.arange(samples) / (samples * series.base_frequency)
         motion = self.coordinates.motion(time, *series.periodic(time))
-        matrix = self.forces.matrix(motion, smooth=False)
+        matrix = self.matrix(motion, smooth=False)
         return self.objective.value(matrix.reshape(-1, matrix.shape[-1]))
 
     def _by_variables(self, by_motion: Array, rate: Array, second: Array, speed: float) -> Array:

@@ -119,7 +119,7 @@ def _require_rest(problem: ExcitationProblem, ceiling: float) -> None:
     count = len(problem.coordinates)
     rest = np.zeros((1, count))
     move = problem.coordinates.at(rest)
-    uses, _ = problem.limits(move, move(np.zeros(1), rest, rest), rest)
+    uses = problem.limits(move, move(np.zeros(1), rest, rest), rest)
     worst = max(uses, key=lambda use: float(use.largest.max()))
     place = int(worst.largest.argmax())
     if worst.largest[place] > ceiling:
@@ -159,7 +159,7 @@ def optimised(problem: ExcitationProblem, index: int) -> StartResult:
     if not np.isfinite(start_cost):
         raise ExcitationError(
             f'{problem.machine.name}: none of {settings.draws} random series excites all '
-            f'{len(problem.forces.base)} base parameters; use more harmonics, or fix parameters'
+            f'{len(problem.base)} base parameters; use more harmonics, or fix parameters'
         )
     search = _Search(problem, start, start_cost)
     last = max(1, round(_LAST_PART * settings.iterations))

@@ -86,8 +86,8 @@ class LimitUses:
 
     def __call__(
         self, move: Mover, motion: PlatformMotion, value: Array, of_pose: bool = True
-    ) -> tuple[list[Use], JointMotion]:
-        """Uses along a motion, those that rates change last, and the joints' motion.
+    ) -> list[Use]:
+        """Uses along a motion, those that rates change last.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class LimitUses:
             use('acceleration', drives[self._swift],
                 joints.accelerations[:, machine.drive_columns[self._swift]] / self.max_acceleration[self._swift]),
         ]  # fmt: skip
-        return [one for one in found if one.names], joints
+        return [one for one in found if one.names]
 
     def _tilts(self, motion: PlatformMotion, joints: JointMotion) -> Use:
         """Of ball joints with cones: ``(1 - cos tilt) / (1 - cos cone)``, which is smooth where a tilt is zero."""

@@ -69,7 +69,7 @@ class Candidate:
 
 
 def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
-    """Forces of single joints that a fitted model does not have."""
+    """Forces of single joints that a fitted model does not have, but for ripples."""
     model = fit.model
     joints = model.machine.actuated_joint_names
     samples = _with_efforts(data, fit)
@@ -236,13 +236,11 @@ def _with_law(name: str, fastest: Array, **shape: float) -> Extension:
     return extended
 
 
-def own_legs(data: PreparedData, fit: ModelFit) -> Candidate | None:
+def own_legs(fit: ModelFit) -> Iterator[Candidate]:
     """Legs that differ: parameters of its own for each."""
-    apart = fit.model.with_own_legs()
-    if apart is None:
-        return None
-    return Candidate(
-        'legs that differ',
-        lambda data: data.rows_of(lambda part: apart.structure(data.motion[part])),
-        (lambda model: model.with_own_legs() or model,),
-    )
+    if apart := fit.model.with_own_legs():
+        yield Candidate(
+            'legs that differ',
+            lambda data: data.rows_of(lambda part: apart.structure(data.motion[part])),
+            (lambda model: model.with_own_legs() or model,),
+        )

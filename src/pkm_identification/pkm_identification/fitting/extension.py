@@ -125,7 +125,8 @@ def extended_fit(
         for name in now.entered.keys() - other.entered.keys():
             say(f'with it, the recording does not show {name}: left out again ({gain})')
         now, missing = other, missing_forces(other.data, other.fit, waves)
-    return *_with_fitting_rows(now.data, now.fit, missing, config, waves), tuple(now.entered)
+    now, missing = _with_fitting_rows(now, missing, config, waves)
+    return now.data, now.fit, missing, tuple(now.entered)
 
 
 def _entering(now: Fitted, missing: Sequence[MissingForce], config: IdentificationConfig) -> Fitted | None:
@@ -162,7 +163,7 @@ def _with_force(now: Fitted, force: MissingForce, config: IdentificationConfig) 
     for extend in force.candidate.extensions:
         try:
             model = _completed(extend(now.fit.model))
-            found.append(_fit(now, model, {**now.entered, force.name: extend}, config))
+            found.append(_fit(now.data, model, now.fit, config, {**now.entered, force.name: extend}))
         except NotConvergedError as error:
             failed = error
     if not found:
@@ -182,11 +183,12 @@ def _completed(model: ObservationModel) -> ObservationModel:
 
 
 def _fit(
-    now: Fitted, model: ObservationModel, entered: Mapping[str, Extension], config: IdentificationConfig
-) -> Fitted:
-    """Fit of another model, begun at the fit so far."""
-    data = now.data.with_model(model)
-    return Fitted(data, with_spreads(data, fit_model(data, model, config, now.fit)), entered)
+    data: PreparedData, model: ObservationModel, begin: ModelFit, config: IdentificationConfig,
+    entered: Mapping[str, Extension],
+) -> Fitted:  # fmt: skip
+    """Fit of a model to a prepared recording, begun at another one."""
+    data = data.with_model(model)
+    return Fitted(data, with_spreads(data, fit_model(data, model, config, begin)), entered)
 
 
 def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted | None:
@@ -210,7 +212,7 @@ def leaving(now: Fitted, begin: Fitted, config: IdentificationConfig) -> Fitted 
             for term, shape in zip(model.terms, shapes, strict=True)
         ]
         try:
-            found.append(_fit(now, model.with_terms(terms), rest, config))
+            found.append(_fit(now.data, model.with_terms(terms), now.fit, config, rest))
         except NotConvergedError:
             continue
     best = max(found, key=lambda one: one.evidence, default=None)
@@ -229,25 +231,18 @@ def _with_presliding(now: Fitted, config: IdentificationConfig) -> Fitted | None
     if model is None:
         return None
     try:
-        fits = [_fit_to(near, model, config, fit)]
+        fits = [_fit(near, model, fit, config, {})]
         with suppress(NotConvergedError):  # whether drives share the stiffness shows in these rows, too
             alone = [one.pooling(False) if isinstance(one, Presliding) else one for one in model.terms]
-            fits.append(_fit_to(near, model.with_terms(alone), config, fit))
+            fits.append(_fit(near, model.with_terms(alone), fit, config, {}))
         found = max(fits, key=lambda one: one.evidence).fit
         term = presliding_of(found.model.terms)
         assert term is not None
         entered = {**now.entered, Presliding.title: lambda one: one.with_terms((*one.terms, term))}
-        far = data.with_model(found.model)
-        other = Fitted(far, with_spreads(far, fit_model(far, found.model, config, found)), entered)
+        other = _fit(data, found.model, found, config, entered)
     except NotConvergedError:
         return None
     return other if other.evidence > now.evidence else None
-
-
-def _fit_to(data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit) -> Fitted:
-    """Fit of a model to rows that are nearer to reversals."""
-    data = data.with_model(model)
-    return Fitted(data, fit_model(data, model, config, begin))
 
 
 def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel | None:
@@ -275,25 +270,23 @@ def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel |
 
 
 def _with_fitting_rows(
-    data: PreparedData, fit: ModelFit, missing: list[MissingForce], config: IdentificationConfig,
-    waves: Sequence[Candidate],
-) -> tuple[PreparedData, ModelFit, list[MissingForce]]:  # fmt: skip
+    now: Fitted, missing: list[MissingForce], config: IdentificationConfig, waves: Sequence[Candidate]
+) -> tuple[Fitted, list[MissingForce]]:
     """Fit with the rows near reversals that the model predicts, unless they alone ask for another model."""
-    reach = reach_by_residuals(data, fit)
-    if reach == data.bands.reversal_reach:
-        return data, fit, missing
-    other = data.with_reach(reach)
+    reach = reach_by_residuals(now.data, now.fit)
+    if reach == now.data.bands.reversal_reach:
+        return now, missing
     try:
-        refit = with_spreads(other, fit_model(other, fit.model, config, fit))
+        other = _fit(now.data.with_reach(reach), now.fit.model, now.fit, config, now.entered)
     except NotConvergedError:
-        return data, fit, missing
-    still_missing = missing_forces(other, refit, waves)
+        return now, missing
+    still_missing = missing_forces(other.data, other.fit, waves)
     decisive = [force for force in still_missing if force.is_decisive]
     # what is wrong at reversals alone is left out with these rows; what shows far from them, too, is not
     elsewhere = {force.name for force in missing if force.probability < SUSPICIOUS and force.shift > HARM}
     if any(force.is_decisive for force in missing) or not decisive or any(one.name in elsewhere for one in decisive):
-        return other, refit, still_missing
-    return data, fit, missing
+        return other, still_missing
+    return now, missing
 
 
 # How near to a reversal rows are used: as near as their residuals are no larger than elsewhere.

@@ -113,8 +113,8 @@ def missing_forces(data: PreparedData, fit: ModelFit, waves: Sequence[Candidate]
             chance = min(0.0, clearest.log_probability + tried)
             found.append(replace(clearest, log_probability=chance, evidence=clearest.evidence - tried))
     # many columns: only where something is there
-    if found and min(force.probability for force in found) < SUSPICIOUS and (legs := own_legs(data, fit)):
-        found += [result] if (result := test(legs)) else []
+    if found and min(force.probability for force in found) < SUSPICIOUS:
+        found += [result for legs in own_legs(fit) if (result := test(legs))]
     return sorted(found, key=_order)
 
 

@@ -120,7 +120,7 @@ def slope_rows(
     """
     if isinstance(term, Presliding):
         forces = term.force_slopes(samples, 1.0 / data.recording.sample_rate, model.with_parameters(parameters))
-        return term.of_owners(data.joint_rows(forces, np.arange(len(term.drives))))
+        return term.of_owners(data.joint_rows(forces, np.arange(len(term.joints))))
     own = next(values for one, values in model.with_parameters(parameters) if one.names == term.names)
     return data.slope_rows(term, samples, own)
 

@@ -15,6 +15,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import Joint, Machine, RigidBody
 from pkm_description.machine.machine import with_joints
+from pkm_description.machine.parts import inertia_tensor, unit_inertia
 from scipy.linalg import cho_factor, cho_solve
 
 from pkm_identification.estimator.pseudo_inertia import (
@@ -23,7 +24,6 @@ from pkm_identification.estimator.pseudo_inertia import (
     is_inertial,
     places_of_bodies,
     pseudo_inertia,
-    symmetric,
 )
 from pkm_identification.estimator.residual_covariance import definite
 
@@ -118,9 +118,7 @@ def body_from_parameters(name: str, parameters: Array) -> RigidBody:
     """Body with mass, centre of mass and inertia about it from ten parameters (10,); of no mass: in its frame."""
     mass = float(parameters[0])
     center = parameters[1:4] / mass if mass else np.zeros(3)
-    return RigidBody(
-        name, mass, center, symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
-    )
+    return RigidBody(name, mass, center, inertia_tensor(parameters[4:]) - mass * unit_inertia(center))
 
 
 def infeasibilities(bodies: dict[str, Array]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_description.motion.coordinates import pose_coordinates
@@ -13,6 +12,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2
 
+from pkm_identification.blocks import runs_of
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.bands import Bands
 from pkm_identification.motion_source.filters import derivatives, fourier_basis, fourier_fit, low_pass
@@ -252,16 +252,9 @@ def repeating_part(values: Array, period: float) -> slice:
     off = np.sum((later - scaled[places]) ** 2, axis=1) / scaled.shape[1]
     off = np.convolve(off, np.full(width, 1.0 / width), mode='same')
     # three times as far off as the best quarter: that is how run-in begins to differ
-    begin, end = _longest_run(off <= min(2.0 * (3.0 * REPEATS) ** 2, 9.0 * float(np.quantile(off, 0.25)) + 1e-9))
+    runs = runs_of(off <= min(2.0 * (3.0 * REPEATS) ** 2, 9.0 * float(np.quantile(off, 0.25)) + 1e-9))
+    begin, end = max(runs, key=lambda run: run[1] - run[0], default=(0, 0))
     return slice(begin, min(count, int(end + period) + 1)) if end > begin else slice(0, 0)
-
-
-def _longest_run(holds: NDArray[np.bool_]) -> tuple[int, int]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], holds.astype(int), [0]])))
-    if not len(edges):
-        return 0, 0
-    longest = int(np.argmax(edges[1::2] - edges[::2]))
-    return int(edges[2 * longest]), int(edges[2 * longest + 1])
 
 
 def _scaled(values: Array) -> Array:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
+from pkm_identification.blocks import runs_of
 from pkm_identification.motion_source.filters import low_pass, settling_samples
 
 #: widest band, as a part of the sample rate, and how many are tried
@@ -121,9 +122,8 @@ def _stretches(velocity: Array, noise: float, sample_rate: float, dead_band: flo
     window = int(np.clip(np.sqrt(WINDOW * noise / acceleration) * sample_rate, SHORTEST, longest))
     limit = dead_band if dead_band >= 0.0 else 3.0 * np.sqrt(2.0) * noise * sample_rate / window
     speed = np.abs(uniform_filter1d(velocity, window))
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], (speed < limit).astype(int), [0]])))
     found = []
-    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+    for begin, end in runs_of(speed < limit):
         is_rest = end - begin >= max(window, DWELL * _passage(speed, begin, end, limit, 2 * window))
         # the average leaves the band before the drive does
         found.append(_Stretch(max(begin - window // 2, 0), end + window // 2, is_rest))

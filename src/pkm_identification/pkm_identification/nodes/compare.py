@@ -18,7 +18,7 @@ from pkm_identification.compare import (
 )
 from pkm_identification.errors import RecordingError
 from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
-from pkm_identification.validation.ladder import ladder_table, model_ladder
+from pkm_identification.validation.other_motions import ladder_table, model_ladder
 
 
 @program

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import yaml
 from pkm_description.arrays import Array
-from pkm_description.errors import ArgumentError, PkmError
+from pkm_description.errors import ArgumentError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
+from pkm_description.program import program
 from pkm_description.settings import default_of
 from pkm_description.writing import replacing, replacing_together, write_text
 
@@ -103,12 +104,12 @@ def write_design(design: ExcitationDesign, path: Path) -> Path:
             'coordinates': list(design.coordinates.names), 'units': list(design.coordinates.units),
             'base_frequency': _number(series.base_frequency), 'periods': series.periods,
             'fade_in': _number(series.fade_in), 'fade_out': _number(series.fade_out),
-            'offset': _numbers(np.zeros(len(series.sine)) if series.offset is None else series.offset),
-            'sine': [_numbers(row) for row in series.sine], 'cosine': [_numbers(row) for row in series.cosine],
+            'offset': (np.zeros(len(series.sine)) if series.offset is None else series.offset).tolist(),
+            'sine': series.sine.tolist(), 'cosine': series.cosine.tolist(),
         },
         'limits': [{'limit': one.limit, 'of': one.name, 'use': _number(one.use)} for one in design.margins],
         'base_parameters': list(design.base.names),
-        'settings': {item.name: _setting(getattr(settings, item.name)) for item in fields(settings)},
+        'settings': settings.mapping(),
     }  # fmt: skip
     write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200))
     return path
@@ -178,22 +179,21 @@ def _number(value: float) -> float:
     return float(f'{value:.12g}')
 
 
-def _numbers(values: Array) -> list[float]:
-    return [float(value) for value in values]
-
-
-def _setting(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def main(args: Sequence[str] | None = None) -> int:
+@program
+def main(args: Sequence[str] | None = None) -> None:
     """Run the program; returns 0, or 1 after an error."""
     options = _parser().parse_args(args)
-    try:
-        return _run(options)
-    except (PkmError, OSError, ValueError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    machine = machine_of_options(options)
+    settings = ExcitationSettings.from_file(options.config, 'excitation') if options.config else ExcitationSettings()
+    given: dict[str, Any] = {name: getattr(options, name) for name in _OPTIONS if getattr(options, name) is not None}
+    settings = replace(settings, **given)
+    with dask_executor(options.dask) if options.dask else nullcontext(None) as executor:
+        design = design_excitation(
+            machine, settings, executor, options.workers, lambda line: print(f'  {line}', flush=True)
+        )
+    print_design(design)
+    for path in write_all(design, options.output, options.rate):
+        print(f'wrote {path}')
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -224,23 +224,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     where.add_argument('--dask', metavar='ADDRESS', help='run the starts in the Dask cluster of this scheduler')
     return parser
-
-
-def _run(options: argparse.Namespace) -> int:
-    machine = machine_of_options(options)
-    settings = ExcitationSettings.from_file(options.config, 'excitation') if options.config else ExcitationSettings()
-    given: dict[str, Any] = {name: getattr(options, name) for name in _OPTIONS if getattr(options, name) is not None}
-    settings = replace(settings, **given)
-    with dask_executor(options.dask) if options.dask else nullcontext(None) as executor:
-        design = design_excitation(machine, settings, executor, options.workers, _progress)
-    print_design(design)
-    for path in write_all(design, options.output, options.rate):
-        print(f'wrote {path}')
-    return 0
-
-
-def _progress(line: str) -> None:
-    print(f'  {line}', flush=True)
 
 
 def print_design(design: ExcitationDesign) -> None:

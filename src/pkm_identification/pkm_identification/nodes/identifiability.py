@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from pkm_description.errors import PkmError
+from pkm_description.errors import ArgumentError
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_description.motion.recorded_poses import RecordedPoses
+from pkm_description.program import program
 from pkm_description.report.words import text_table
 
 from pkm_identification.identifiability.motion_value import MotionValue, motion_value, write_plot
@@ -21,19 +22,15 @@ from pkm_identification.identifiability.motion_value import MotionValue, motion_
 RATE = 50.0
 
 
-def main(args: Sequence[str] | None = None) -> int:
+@program
+def main(args: Sequence[str] | None = None) -> None:
     """Run the program; 1 for an error, which is printed."""
     options = _parser().parse_args(args)
-    try:
-        machine = machine_of_options(options)
-        value = motion_value(machine, _motion(machine, options))
-        print_value(value, options.locations)
-        if options.output is not None:
-            print(f'wrote {write_plot(value, options.output)}')
-    except (PkmError, OSError, ValueError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    return 0
+    machine = machine_of_options(options)
+    value = motion_value(machine, _motion(machine, options))
+    print_value(value, options.locations)
+    if options.output is not None:
+        print(f'wrote {write_plot(value, options.output)}')
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,10 +56,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _motion(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
     if not options.rate > 0.0:
-        raise ValueError(f'rate = {options.rate:g}: must be above 0')
+        raise ArgumentError(f'rate = {options.rate:g}: must be above 0')
     name = options.motion or ('fourier' if machine.degrees_of_freedom == 6 else 'drives')
     if name in PROFILE_NAMES or not Path(name).suffix:
-        return profile(name, machine, options.duration, options.rate, options.seed)
+        try:
+            return profile(name, machine, options.duration, options.rate, options.seed)
+        except ValueError as error:
+            raise ArgumentError(str(error)) from error
     return RecordedPoses.from_csv(name).sampled(options.rate)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -175,7 +174,8 @@ class OnlineIdentificationNode(LifecycleNode):
             return response
         path = self._directory / 'online_parameters.yaml'
         try:
-            _write(path, self._stream.content())
+            make_folder(path.parent)
+            write_text(path, yaml.safe_dump(self._stream.content(), sort_keys=False))
         except UnwritableError as error:
             response.message = f'{error} (parameter output_directory)'
             return response
@@ -216,11 +216,6 @@ def _inertia(payload: Payload, time: int, frame: str) -> InertiaStamped:
     inertia.ixx, inertia.ixy, inertia.ixz = about[0].tolist()
     inertia.iyy, inertia.iyz, inertia.izz = float(about[1, 1]), float(about[1, 2]), float(about[2, 2])
     return message
-
-
-def _write(path: Path, content: dict[str, object]) -> None:
-    make_folder(path.parent)
-    write_text(path, yaml.safe_dump(content, sort_keys=False))
 
 
 def main(args: Sequence[str] | None = None) -> int:

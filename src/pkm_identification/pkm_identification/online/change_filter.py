@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from math import exp
 from typing import NamedTuple
@@ -21,8 +20,6 @@ from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.segment import FEWEST, LAGS, SegmentFit
 from pkm_identification.online.settings import OnlineSettings
 
-#: states that are kept, to go back to before a change of the load
-KEPT = 16
 #: part of the force below which residuals are what smoothing and differentiation get wrong
 ACCURACY = 1e-4
 #: part of typical forces that residuals are taken for before there are any
@@ -40,21 +37,19 @@ class Noise(NamedTuple):
     ----------
     variance : (A,) of one residual
     weight_variance : (A,) that counts samples of the stream as independent
-    white : (A,) variance that white noise of the efforts alone makes of a sample
     samples : (A,) over which they are means; 0: nothing is known
     """
 
     variance: Array
     weight_variance: Array
-    white: Array
     samples: Array
 
     def after(self, before: Noise) -> Noise:
         """Mean with what was known before; drives that hardly moved stay as they were."""
         told = self.samples >= FEWEST
         share = np.where(told, self.samples / np.maximum(self.samples + before.samples, 1.0), 0.0)
-        variance, weight, white = np.array(before[:3]) + share * (np.array(self[:3]) - np.array(before[:3]))
-        return Noise(variance, weight, white, np.where(told, self.samples, before.samples))
+        variance, weight = np.array(before[:2]) + share * (np.array(self[:2]) - np.array(before[:2]))
+        return Noise(variance, weight, np.where(told, self.samples, before.samples))
 
 
 @dataclass(frozen=True)
@@ -93,9 +88,8 @@ class ChangeFilter:
     def __init__(self, observation: OnlineObservation, settings: OnlineSettings) -> None:
         self._estimator, self._memory = settings.estimator, settings.memory
         self._drift, self.jump = observation.walk(settings) ** 2, JUMP * observation.size
-        self._kept: deque[Kept] = deque()
         begin, self._least = (BEGIN * observation.typical_force) ** 2, ACCURACY * observation.typical_force
-        self.noise = self._before = Noise(begin, begin, np.zeros(len(begin)), np.zeros(len(begin)))
+        self.noise = self._before = Noise(begin, begin, np.zeros(len(begin)))
         self._is_first = True
         self._prior = settings.prior * observation.scale
         self._begin_with(np.zeros(len(self._prior)), np.diag(self._prior**2))
@@ -139,11 +133,9 @@ class ChangeFilter:
         """Learn the noise of a segment; of the first one, the parameters, too."""
         segment = fit.segment
         samples = segment.used.sum(axis=0)
-        white = (segment.white_noise * segment.used).sum(axis=0) / np.maximum(samples, 1)
         scatter, noise = (np.maximum(one, self._least) for one in (fit.scatter, fit.noise))
         doubt = 1.0 + DOUBT * LAGS / np.maximum(samples, 1)
-        found = Noise(scatter**2, segment.every * doubt * noise**2, white, samples)
-        self.noise = found.after(self._before)
+        self.noise = Noise(scatter**2, segment.every * doubt * noise**2, samples).after(self._before)
         if segment.is_whole:
             self._before = self.noise
         if self._is_first:
@@ -153,25 +145,15 @@ class ChangeFilter:
             self._begin_with(known.parameters, known.covariance + np.diag(self._drift * elapsed / 3.0))
             self._is_first = not segment.is_whole
 
-    def keep(self, stamp: int, every: float) -> None:
-        """Remember what is known now, every so many seconds."""
-        if self._kept and stamp - self._kept[-1].stamp < every * 1e9:
-            return
-        self._kept.append(Kept(stamp, self._filter.parameters, self._filter.covariance, self.noise))
-        if len(self._kept) > KEPT:
-            self._kept.popleft()
-
-    def kept_before(self, stamp: int) -> Kept | None:
-        """What was known at a time; ``None`` if that is not remembered."""
-        return next((one for one in reversed(self._kept) if one.stamp <= stamp), None)
+    def known(self, stamp: int) -> Kept:
+        """What is known now, at ``stamp`` [ns]."""
+        return Kept(stamp, self._filter.parameters, self._filter.covariance, self.noise)
 
     def begin_from(self, kept: Kept, covariance: Array) -> None:
         """Go on from what was known, with another covariance (B, B)."""
-        self._kept.clear()
         self._begin_with(kept.change, covariance)
         self.noise, self._is_first = kept.noise, False
 
     def interrupt(self) -> None:
         """Time begins anew: what is known stays."""
-        self._kept.clear()
         self._last = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,16 +12,15 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
-from pkm_identification.online.change_filter import ChangeFilter
-from pkm_identification.online.observation import OnlineObservation, SampleRows
-from pkm_identification.online.payload import STEP, LoadChange, Payload, RecentSamples
+from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
+from pkm_identification.online.observation import NOISE, OnlineObservation, SampleRows
+from pkm_identification.online.payload import STEP, LoadChange, Payload, RecentSteps
+from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
-from pkm_identification.online.watches import Drift, Lack, Watches
+from pkm_identification.online.watches import Drift, FrictionWatch, Lack, ModelWatch
 from pkm_identification.result import INSUFFICIENT
 
-#: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
-MISFIT, EXCESS = 0.02, 5.0
 #: s by which stamps go back where a clock was set anew; less are late messages
 SET_BACK = 1.0
 #: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
@@ -97,9 +97,11 @@ class OnlineIdentifier:
         self.rejected.clear()
         self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
         self._filter = ChangeFilter(observation, settings)
-        self._watches = Watches(observation, settings.prior * observation.scale)
+        self._collector = SegmentCollector(drives, len(observation.scale))
+        self._model, self._friction = ModelWatch(observation), FrictionWatch(observation)
+        self._work: Iterator[None] = iter(())
         self._fastest = self._beginning.copy()
-        self._recent = RecentSamples()
+        self._recent = RecentSteps()
         self.detectable_mass = np.inf
         self._followed: LoadChange | None = None
         self.is_moving = False
@@ -116,9 +118,8 @@ class OnlineIdentifier:
         self._polynomial.reset()
         self.observation.reset()
         self._filter.interrupt()
-        self._watches.interrupt()
-        if self._followed is not None:
-            self._end_of_change()
+        self._begin_segment()
+        self._end_of_change()
         self.last_stamp = self._clean_from = -(1 << 62)
 
     @property
@@ -129,12 +130,12 @@ class OnlineIdentifier:
     @property
     def std(self) -> Array:
         """Standard deviations (B,) of the base parameters."""
-        return np.sqrt(self._filter.std**2 + np.sum(self._watches.model.doubts**2, axis=0))
+        return np.sqrt(self._filter.std**2 + np.sum(self._model.doubts**2, axis=0))
 
     @property
     def covariance(self) -> Array:
         """Covariance (B, B) of the base parameters: by noise, and by forces that the model may lack."""
-        doubts = self._watches.model.doubts
+        doubts = self._model.doubts
         return self._filter.covariance + doubts.T @ doubts
 
     @property
@@ -150,17 +151,17 @@ class OnlineIdentifier:
     @property
     def lack(self) -> Lack | None:
         """The clearest force that the model lacks; ``None``: none is known to be missing."""
-        return self._watches.model.lack
+        return self._model.lack
 
     @property
     def drifts(self) -> tuple[Drift, ...]:
         """Drives whose friction has changed since the begin, or since the load did."""
-        return tuple(self._watches.friction.drifts.values())
+        return tuple(self._friction.drifts.values())
 
     @property
     def status(self) -> str:
         """One of :data:`UNTESTED`, :data:`FITS` and :data:`~pkm_identification.result.INSUFFICIENT`."""
-        return INSUFFICIENT if self.misfit else FITS if self._watches.model.is_tested else UNTESTED
+        return INSUFFICIENT if self.lack else FITS if self._model.is_tested else UNTESTED
 
     @property
     def is_certain(self) -> bool:
@@ -169,27 +170,9 @@ class OnlineIdentifier:
 
     @property
     def verdict(self) -> str:
-        """The status in words."""
+        """The status in words; what the model does not explain."""
         untested = 'not tested yet: no parameter is certain before some seconds of motion have tested the model'
-        return self.misfit or (untested if self.status == UNTESTED else 'the model fits')
-
-    @property
-    def misfit(self) -> str:
-        """What the model does not explain, in words; empty: nothing is known of that. Else no parameter is certain."""
-        if self.lack is not None:
-            return str(self.lack)
-        share = self.residual_std / self.observation.typical_force
-        noise = self._filter.noise
-        excess = self.residual_std / np.maximum(np.sqrt(noise.white), 1e-300)
-        bad = (share > MISFIT) & (excess > EXCESS) & (noise.samples > 0)
-        if not bad.any():
-            return ''
-        worst = int(np.argmax(np.where(bad, share, 0.0)))
-        return (
-            f'the model does not fit: residuals of {self.machine.drive_labels[worst]} are '
-            f'{self.residual_std[worst]:.3g}, {excess[worst]:.2g} times what the noise of its effort makes; '
-            'no parameter is certain; identify a recording offline, which names the missing force'
-        )
+        return str(self.lack) if self.lack else untested if self.status == UNTESTED else 'the model fits'
 
     def reject(self, reason: str) -> None:
         """Count a message of no use."""
@@ -236,22 +219,43 @@ class OnlineIdentifier:
         target = sample.efforts - rows.forces
         if self.settings.payload and self.is_moving and (self._followed is None or self._followed.is_settled):
             weights = used / self._filter.noise.weight_variance
-            recent = self._recent.add(sample.stamp, rows.matrix, target, weights)
+            recent = self._recent.add(sample.stamp, rows.matrix, target, weights, self._filter.known)
             if recent is not None and self._is_change(*recent):
                 return
-        self._filter.keep(sample.stamp, 0.5 * STEP)
         self._filter.update(sample.stamp, rows.matrix, target, used)
         self.samples += 1
         slow = self.settings.slow * self._fastest
-        self._watches.add(sample, rows, used, slow, self._polynomial, self._filter)
+        segment = self._collector.add(sample, rows, used, slow, self._polynomial)
+        if segment is not None:
+            deque(self._work, maxlen=0)  # what a slow stream has left of the last one
+            self._work = self._judge(segment)
+        else:
+            next(self._work, None)
         if self._followed is not None:
             self._follow(self._followed, sample.stamp)
+
+    def _begin_segment(self) -> None:
+        """What was collected is no one motion."""
+        self._collector.clear()
+        self._work = iter(())
+
+    def _judge(self, segment: MotionSegment) -> Generator[None, None, None]:
+        """Learn the noise of a segment, and test it: a step between two samples each, so that none waits for long."""
+        observation = self.observation
+        noise = observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
+        floor = np.maximum(ACCURACY * observation.typical_force, NOISE * np.sqrt(noise))
+        fit = yield from fit_segment(segment, self.settings.prior * observation.scale, floor)
+        self._filter.take(fit)
+        yield
+        yield from self._model.test(fit, self._filter.std)
+        if segment.is_whole:
+            self._friction.take(fit, self.lack is None)
 
     def _is_change(self, since: int, information: Array, moment: Array) -> bool:
         """Look for a change since a time [ns]; go back to before it, allow for any, and wait for a clean window."""
         half = round(0.5e9 * self._polynomial.window)
-        before = self._filter.kept_before(since - half)
-        if before is None or not self._watches.model.is_tested:  # the noise is not known yet
+        before = self._recent.known_before(since - half)
+        if before is None or not self._model.is_tested:  # the noise is not known yet
             return False
         change = LoadChange(since, before, self.observation.payload_map, self._payload_spread, self._filter.jump)
         found = change.judged(information, moment - information @ before.change)
@@ -259,7 +263,7 @@ class OnlineIdentifier:
         if found.is_change:
             self._followed = change
             self._filter.begin_from(before, change.covariance)
-            self._watches.interrupt()
+            self._begin_segment()
             self._clean_from = since + round(2e9 * STEP) + half
         return found.is_change
 
@@ -268,7 +272,7 @@ class OnlineIdentifier:
         was_confirmed = change.is_confirmed
         has_settled = change.follow(stamp, self._filter.change, self._filter.covariance)
         if change.is_confirmed and not was_confirmed:
-            self._watches.friction.reset()  # bodies are others now
+            self._friction = FrictionWatch(self.observation)  # bodies are others now
         self.payload = change.payload or self.payload
         if has_settled:
             self._recent.restart()  # the next change may come; until then this one is known better and better

@@ -8,6 +8,8 @@ change; what follows is judged by the same test, until the load is known well.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
+from pkm_identification.judgement.physical import body_from_parameters
 from pkm_identification.online.change_filter import Kept
 
 #: s, interval of the looks for a change, each of which takes the samples of two
 STEP = 0.05
+#: intervals that are remembered, to go back to before a change
+MOST = 16
 #: s after a change of the load, and part of its mass that its standard deviation may be, before the next is looked for
 SETTLING, SETTLED = 6.0, 0.01
 #: s after which the next change is looked for in any case: a motion may not tell the load that well
@@ -83,10 +88,7 @@ class Payload:
         """Inertia (3, 3) about the centre of mass, kg m^2, axes of the platform; zero where the data do not tell it."""
         if not self.known.all():
             return np.zeros((3, 3))
-        xx, xy, xz, yy, yz, zz = self.parameters[4:].tolist()
-        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        c = self.center
-        return np.asarray(about_origin - self.mass * (c @ c * np.eye(3) - np.outer(c, c)))
+        return body_from_parameters('payload', self.parameters).inertia
 
     def __str__(self) -> str:
         text = f'{self.mass:+.4g} +- {self.mass_std:.2g} kg'
@@ -236,35 +238,47 @@ def _inverse(covariance: Array) -> Array:
     return np.asarray(np.linalg.inv(covariance / np.outer(size, size)) / np.outer(size, size))
 
 
-class RecentSamples:
-    """Normal equations of the samples of the last two intervals of :data:`STEP`."""
+class Step(NamedTuple):
+    """Normal equations of the samples of one interval of :data:`STEP`, and what was known when it began."""
+
+    known: Kept
+    information: Array
+    moment: Array
+
+
+class RecentSteps:
+    """The last intervals of :data:`STEP`, up to :data:`MOST` of them."""
 
     def __init__(self) -> None:
-        self._sums: list[tuple[int, Array, Array]] = []
+        self._steps: deque[Step] = deque(maxlen=MOST)
 
     def restart(self) -> None:
         """Begin anew."""
-        self._sums.clear()
+        self._steps.clear()
 
-    def add(self, stamp: int, matrix: Array, target: Array, weights: Array) -> tuple[int, Array, Array] | None:
-        """Take a sample; its begin [ns], information and moment each time that two intervals are full.
+    def add(
+        self, stamp: int, matrix: Array, target: Array, weights: Array, known: Callable[[int], Kept]
+    ) -> tuple[int, Array, Array] | None:
+        """Take a sample; begin [ns], information and moment of the last two intervals, each time that they are full.
 
         Parameters
         ----------
         matrix, target : (A, B), (A,) rows, and forces beyond those of the file
         weights : (A,) inverse variances; 0 leaves a drive out
+        known : what is known at a time
         """
-        weighed = matrix.T * weights
-        information, moment = weighed @ matrix, weighed @ target
-        is_full = bool(self._sums) and stamp - self._sums[-1][0] >= STEP * 1e9
-        found = None
-        if is_full and len(self._sums) == 2:
-            (begin, *first), (_, *second) = self._sums
-            found = begin, first[0] + second[0], first[1] + second[1]
-            del self._sums[0]
-        if is_full or not self._sums:
-            self._sums.append((stamp, information, moment))
-        else:
-            begin, *sums = self._sums[-1]
-            self._sums[-1] = begin, sums[0] + information, sums[1] + moment
+        weighed, steps, found = matrix.T * weights, self._steps, None
+        sums = weighed @ matrix, weighed @ target
+        if steps and stamp - steps[-1].known.stamp < STEP * 1e9:
+            last = steps[-1]
+            steps[-1] = Step(last.known, last.information + sums[0], last.moment + sums[1])
+            return None
+        if len(steps) > 1:
+            first, last = steps[-2], steps[-1]
+            found = first.known.stamp, first.information + last.information, first.moment + last.moment
+        steps.append(Step(known(stamp), *sums))
         return found
+
+    def known_before(self, stamp: int) -> Kept | None:
+        """What was known at a time; ``None`` if that is not remembered."""
+        return next((one.known for one in reversed(self._steps) if one.known.stamp <= stamp), None)

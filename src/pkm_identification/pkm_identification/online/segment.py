@@ -92,8 +92,7 @@ class SegmentCollector:
 
     def __init__(self, drives: int, parameters: int) -> None:
         self._stamps = np.zeros(SAMPLES, dtype=np.int64)
-        self._matrix = np.zeros((SAMPLES, drives, parameters))
-        self._values = np.zeros((9, SAMPLES, drives))
+        self._rows = np.zeros((SAMPLES, drives, parameters + 9))
         self._used = np.zeros((SAMPLES, drives), dtype=bool)
         self._weights = np.zeros(drives)
         self.clear()
@@ -127,38 +126,38 @@ class SegmentCollector:
         place = self._count
         if self._alike == 0:
             self._stamps[place], self._used[place], self._weights = sample.stamp, False, np.zeros(len(used))
-            self._matrix[place], self._values[:, place] = 0.0, 0.0
+            self._rows[place] = 0.0
         weights = np.where(used, 1.0, BESIDE)
         self._alike += 1
         self._passed += 1
         self._weights += weights
-        self._matrix[place] += weights[:, None] * rows.matrix
         self._used[place] |= used
-        self._values[:, place] += weights * np.array((
-            sample.efforts - rows.forces, rows.forces, sample.positions, sample.velocities, sample.accelerations,
-            sample.effort_rates, sample.acceleration_std, sample.effort_scatter * sample.noise_share, sample.slowest,
+        self._rows[place] += weights[:, None] * np.column_stack((
+            rows.matrix, sample.efforts - rows.forces, rows.forces, sample.positions, sample.velocities,
+            sample.accelerations, sample.effort_rates, sample.acceleration_std,
+            sample.effort_scatter * sample.noise_share, sample.slowest,
         ))  # fmt: skip
         return grown
 
     def _end(self, slow: Array, polynomial: SlidingPolynomial) -> MotionSegment | None:
         """End a mean; the segment, where it has grown enough."""
-        self._matrix[self._count] /= self._weights[:, None]
-        self._values[:, self._count] /= self._weights
+        self._rows[self._count] /= self._weights[:, None]
         self._count += 1
         self._alike, count = 0, self._count
         if count % GROWTH:
             return None
         every, self._count = self._passed / count, count % SAMPLES
         self._passed *= self._count > 0
-        values = self._values[:, :count].copy()
-        targets, forces, positions, velocities, accelerations, rates, spread, white, slowest = values
+        matrix, values = np.split(self._rows[:count].copy(), [-9], axis=-1)
+        targets, forces, positions, velocities, accelerations, rates, spread, white, slowest = np.moveaxis(
+            values, -1, 0
+        )
         moves = self._used[:count] & (slowest > slow)
         frequencies, response = polynomial.response
         response = response * np.sinc(0.5 / np.pi * frequencies * SPACING * polynomial.window)  # of the means
         return MotionSegment(
-            self._stamps[:count].copy(), self._matrix[:count].copy(), targets, forces,
-            moves & (moves.sum(axis=0) >= FEWEST), positions, velocities, accelerations, rates, spread, white, every,
-            (frequencies, response), is_whole=count == SAMPLES,
+            self._stamps[:count].copy(), matrix, targets, forces, moves & (moves.sum(axis=0) >= FEWEST), positions,
+            velocities, accelerations, rates, spread, white, every, (frequencies, response), is_whole=count == SAMPLES,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from pkm_description.errors import JointStateError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 from pkm_description.machine.machine import with_friction
+from pkm_description.writing import make_folder, replacing
 from pkm_estimation.exchange.samples import Sample, SampleQueue
 from pkm_estimation.stream.backlog import LagRule, Load
 
@@ -105,8 +106,8 @@ class OnlineStream:
             return OnlineReport(True, 'frozen: parameters are held', values)
         if one.samples == 0:
             return OnlineReport(not rejected, 'no usable joint states with efforts yet', values)
-        if one.misfit:
-            return OnlineReport(False, one.misfit, values)
+        if one.lack is not None:
+            return OnlineReport(False, one.verdict, values)
         if not one.is_moving:
             return OnlineReport(True, 'at rest: friction at rest is not known, nothing is learned', values)
         return OnlineReport(True, f'learning; {one.verdict}', values)
@@ -245,16 +246,15 @@ def write_overlay(identifier: OnlineIdentifier, path: Path, date: str) -> Path:
         The file cannot be written.
     """
     model, machine = identifier.observation.model, learned_machine(identifier)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix('.part')
-    beside.unlink(missing_ok=True)
-    loading.write_overlay(
-        beside, identifier.machine.name, overlay_values(machine, model.identical_legs, model.rubbing),
-        date=date, data=f'{identifier.samples} samples until {identifier.last_stamp / 1e9:.2f} s of the machine',
-        method='identified while it ran (online_identification): bodies and friction of the drives'
-        + ('' if identifier.is_certain else f'; {identifier.verdict}'),
-    )  # fmt: skip
-    return beside.replace(path)
+    make_folder(path.parent)
+    with replacing(path) as beside:
+        loading.write_overlay(
+            beside, identifier.machine.name, overlay_values(machine, model.identical_legs, model.rubbing),
+            date=date, data=f'{identifier.samples} samples until {identifier.last_stamp / 1e9:.2f} s of the machine',
+            method='identified while it ran (online_identification): bodies and friction of the drives'
+            + ('' if identifier.is_certain else f'; {identifier.verdict}'),
+        )  # fmt: skip
+    return path
 
 
 class News:

@@ -9,13 +9,11 @@ it.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.stats import chi2
 
@@ -30,14 +28,14 @@ from pkm_identification.columns.joint_terms import (
 )
 from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK_TITLE, WAVES, fading
 from pkm_identification.fitting.lack_of_fit import CHANCE, HARM
-from pkm_identification.judgement.score import Evidence, Explained, log_probability
-from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
-from pkm_identification.online.observation import OnlineObservation, SampleRows
-from pkm_identification.online.segment import MotionSegment, SegmentCollector, SegmentFit, fit_segment
-from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.judgement.score import Evidence, log_probability
+from pkm_identification.online.observation import OnlineObservation
+from pkm_identification.online.segment import FEWEST, MotionSegment, SegmentFit
 
-#: standard deviations of the accelerations' noise up to which they count as none: what that makes of forces is no lack
-NOISE = 3.0
+#: part of typical forces that residuals may be, and times the noise of the efforts, before a force is missing whatever
+#: its form
+MISFIT, EXCESS = 0.02, 5.0
+UNKNOWN = 'none of those that are tried; identify a recording offline, which tries more'
 #: part that evidence keeps from one segment to the next
 KEPT = 0.8
 #: samples of the least segment in which nothing that is missing means that nothing is
@@ -52,13 +50,14 @@ AS_BEFORE = 2.0
 
 @dataclass(frozen=True)
 class Lack:
-    """A force that the model lacks.
+    """A force that the model may lack.
 
     Attributes
     ----------
     title : what it may be
     log_probability : natural logarithm of the probability that chance makes it seem so clear
-    shift : largest change of a base parameter with it, in its stated standard deviations
+    changes : (B,) of the base parameters with it
+    shift : the largest of them, in its stated standard deviations
     drive : where it is largest
     size : N, N m, rms of it there
     part : of a typical force of this drive
@@ -66,10 +65,26 @@ class Lack:
 
     title: str
     log_probability: float
+    changes: Array
     shift: float
     drive: str
     size: float
     part: float
+
+    @property
+    def is_decisive(self) -> bool:
+        """Whether chance does not explain it, and parameters are wrong without it."""
+        return self.log_probability < np.log(CHANCE) and self.shift > HARM
+
+    @property
+    def belief(self) -> float:
+        """How far it is believed to be there, from 0 to 1: beyond even odds, at most (Sellke, Bayarri & Berger 2001).
+
+        The odds for it are ``1 / (-e p ln p)`` where p, its probability by chance, is below 1/e, and else one.
+        """
+        logarithm = float(np.clip(self.log_probability, -700.0, -1.0))  # below, its exponential is zero
+        against = -logarithm * np.exp(1.0 + logarithm)
+        return float((1.0 - against) / (1.0 + against))
 
     def __str__(self) -> str:
         return (
@@ -105,31 +120,6 @@ class Drift:
         )
 
 
-@dataclass
-class _Tested:
-    title: str
-    forms: Sequence[Array]
-    explained: Explained
-    changes: Array
-    shift: float
-    log_probability: float
-
-    @property
-    def is_decisive(self) -> bool:
-        """Whether chance does not explain it, and parameters are wrong without it."""
-        return self.log_probability < np.log(CHANCE) and self.shift > HARM
-
-    @property
-    def belief(self) -> float:
-        """How far it is believed to be there, from 0 to 1: beyond even odds, at most (Sellke, Bayarri & Berger 2001).
-
-        The odds for it are ``1 / (-e p ln p)`` where p, its probability by chance, is below 1/e, and else one.
-        """
-        logarithm = float(np.clip(self.log_probability, -700.0, -1.0))  # below, its exponential is zero
-        against = -logarithm * np.exp(1.0 + logarithm)
-        return float((1.0 - against) / (1.0 + against))
-
-
 class ModelWatch:
     """Tests segments, and remembers what they say.
 
@@ -147,12 +137,6 @@ class ModelWatch:
 
     def __init__(self, observation: OnlineObservation) -> None:
         self._observation = observation
-        self._joints = observation.machine.actuated_joint_names
-        self._labels = observation.machine.drive_labels
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all evidence."""
         self.is_tested = False
         self.lack: Lack | None = None
         self.doubts: Array = np.zeros((0, len(self._observation.scale)))
@@ -175,10 +159,15 @@ class ModelWatch:
         own = segment.matrix[..., rubbing] @ (observation.nominal + parameters)[rubbing]
         freedom = fit.fit.freedom + KEPT * self._freedom
         whole: dict[str, Evidence] = {}
-        tested: list[_Tested] = []
-        ripples: list[_Tested] = []
-        for title, key, forms in self._offered(segment, predicted, own):
-            products = fit.fit.products(_columns(forms), residuals)
+        tested: list[Lack] = []
+        ripples: list[Lack] = []
+        # Stribeck's speeds are parts of those of the first whole segment, for evidence to add up
+        own_fastest = np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
+        fastest = own_fastest if self._fastest is None else self._fastest
+        for title, key, forms in self._offered(segment, predicted, own, fastest):
+            # those of a form in one drive after the other
+            columns = np.concatenate([form[..., None] * np.eye(form.shape[1]) for form in forms], axis=-1)
+            products = fit.fit.products(columns, residuals)
             evidence = Evidence.of(products)
             if key in self._evidence:
                 evidence = evidence.after(self._evidence[key], KEPT)
@@ -187,32 +176,50 @@ class ModelWatch:
             found = evidence.explained()
             if found is None:
                 continue
-            changes = fit.fit.changes(products, found)
-            (ripples if key.startswith('ripple') else tested).append(_Tested(
-                title, forms, found, changes, float(np.abs(changes / std).max()), log_probability(found, freedom)
+            changes, force = fit.fit.changes(products, found), (columns @ found.factors) * segment.used
+            size = np.sqrt((force**2).sum(axis=0) / np.maximum(segment.used.sum(axis=0), 1))
+            part = size / observation.typical_force
+            worst = int(np.argmax(part))
+            (ripples if key.startswith('ripple') else tested).append(Lack(
+                title, log_probability(found, freedom), changes, float(np.abs(changes / std).max()),
+                observation.machine.drive_labels[worst], float(size[worst]), float(part[worst]),
             ))  # fmt: skip
         if ripples:
             one = min(ripples, key=attrgetter('log_probability'))
             tested.append(replace(one, log_probability=min(0.0, one.log_probability + np.log(len(ripples)))))
         # what does the harm may only resemble what is missing: the clearest has the name
         is_lacking = any(one.is_decisive for one in tested)
-        self.lack = self._lack(min(tested, key=attrgetter('log_probability')), segment.used) if is_lacking else None
+        self.lack = min(tested, key=attrgetter('log_probability')) if is_lacking else self._unexplained(fit)
         self.doubts = np.array([np.sqrt(one.belief) * one.changes for one in tested]).reshape(-1, len(std))
         self.is_tested = self.is_tested or len(segment.stamps) >= LEAST
         if segment.is_whole:
             self._evidence, self._freedom = whole, freedom
-            self._fastest = self._fastest_of(segment)
+            self._fastest = fastest
+
+    def _unexplained(self, fit: SegmentFit) -> Lack | None:
+        """Residuals that are far more than the noise of the efforts, though no force explains them."""
+        observation, used = self._observation, fit.segment.used
+        count = used.sum(axis=0)
+        white = (fit.segment.white_noise * used).sum(axis=0) / np.maximum(count, 1)
+        part, excess = fit.scatter / observation.typical_force, fit.scatter**2 / np.maximum(white, 1e-300)
+        bad = (part > MISFIT) & (excess > EXCESS**2) & (count >= FEWEST)
+        worst = int(np.argmax(np.where(bad, part, 0.0)))
+        return Lack(
+            UNKNOWN, float(chi2.logsf(excess[worst] * count[worst], count[worst])), np.zeros(len(observation.scale)),
+            np.inf, observation.machine.drive_labels[worst], float(fit.scatter[worst]), float(part[worst]),
+        ) if bad.any() else None  # fmt: skip
 
     def _offered(
-        self, segment: MotionSegment, predicted: Array, own: Array
+        self, segment: MotionSegment, predicted: Array, own: Array, fastest: Array
     ) -> Iterator[tuple[str, str, Sequence[Array]]]:
         """Forces of single drives that are offered, lazily: title, key that tells it from others, and forms (n, A).
 
         Parameters
         ----------
         predicted, own : (n, A) efforts, and of these what rubs
+        fastest : (A,) speeds that Stribeck's are parts of
         """
-        free, fastest = segment.joint_samples(predicted - own), self._fastest_of(segment)
+        free = segment.joint_samples(predicted - own)
         for form in (LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA, OFFSET):
             if form is not OFFSET or not self._observation.has_offsets:
                 yield form.title, form.kind, [form.force(free)]
@@ -224,34 +231,13 @@ class ModelWatch:
             self._travel = travel
             self._evidence = {key: one for key, one in self._evidence.items() if not key.startswith('ripple')}
         for period in (self._travel / WAVES).tolist():  # as many waves as offline
-            ripple = Ripple(self._joints, period, self._travel)
+            ripple = Ripple(self._observation.machine.actuated_joint_names, period, self._travel)
             left = segment.smoothed(ripple.period)
             yield Ripple.title, f'ripple {period:.6g}', [left * form for form in ripple.forms(free)]
 
-    def _fastest_of(self, segment: MotionSegment) -> Array:
-        """Speeds (A,) that Stribeck's are parts of: those of the first whole segment, for evidence to add up."""
-        if self._fastest is not None:
-            return self._fastest
-        return np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
-
-    def _lack(self, tested: _Tested, used: NDArray[np.bool_]) -> Lack:
-        force = (_columns(tested.forms) @ tested.explained.factors) * used
-        size = np.sqrt((force**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
-        part = size / self._observation.typical_force
-        worst = int(np.argmax(part))
-        return Lack(
-            tested.title, tested.log_probability, tested.shift, self._labels[worst],
-            float(size[worst]), float(part[worst]),
-        )  # fmt: skip
-
-
-def _columns(forms: Sequence[Array]) -> Array:
-    """Columns (n, A, K) of forms (n, A): those of a form in one drive after the other."""
-    return np.concatenate([form[..., None] * np.eye(form.shape[1]) for form in forms], axis=-1)
-
 
 class FrictionWatch:
-    """Follows the friction of all drives.
+    """Follows the friction of all drives since the first segment.
 
     Parameters
     ----------
@@ -263,105 +249,32 @@ class FrictionWatch:
     """
 
     def __init__(self, observation: OnlineObservation) -> None:
-        self._nominal, self._labels = observation.nominal, observation.machine.drive_labels
-        own = np.where(observation.is_friction, observation.drive_of, -1)
-        self._parts = [np.flatnonzero(own == place) for place in range(len(self._labels))]
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin anew: bodies may be others."""
+        self._observation = observation
         self._first: tuple[Array, Array] | None = None  # parameters, covariance
         self._as_before: dict[int, int] = {}  # last stamp at which friction of a drive was as before
         self.drifts: dict[int, Drift] = {}
 
     def take(self, fit: SegmentFit, model_fits: bool) -> None:
         """Take a segment; where the model lacks a force, friction that seems to change is what it lacks."""
-        now = self._nominal + fit.fit.parameters, fit.fit.covariance
+        observation, segment = self._observation, fit.segment
+        now = observation.nominal + fit.fit.parameters, fit.fit.covariance
         self._first = self._first or now
-        for place, part in enumerate(self._parts):
-            if part.size:
-                before, change = self._first[0][part], (now[0] - self._first[0])[part]
-                covariance = (now[1] + self._first[1])[np.ix_(part, part)]
-                self._judge(fit.segment, place, part, before, change, covariance, model_fits)
-
-    def _judge(
-        self, segment: MotionSegment, place: int, part: NDArray[np.intp], before: Array, change: Array,
-        covariance: Array, model_fits: bool,
-    ) -> None:  # fmt: skip
-        """Compare the friction of one drive now with that of the first segment."""
-        distance = float(change @ np.linalg.solve(covariance, change))
-        if distance < AS_BEFORE**2 * part.size:
-            self._as_before[place] = segment.middle
-        if not model_fits or distance < chi2.isf(CHANCE, part.size):
-            return
-        columns = segment.matrix[segment.used[:, place], place][:, part]
-        squares = columns.T @ columns / max(len(columns), 1)
-        rms = float(np.sqrt(max(before @ squares @ before, 1e-300)))
-        size = float(np.copysign(np.sqrt(max(change @ squares @ change, 0.0)), change @ squares @ before))
-        known = self.drifts.get(place)
-        if abs(size) < CHANGED * rms or (known is not None and abs(size / rms - known.part) <= AGAIN):
-            return
-        self.drifts[place] = Drift(
-            self._labels[place], known.since if known else self._as_before[place], segment.middle, size,
-            float(np.sqrt(np.trace(squares @ covariance))), size / rms,
-        )  # fmt: skip
-
-
-class Watches:
-    """Collects segments and has them tested.
-
-    Of the estimate only the noise is learned here, and where the first segment begins it. The work of a segment is done
-    in steps between the samples of the next one, so that no sample waits for long; the same samples give the same
-    steps.
-
-    Parameters
-    ----------
-    observation : of the identification
-    prior : (B,) standard deviations of the parameters before anything is known
-
-    Attributes
-    ----------
-    model, friction : what was found
-    """
-
-    def __init__(self, observation: OnlineObservation, prior: Array) -> None:
-        self._observation = observation
-        self.model, self.friction = ModelWatch(observation), FrictionWatch(observation)
-        self._prior, self._floor = prior, ACCURACY * observation.typical_force
-        self._collector = SegmentCollector(len(observation.typical_force), len(prior))
-        self._work: Iterator[None] = iter(())
-
-    def interrupt(self) -> None:
-        """What was collected is no one motion."""
-        self._collector.clear()
-        self._work = iter(())
-
-    def add(
-        self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_], slow: Array,
-        polynomial: SlidingPolynomial, parameters: ChangeFilter,
-    ) -> None:  # fmt: skip
-        """Take a sample and do one step of the work.
-
-        Parameters
-        ----------
-        used : (A,) False where friction is not known
-        slow : (A,) rad/s or m/s, below which it is not
-        polynomial : that smoothed the sample
-        parameters : that are estimated
-        """
-        segment = self._collector.add(sample, rows, used, slow, polynomial)
-        if segment is not None:
-            deque(self._work, maxlen=0)  # what a slow stream has left of the last one
-            self._work = self._test(segment, parameters)
-        else:
-            next(self._work, None)
-
-    def _test(self, segment: MotionSegment, parameters: ChangeFilter) -> Generator[None, None, None]:
-        noise = self._observation.inertia**2 @ np.mean(segment.acceleration_std**2, axis=0)
-        floor = np.maximum(self._floor, NOISE * np.sqrt(noise))
-        fit = yield from fit_segment(segment, self._prior, floor)
-        parameters.take(fit)
-        yield
-        yield from self.model.test(fit, parameters.std)
-        if segment.is_whole:
-            self.friction.take(fit, self.model.lack is None)
+        changes, covariances = now[0] - self._first[0], now[1] + self._first[1]
+        for place, label in enumerate(observation.machine.drive_labels):
+            part = np.flatnonzero(observation.is_friction & (observation.drive_of == place))
+            before, change, covariance = self._first[0][part], changes[part], covariances[np.ix_(part, part)]
+            distance = float(change @ np.linalg.solve(covariance, change))
+            if distance < AS_BEFORE**2 * part.size:
+                self._as_before[place] = segment.middle
+            if not (model_fits and part.size) or distance < chi2.isf(CHANCE, part.size):
+                continue
+            columns = segment.matrix[segment.used[:, place], place][:, part]
+            squares = columns.T @ columns / max(len(columns), 1)
+            rms = float(np.sqrt(max(before @ squares @ before, 1e-300)))
+            size = float(np.copysign(np.sqrt(max(change @ squares @ change, 0.0)), change @ squares @ before))
+            known = self.drifts.get(place)
+            if abs(size) >= CHANGED * rms and (known is None or abs(size / rms - known.part) > AGAIN):
+                self.drifts[place] = Drift(
+                    label, known.since if known else self._as_before[place], segment.middle, size,
+                    float(np.sqrt(np.trace(squares @ covariance))), size / rms,
+                )  # fmt: skip

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.machine import Machine
-from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.bags import read_bag
 
 from pkm_identification.errors import RecordingError
 from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
@@ -65,7 +63,7 @@ def read_recordings(
     """Recordings of a bag, one per interval, see :func:`read_recording`; the whole bag without intervals."""
     streams = ('joint_states', 'platform_odometry')
     data = read_bag(path, namespace, require=('joint_states',), driver=machine.driver, streams=streams)
-    states = data.require(data.joint_states, 'joint_states')
+    states, odometry = data.require(data.joint_states, 'joint_states'), data.platform_odometry
     seconds = (states.stamps - states.stamps[0]) / 1e9
     result = []
     for start, end in intervals or [(0.0, float(seconds[-1]))]:
@@ -76,24 +74,11 @@ def read_recordings(
             )
         stamps = states.stamps[chosen]
         name = f'{Path(path).name} {start:g}-{end:g} s' if intervals else Path(path).name
-        poses = _poses(data, int(stamps[0]), int(stamps[-1]))
+        poses = None if odometry is None else PlatformPoses.around(
+            odometry.stamps, odometry.position, odometry.orientation, int(stamps[0]), int(stamps[-1])
+        )
         found = recording_from_joint_states(
             machine, stamps, states.names, states.positions[chosen], states.efforts[chosen], name, poses
         )
         result.append(replace(found, origin=str(Path(path).expanduser().resolve())))
     return result
-
-
-def _poses(data: RecordedData, first: int, last: int) -> PlatformPoses | None:
-    odometry = data.platform_odometry
-    if odometry is None:
-        return None
-    stamps, unique = np.unique(odometry.stamps, return_index=True)
-    inside = (stamps >= first - 20_000_000) & (stamps <= last + 20_000_000)
-    if np.count_nonzero(inside) < 4:
-        return None
-    return PlatformPoses(
-        (stamps[inside] - first) / 1e9,
-        odometry.position[unique][inside],
-        matrix_from_quaternion(odometry.orientation[unique][inside]),
-    )

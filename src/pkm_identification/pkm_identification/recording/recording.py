@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import JointStateError
 from pkm_description.joint_states import JointStateReader, require_finite
+from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.machine import Machine
 from scipy.interpolate import CubicSpline
 
@@ -18,6 +19,8 @@ from pkm_identification.errors import RecordingError
 
 #: part of a signal's range up to which differences are rounding
 ROUNDING = 1e-12
+#: ns by which poses may lie outside of a recording: those around its ends are needed to interpolate to its samples
+POSE_MARGIN = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,24 @@ class PlatformPoses:
     time: Array
     position: Array
     rotation_base_platform: Array
+
+    @classmethod
+    def around(
+        cls, stamps: NDArray[np.int64], position: Array, orientation: Array, first: int, last: int
+    ) -> PlatformPoses | None:
+        """Poses from :data:`POSE_MARGIN` before the first sample to as much after the last; ``None``: fewer than four.
+
+        Parameters
+        ----------
+        stamps, position, orientation : (N,) ns, (N, 3) m, (N, 4) quaternions xyzw
+        first, last : ns, of the samples of a recording
+        """
+        stamps, unique = np.unique(stamps, return_index=True)
+        inside = (stamps >= first - POSE_MARGIN) & (stamps <= last + POSE_MARGIN)
+        if np.count_nonzero(inside) < 4:
+            return None
+        chosen = unique[inside]
+        return cls((stamps[inside] - first) / 1e9, position[chosen], matrix_from_quaternion(orientation[chosen]))
 
 
 @dataclass(frozen=True)

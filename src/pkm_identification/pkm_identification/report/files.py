@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,21 +11,43 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.loading.yaml_reader import joint_key
-from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 from pkm_description.writing import replacing_together, write_text
 
 from pkm_description import loading
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
-from pkm_identification.judgement.force_error import ForceError
 from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
 from pkm_identification.report.html_report import write_report
 from pkm_identification.result import IdentificationResult
-from pkm_identification.validation.delivered import DirectDynamics
-from pkm_identification.validation.held_out import ForceComparison, Prediction, Verdict
-from pkm_identification.validation.noise_floor import NoiseFloor
-from pkm_identification.validation.resampling import ResampledStd
+from pkm_identification.validation.held_out import ForceComparison, Prediction
+
+#: keys in the file, and the attributes that have their values: of force errors, figures of the verdict, the noise
+#: floor, direct dynamics, repetitions, and the mean over the periods
+_ERROR = {
+    'relative_absolute': 'relative_absolute', 'normalised_rms': 'normalised_rms', 'relative_to_force_rms': 'relative',
+    'relative_absolute_per_drive': 'relative_absolute_of_drives',
+    'normalised_rms_per_drive': 'normalised_rms_of_drives', 'rms_per_drive': 'rms',
+}  # fmt: skip
+_FIGURE = {name: name for name in ('name', 'value', 'limit', 'unit', 'kept')}
+_FLOOR = {
+    'is_noise': 'is_noise', 'ratio': 'total', 'ratio_per_drive': 'ratio', 'residual_per_drive': 'residual',
+    'noise_per_drive': 'noise', 'noise_from_efforts_per_drive': 'from_efforts',
+    'noise_from_positions_per_drive': 'from_positions',
+}  # fmt: skip
+_DIRECT = {
+    'window': 'window', 'windows': 'count', 'speed_error_of_speed_change_per_drive': 'relative',
+    'position_rms_per_drive': 'position_rms', 'velocity_rms_per_drive': 'velocity_rms',
+}  # fmt: skip
+_RESAMPLED = {
+    'method': 'method', 'repetitions': 'count', 'seed': 'seed', 'mean': 'mean', 'std': 'std',
+    'relative_uncertainty_of_std': 'uncertainty',
+}  # fmt: skip
+_REPEATABILITY = {
+    'base_frequency': 'base_frequency', 'base_frequency_was_found': 'found', 'periods': 'periods',
+    'position_noise': 'position_noise', 'effort_noise': 'effort_noise',
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,69 +81,63 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
 
 def parameter_data(result: IdentificationResult) -> dict[str, object]:
     """All numbers of a result as plain data: base parameters with covariance, bodies, force errors, settings."""
-    physical = result.physical
-    bodies = zip(
-        physical.names,
-        physical.nominal.tolist(),
-        physical.values.tolist(),
-        physical.std.tolist(),
-        strict=True,
-    )
-    errors = {}
+    physical, errors = result.physical, {}
     for name, comparison in (('training', result.training), ('validation', result.validation)):
         if comparison is not None:
             errors[name] = comparison_data(comparison)
     return {
         'status': result.status,
-        'verdict': verdict_data(result.verdict),
+        'verdict': {
+            'status': result.verdict.status, 'reason': result.verdict.reason,
+            'figures': [_plain(one, _FIGURE) for one in result.verdict.figures],
+        },
         'provenance': dict(result.provenance),
         'warnings': list(result.warnings),
         'base_parameters': base_parameter_data(result),
         'not_excited': list(result.not_excited),
-        'nonlinear_parameters': [
-            {'name': name, 'value': value, 'std': std}
-            for name, value, std in zip(
-                result.shape.names, result.shape.values.tolist(), result.shape.std.tolist(), strict=True
-            )
-        ],
+        'nonlinear_parameters': _rows(result.shape.names, value=result.shape.values, std=result.shape.std),
         'added_to_the_model': list(result.added),
         # base parameters = combination @ parameters
         'parameters': list(result.base.full_names),
         'combination': result.base.combination.tolist(),
         'covariance': np.asarray(result.estimate.covariance).tolist(),
-        'physical_parameters': [
-            {'name': name, 'nominal': nominal, 'value': value, 'std': std}
-            for name, nominal, value, std in bodies
-        ],
+        'physical_parameters': _rows(
+            physical.names, nominal=physical.nominal, value=physical.values, std=physical.std
+        ),
         'bodies': body_data(result.physical),
         'force_error': errors,
-        'noise_floor': None if result.noise_floor is None else floor_data(result.noise_floor),
-        'resampled': [resampled_data(one) for one in result.resampled],
-        'direct_dynamics': None if result.direct is None else direct_data(result.direct),
+        'noise_floor': result.noise_floor and {'says': str(result.noise_floor), **_plain(result.noise_floor, _FLOOR)},
+        'resampled': [_plain(one, _RESAMPLED) for one in result.resampled],
+        'direct_dynamics': result.direct and _plain(result.direct, _DIRECT),
         'not_in_the_overlay': [] if result.delivered is None else list(result.delivered.lost),
-        'repeatability': _repeatability(result),
+        'repeatability': result.repeatability and _plain(result.repeatability, _REPEATABILITY),
         'condition': result.estimate.condition,
         'bands': asdict(result.bands),
         'settings': result.config.mapping(),
-    }
+    }  # fmt: skip
+
+
+def _plain(source: object, keys: Mapping[str, str]) -> dict[str, object]:
+    """Attributes of an object as plain data, by their keys in the file."""
+    values = {key: getattr(source, name) for key, name in keys.items()}
+    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in values.items()}
 
 
 def base_parameter_data(result: IdentificationResult) -> list[dict[str, object]]:
     """Values with their standard deviations, beside value and size of the bodies, and what they are worth."""
     known, estimate = result.significance, result.estimate
-    columns = {
-        'nominal': result.nominal_base, 'value': estimate.parameters, 'std': estimate.std,
-        'std_of_value': known.relative, 'scale': known.scale, 'std_of_scale': known.scaled,
-    }  # fmt: skip
-    return [
-        {
-            'name': name,
-            **{key: float(values[place]) for key, values in columns.items()},
-            'feasibility': known.possible[place],
-            'status': result.classification[place],
-        }
-        for place, name in enumerate(result.base.names)
-    ]
+    rows = _rows(
+        result.base.names, nominal=result.nominal_base, value=estimate.parameters, std=estimate.std,
+        std_of_value=known.relative, scale=known.scale, std_of_scale=known.scaled,
+    )  # fmt: skip
+    words = zip(rows, known.possible, result.classification, strict=True)
+    return [{**row, 'feasibility': possible, 'status': status} for row, possible, status in words]
+
+
+def _rows(names: Sequence[str], **columns: Array) -> list[dict[str, object]]:
+    """A mapping for each name, with its values (P,) of the columns."""
+    values = {key: column.tolist() for key, column in columns.items()}
+    return [{'name': name, **{key: of[place] for key, of in values.items()}} for place, name in enumerate(names)]
 
 
 def body_data(physical: PhysicalParameters) -> list[dict[str, object]]:
@@ -129,20 +146,6 @@ def body_data(physical: PhysicalParameters) -> list[dict[str, object]]:
         {'name': body, 'least_eigenvalue_of_pseudo_inertia': least, 'feasible': bool(least > 0.0)}
         for body, least in least_eigenvalues(physical).items()
     ]
-
-
-def _repeatability(result: IdentificationResult) -> dict[str, object] | None:
-    """Noise figures of a recording that was averaged over its periods."""
-    mean = result.repeatability
-    if mean is None:
-        return None
-    return {
-        'base_frequency': mean.base_frequency,
-        'base_frequency_was_found': mean.found,
-        'periods': mean.periods,
-        'position_noise': mean.position_noise.tolist(),
-        'effort_noise': mean.effort_noise.tolist(),
-    }
 
 
 def comparison_data(comparison: ForceComparison) -> dict[str, object]:
@@ -165,61 +168,7 @@ def comparison_data(comparison: ForceComparison) -> dict[str, object]:
 
 def prediction_data(prediction: Prediction) -> dict[str, object]:
     """Figures of the raw samples, and below the force cut-off."""
-    return {'raw': error_data(prediction.error), 'below_cutoff': error_data(prediction.filtered_error)}
-
-
-def error_data(error: ForceError) -> dict[str, object]:
-    """Figures of all drives together, and of each."""
-    return {
-        'relative_absolute': error.relative_absolute,
-        'normalised_rms': error.normalised_rms,
-        'relative_to_force_rms': error.relative,
-        'relative_absolute_per_drive': error.relative_absolute_of_drives.tolist(),
-        'normalised_rms_per_drive': error.normalised_rms_of_drives.tolist(),
-        'rms_per_drive': error.rms.tolist(),
-    }
-
-
-def verdict_data(verdict: Verdict) -> dict[str, object]:
-    """Status, reason, and each figure beside its limit."""
-    figures = [
-        {'name': one.name, 'value': one.value, 'limit': one.limit, 'unit': one.unit, 'kept': one.kept}
-        for one in verdict.figures
-    ]
-    return {'status': verdict.status, 'reason': verdict.reason, 'figures': figures}
-
-
-def direct_data(direct: DirectDynamics) -> dict[str, object]:
-    """Errors of the simulated motion at the ends of the windows."""
-    return {
-        'window': direct.window,
-        'windows': direct.count,
-        'speed_error_of_speed_change_per_drive': direct.relative.tolist(),
-        'position_rms_per_drive': direct.position_rms.tolist(),
-        'velocity_rms_per_drive': direct.velocity_rms.tolist(),
-    }
-
-
-def floor_data(floor: NoiseFloor) -> dict[str, object]:
-    """Residual and noise of each drive, and the sentence."""
-    return {
-        'says': str(floor),
-        'is_noise': floor.is_noise,
-        'ratio': floor.total,
-        'ratio_per_drive': floor.ratio.tolist(),
-        'residual_per_drive': floor.residual.tolist(),
-        'noise_per_drive': floor.noise.tolist(),
-        'noise_from_efforts_per_drive': floor.from_efforts.tolist(),
-        'noise_from_positions_per_drive': floor.from_positions.tolist(),
-    }
-
-
-def resampled_data(one: ResampledStd) -> dict[str, object]:
-    """Mean and standard deviation of each base parameter over the repetitions."""
-    return {
-        'method': one.method, 'repetitions': one.count, 'seed': one.seed, 'mean': one.mean.tolist(),
-        'std': one.std.tolist(), 'relative_uncertainty_of_std': one.uncertainty,
-    }  # fmt: skip
+    return {'raw': _plain(prediction.error, _ERROR), 'below_cutoff': _plain(prediction.filtered_error, _ERROR)}
 
 
 def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
@@ -236,22 +185,17 @@ def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
         raise InfeasibleParametersError('no overlay: ' + '; '.join(result.physical.infeasible))
     model = result.model
     values = overlay_values(result.identified_machine, model.identical_legs, model.rubbing)
-    provenance = result.provenance
+    provenance, lost = result.provenance, result.delivered.lost if result.delivered is not None else ()
+    besides = f'; identified besides, and not in an overlay: {"; ".join(lost)}' if lost else ''
     return loading.write_overlay(
         path,
         result.machine.name,
         values,
         date=provenance['date'],
         data=f"{provenance['data']} ({provenance['time of the data']})",
-        method=provenance['method'] + _not_carried(result),
+        method=provenance['method'] + besides,
         standard_deviations=overlay_std(result),
     )
-
-
-def _not_carried(result: IdentificationResult) -> str:
-    """What an overlay has no place for, in words."""
-    lost = result.delivered.lost if result.delivered is not None else ()
-    return f'; identified besides, and not in an overlay: {"; ".join(lost)}' if lost else ''
 
 
 def overlay_std(result: IdentificationResult) -> dict[str, float]:
@@ -276,22 +220,17 @@ def overlay_std(result: IdentificationResult) -> dict[str, float]:
         for joint in leg.joints:
             key = joint_key(result.machine, joint)
             friction = friction_key(result.machine, joint)
-            for name, parameter in _names_in_overlay(identified[joint.name], key, friction).items():
+            law = joint_friction_law(identified[joint.name])
+            keys_of = {name: f'{friction}.{name}' for name in law.linear_parameter_names}
+            keys_of[TRANSVERSE_FRICTION.parameter] = f'{friction}.coulomb_coefficient'
+            keys_of[OFFSET.parameter] = f'{friction}.offset'
+            keys_of[DRIVE_INERTIA.parameter] = f'{key}.rotor_inertia'
+            for name, parameter in keys_of.items():
                 at = place.get(f'{joint.name}.{name}')
                 # what the motion did not excite is nominal: there is no standard deviation to state
                 if at is not None and np.isfinite(physical.std[at]):
                     found[f'{parameter}.{leg.name}'] = float(physical.std[at])
     return found
-
-
-def _names_in_overlay(joint: Joint, key: str, friction: str) -> dict[str, str]:
-    """Dotted key of each of a joint's parameters that an overlay carries, below those of the joint and its friction."""
-    law = joint_friction_law(joint)
-    names = {name: f'{friction}.{name}' for name in law.linear_parameter_names}
-    names[TRANSVERSE_FRICTION.parameter] = f'{friction}.coulomb_coefficient'
-    names[OFFSET.parameter] = f'{friction}.offset'
-    names[DRIVE_INERTIA.parameter] = f'{key}.rotor_inertia'
-    return names
 
 
 def _body_places(machine: Machine) -> dict[str, tuple[str, str]]:
