@@ -68,14 +68,6 @@ class Sign:
         """Number of the kind in :mod:`pkm_description.kernels.friction`."""
         return SIGN_KINDS.index(self.kind)
 
-    def __call__(self, velocity: Array) -> Array:
-        """Sign of velocities of any shape."""
-        if self.kind == 'tanh':
-            return np.tanh(velocity / self.width)
-        if self.kind == 'dead_band':
-            return np.clip(velocity / self.width, -1.0, 1.0)
-        return np.sign(velocity)
-
 
 EXACT_SIGN = Sign()
 
