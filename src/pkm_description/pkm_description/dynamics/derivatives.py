@@ -15,7 +15,7 @@ from pkm_description.kinematics.arguments import holds_platform, run_kernel
 from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed_motion
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion, Pose
 
 #: what derivatives are taken by: positions of the drives, or the pose of the platform
 Coordinates = Literal['drives', 'platform']
@@ -89,8 +89,10 @@ def _moved_drives(machine: Machine, motion: PlatformMotion, changes: Array) -> P
     joints, columns = joint_motion(machine, motion), machine.drive_columns
     values = np.stack([joints.positions, joints.velocities, joints.accelerations], axis=1)[:, None, :, columns]
     moved = (values + changes).reshape(-1, *changes.shape[1:])
-    time = np.repeat(motion.time, len(changes))
-    return motion_from_drives(machine, time, moved[:, 0], moved[:, 1], moved[:, 2])
+    time, *pose = (
+        np.repeat(one, len(changes), axis=0) for one in (motion.time, motion.position, motion.rotation_base_platform)
+    )
+    return motion_from_drives(machine, time, moved[:, 0], moved[:, 1], moved[:, 2], Pose(*pose))
 
 
 def _moved_platform(machine: Machine, motion: PlatformMotion, changes: Array) -> PlatformMotion:
