@@ -21,7 +21,7 @@ from pkm_description.kernels.friction import HELD, friction_of_joints
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.kinematics.drive_map import map_drives
 from pkm_description.kernels.kinematics.legs import accelerations_of_joints, bias_of_joints
-from pkm_description.kernels.kinematics.tree import body_accelerations, body_velocities, set_platform_acceleration
+from pkm_description.kernels.kinematics.tree import body_accelerations, body_velocities, set_of_platform
 from pkm_description.kernels.linalg import store
 from pkm_description.kernels.model import FRICTION_NOT_SETTLED, OK, REVOLUTE, ModelData, ScratchData
 
@@ -281,7 +281,7 @@ def force_terms(
         _add_legs(model, scratch, 1.0, terms, CORIOLIS, 0.0, sample)
         _add_legs(model, scratch, 1.0, terms, LEG_WEIGHT, 0.0, sample)
         _add_platform(model, scratch, 1.0, terms, PLATFORM_WEIGHT, sample)
-        set_platform_acceleration(model, scratch, linear_rate, angular_rate, sample)
+        set_of_platform(scratch.acceleration, scratch.spin_rate, linear_rate, angular_rate, sample)
         _add_legs(model, scratch, 1.0, terms, LEG_INERTIA, 1.0, sample)
         _add_platform(model, scratch, 1.0, terms, PLATFORM_INERTIA, sample)
         for a in range(len(model.drive_joint)):

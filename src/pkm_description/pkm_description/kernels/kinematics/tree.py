@@ -65,26 +65,15 @@ def set_platform(
 
 
 @kernel
-def set_platform_twist(model: ModelData, scratch: ScratchData, linear: Array, angular: Array, row: int) -> None:
-    """Velocity of the platform, one row of (N, 3) m/s and (N, 3) rad/s, base axes."""
-    platform = len(model.kind)
+def set_of_platform(rows: Array, turns: Array, linear: Array, angular: Array, row: int) -> None:
+    """Set the platform's place in ``rows`` and ``turns`` (J + 2, 3): one row of (N, 3) and (N, 3), base axes."""
     for i in range(3):
-        scratch.velocity[platform, i] = linear[row, i]
-        scratch.spin[platform, i] = angular[row, i]
-
-
-@kernel
-def set_platform_acceleration(model: ModelData, scratch: ScratchData, linear: Array, angular: Array, row: int) -> None:
-    """Acceleration of the platform, one row of (N, 3) m/s^2 and (N, 3) rad/s^2, base axes."""
-    platform = len(model.kind)
-    for i in range(3):
-        scratch.acceleration[platform, i] = linear[row, i]
-        scratch.spin_rate[platform, i] = angular[row, i]
+        rows[-2, i], turns[-2, i] = linear[row, i], angular[row, i]
 
 
 @kernel
 def body_velocities(model: ModelData, scratch: ScratchData, rates: Array, spins: Array, velocities: Array) -> None:
-    """Velocities of the leg bodies from joint rates (J,), or turns and shifts from small changes of the joints.
+    """Velocities of the leg bodies from joint rates (J,).
 
     Parameters
     ----------
