@@ -93,8 +93,6 @@ def _motions(machine: Machine) -> Iterator[Call]:
     yield partial(dynamics.inverse_dynamics, machine, motion, friction=False)
     yield partial(dynamics.friction_forces, machine, motion)
     yield partial(drive_force_terms, machine, motion)
-    if not machine.model.friction_loads[0]:
-        yield partial(dynamics.inverse_dynamics_derivatives, machine, motion)
     joints, loads = kinematics.joint_motion(machine, motion), dynamics.friction_loads(machine, motion)
     yield partial(dynamics.friction_regressor, machine, joints, 'all', loads=loads)
     yield partial(check_motion, machine, motion)

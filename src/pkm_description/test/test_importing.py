@@ -156,7 +156,7 @@ def test_five_bar_moves_and_pushes_as_its_source(format_name, tmp_path):
 
 def test_says_so_where_the_engine_is_missing(tmp_path, monkeypatch):
     result = imported(WRITERS['urdf and loops'](tmp_path), choice=Choice('tool'))
-    monkeypatch.setattr(comparison.importlib.util, 'find_spec', lambda name: None)
+    monkeypatch.setattr(comparison, 'mujoco', None)
     assert 'MuJoCo is not installed' in compared(result)
 
 

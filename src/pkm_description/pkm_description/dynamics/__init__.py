@@ -1,7 +1,6 @@
 """Dynamics of parallel machines: inverse and forward dynamics, energies, friction, regressors, base parameters."""
 
 from pkm_description.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
-from pkm_description.dynamics.drive_dynamics import DriveDynamics, DriveRegressor, DriveRows
 from pkm_description.dynamics.energy import forward_dynamics, kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.friction import (
     friction_forces,
@@ -21,7 +20,13 @@ from pkm_description.dynamics.parameters import (
     sharing_matrix,
 )
 from pkm_description.dynamics.reactions import JointReactions, joint_reactions
-from pkm_description.dynamics.regressor import regressor_parts, rigid_body_regressor
+from pkm_description.dynamics.regressor import (
+    DriveDynamics,
+    DriveRegressor,
+    DriveRows,
+    regressor_parts,
+    rigid_body_regressor,
+)
 from pkm_description.lazy_names import exported
 
 __all__ = exported(globals())

@@ -63,7 +63,7 @@ def inverse_dynamics(
     forces = np.empty((len(motion), machine.actuated_count))
     run_kernel(
         machine, kernels.inverse_dynamics, start_of(machine, start), *packed_motion(motion), bool(friction),
-        float(sign_smoothing), wrench, forces,
+        float(sign_smoothing), wrench, forces, 1,
     )  # fmt: skip
     return forces
 
@@ -91,7 +91,7 @@ def gravity_forces(machine: Machine, position: Array, rotation_base_platform: Ar
     still = np.zeros((len(position), 3))
     run_kernel(
         machine, kernels.inverse_dynamics, FROM_HOME, packed(position), packed(rotation_base_platform), still, still,
-        still, still, False, 0.0, NO_WRENCH, forces,
+        still, still, False, 0.0, NO_WRENCH, forces, 1,
     )  # fmt: skip
     return forces
 

@@ -55,9 +55,6 @@ class StaticCoulomb(FrictionLaw):
     static: float = linear()
     static_velocity: float = nonlinear(0.0, positive=False)
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        # a step: zero wherever the derivative exists
-        return (np.zeros_like(velocity),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +124,6 @@ class DeadBand(FrictionLaw):
         """Width, and 1 where the viscous term stays inside of the zone."""
         return np.array([self.width, float(self.form == 'continuous'), 0.0, 0.0])
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        inside = np.abs(velocity) <= self.width
-        return (np.where(inside, -self.coulomb * velocity / self.width**2, 0.0),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,15 +148,6 @@ class Arctangent(FrictionLaw):
     saturation: float = linear()
     slope: float = nonlinear()
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        return (self.saturation * velocity / (1.0 + (self.slope * velocity) ** 2),)
-
-
-def _power(velocity: Array, exponent: float) -> tuple[Array, Array]:
-    """``|v|^exponent`` and its derivative by the exponent; both zero at rest."""
-    speed = np.abs(velocity)
-    power = speed**exponent
-    return power, power * np.log(np.where(speed > 0.0, speed, 1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +168,6 @@ class PowerLaw(FrictionLaw):
     coulomb: float = linear()
     exponent: float = nonlinear()
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        return (self.viscous * self.sign(velocity) * _power(velocity, self.exponent)[1],)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +188,3 @@ class AsymmetricPowerLaw(FrictionLaw):
     coulomb_positive: float = linear()
     coulomb_negative: float = linear()
     exponent: float = nonlinear()
-
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        return (self.viscous * self.sign(velocity) * _power(velocity, self.exponent)[1],)

@@ -18,6 +18,8 @@ Law = TypeVar('Law', bound='FrictionLaw')
 
 #: smallest normal speed: what :meth:`FrictionLaw.breakaway_force` calls the begin of motion
 ONSET = kernels.ONSET
+#: part of a nonlinear parameter by which it is changed for a derivative
+_STEP = 1e-5
 #: levels at rest, and that of motion below which none of them is
 SLIDING_LEVELS = {
     'static': 'coulomb',
@@ -65,14 +67,6 @@ class Sign:
     def number(self) -> int:
         """Number of the kind in :mod:`pkm_description.kernels.friction`."""
         return SIGN_KINDS.index(self.kind)
-
-    def __call__(self, velocity: Array) -> Array:
-        """Sign of velocities of any shape."""
-        if self.kind == 'tanh':
-            return np.tanh(velocity / self.width)
-        if self.kind == 'dead_band':
-            return np.clip(velocity / self.width, -1.0, 1.0)
-        return np.sign(velocity)
 
 
 EXACT_SIGN = Sign()
@@ -197,9 +191,15 @@ class FrictionLaw:
         return self.with_sign(EXACT_SIGN).force(np.sign(direction) * ONSET, load)
 
     def nonlinear_sensitivity(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
-        """Derivatives (..., Q) of the force by the nonlinear parameters, in the order of their names."""
+        """Derivatives (..., Q) of the force by the nonlinear parameters, in their order; by differences, ten digits."""
         velocity, load = self._arrays(velocity, load)
-        columns = np.broadcast_arrays(velocity, load, *self._sensitivities(velocity, load))[2:]
+        columns = []
+        for name, value in self.nonlinear_parameters.items():
+            step = _STEP * (value or 1.0)
+            low, high = max(value - step, 0.0), value + step
+            changed: list[dict[str, Any]] = [{name: low}, {name: high}]
+            below, above = (dataclasses.replace(self, **one).force(velocity, load) for one in changed)
+            columns.append((above - below) / (high - low))
         return np.stack(columns, axis=-1) if columns else np.zeros((*np.broadcast(velocity, load).shape, 0))
 
     def with_linear_parameters(self: Law, values: ArrayLike) -> Law:
@@ -223,10 +223,6 @@ class FrictionLaw:
         if self.sign != EXACT_SIGN:
             content.update(sign=self.sign.kind, sign_width=self.sign.width)
         return content
-
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        """Derivatives by the nonlinear parameters; ``load`` >= 0."""
-        return ()
 
     def _arrays(self, velocity: ArrayLike, load: ArrayLike | None) -> tuple[Array, Array]:
         speed = np.asarray(velocity, dtype=float)

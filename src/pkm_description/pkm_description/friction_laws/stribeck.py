@@ -9,18 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkm_description.arrays import Array
-from pkm_description.friction_laws.law import ONSET, FrictionLaw, linear, nonlinear, option
+from pkm_description.friction_laws.law import FrictionLaw, linear, nonlinear, option
 from pkm_description.kernels import friction as kernels
-
-
-def stribeck_fading(velocity: Array, stribeck_velocity: float, exponent: float) -> tuple[Array, Array, Array]:
-    """``exp(-|v / v_s|^exponent)``, from 1 at rest to 0, and its derivatives by ``v_s`` and exponent."""
-    ratio = np.abs(velocity) / stribeck_velocity
-    power = ratio**exponent
-    fading = np.exp(-power)
-    by_velocity = fading * power * exponent / stribeck_velocity
-    by_exponent = -fading * power * np.log(np.where(ratio > 0.0, ratio, 1.0))
-    return fading, by_velocity, by_exponent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +37,6 @@ class Stribeck(FrictionLaw):
     stribeck_velocity: float = nonlinear()
     exponent: float = nonlinear(1.0)
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        drop = (self.static - self.coulomb) * self.sign(velocity)
-        _, by_velocity, by_exponent = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)
-        return drop * by_velocity, drop * by_exponent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +65,6 @@ class AsymmetricStribeck(FrictionLaw):
     stribeck_velocity: float = nonlinear()
     exponent: float = nonlinear(1.0)
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        drop = (np.where(sign > 0.0, self.static_positive, self.static_negative) - self.coulomb) * sign
-        _, by_velocity, by_exponent = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)
-        return drop * by_velocity, drop * by_exponent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,17 +110,7 @@ class LoadDependentStribeck(FrictionLaw):
         count = self.viscous_count if self.additional_level == 'coulomb' else -self.viscous_count
         return np.array([self.stribeck_velocity, self.exponent, self.additional_load, count], dtype=float)
 
-    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign, drop = self.sign(velocity), self.static_coefficient - self.coulomb_coefficient
-        fading, by_velocity, by_exponent = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)
-        fading_load = sign * drop * (load + (self.additional_load if self.additional_level == 'stribeck' else 0.0))
-        coefficient = self.coulomb_coefficient + drop * self._additional_fading(velocity, fading)
-        return fading_load * by_velocity, fading_load * by_exponent, sign * coefficient
 
-    def _additional_fading(self, velocity: Array, fading: Array) -> Array:
-        if self.additional_level == 'stribeck':
-            return fading
-        return np.where(np.abs(velocity) <= ONSET, 1.0, 0.0)
 
 
 def guide_loads(

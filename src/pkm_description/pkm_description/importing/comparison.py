@@ -8,9 +8,9 @@ where its bodies are and what forces they need.
 
 from __future__ import annotations
 
-import importlib.util
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -18,17 +18,20 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.importing.graph import Placement
+from pkm_description.importing.formats.mjcf import compiled, start
+from pkm_description.importing.graph import HERE, Graph, Link, Placement, angle_about, universal_angles
 from pkm_description.importing.importer import Imported
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.closed_legs import body_poses, close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
-from pkm_description.machine import Machine
-from pkm_description.machine.machine import with_joints
+from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine.machine import joined, with_joints
 
-if TYPE_CHECKING:
-    from pkm_description.importing.engine import SourceEngine
+try:
+    import mujoco
+except ImportError:
+    mujoco = None
 
 #: rad or m of the fastest motion between instants of which the source's rates and accelerations are differences
 _STEP = 0.02
@@ -37,8 +40,18 @@ _STEP = 0.02
 _FIRST = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
 _SECOND = np.array([8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0])
 
-#: rad/s or m/s that rounding leaves of a joint that stands still, whose friction has no sign
+#: rad/s or m/s that rounding leaves of a joint that stands still, whose friction has no sign; also the largest
+#: derivative of a loop's gap by the motion of a joint that does not change it
 _STILL = 1e-9
+
+#: MuJoCo's joints that stand for one of a file, one after the other
+_TYPES = {
+    'revolute': ('HINGE',),
+    'prismatic': ('SLIDE',),
+    'universal': ('HINGE', 'HINGE'),
+    'ball': ('BALL',),
+    'free': ('SLIDE', 'SLIDE', 'SLIDE', 'BALL'),
+}
 
 
 @dataclass(frozen=True)
@@ -82,10 +95,8 @@ def compared(result: Imported, samples: int = 20) -> Figures | str:
     KinematicsError
         The machine cannot be moved, not even a little.
     """
-    if importlib.util.find_spec('mujoco') is None:
+    if mujoco is None:
         return 'not compared with the source: MuJoCo is not installed (pip install mujoco)'
-    from pkm_description.importing.engine import SourceEngine
-
     return _Comparison(result, SourceEngine(result)).figures(samples)
 
 
@@ -114,7 +125,10 @@ class _Comparison:
             pose = Placement(states.position[sample], states.rotation_base_platform[sample])
             at = motion.positions[sample], pose
             configuration = self._configuration(*at)
-            place = self._platform(configuration)
+            body, frame = self._selection.base
+            base = self._engine.place(configuration, body) @ frame
+            place = self._engine.place(configuration, self._selection.platform) @ self._selection.frame
+            place = place.seen_from(base)
             turn = np.linalg.norm(Rotation.from_matrix(place.rotation.T @ pose.rotation).as_rotvec())
             gap = np.abs(self._engine.gaps(configuration, self._columns)).max(initial=0.0)
             worst = np.maximum(worst, [gap, np.linalg.norm(place.position - pose.position), turn])
@@ -127,16 +141,15 @@ class _Comparison:
             rates = [self._derivatives(*at, legs.joint_map[sample] @ one, one, *still)[0] for one in freedoms]
             powers.append([np.array(rates) @ forces, freedoms @ legs.drive_map[sample].T @ own[sample]])
         source, machines = np.moveaxis(np.array(powers), 1, 0)
-        force = float(np.abs(source - machines).max() / np.abs(source).max())
         gap, position, rotation = worst.tolist()
-        return Figures(samples, gap, position, rotation, force)
+        return Figures(samples, gap, position, rotation, float(np.abs(source - machines).max() / np.abs(source).max()))
 
     def _configuration(self, positions: Array, pose: Placement, near: Any = None) -> Any:
         """Configuration of the engine, next to another one, with the source's bodies where the machine's are."""
         rotations, origins = (poses[0] for poses in body_poses(self._machine, positions[None]))
-        own = {'base_link': Placement(), self._mechanism.platform.name: pose}
-        for joint, origin, rotation in zip(self._mechanism.joints, origins, rotations, strict=True):
-            own[joint.body.name] = Placement(origin, rotation)
+        bodies = [joint.body.name for joint in self._mechanism.joints]
+        own = dict(zip(bodies, map(Placement, origins, rotations), strict=True))
+        own |= {'base_link': Placement(), self._mechanism.platform.name: pose}
         places = {name: own[body] @ frame for name, (body, frame) in self._mechanism.bodies.items()}
         configuration = np.array(self._at_rest if near is None else near)
         for link in self._moving:
@@ -172,11 +185,6 @@ class _Comparison:
         velocity = _FIRST @ (ahead - behind) / step
         return np.where(np.abs(velocity) < _STILL, 0.0, velocity), _SECOND @ (ahead + behind) / step**2
 
-    def _platform(self, configuration: Any) -> Placement:
-        body, frame = self._selection.base
-        base = self._engine.place(configuration, body) @ frame
-        return (self._engine.place(configuration, self._selection.platform) @ self._selection.frame).seen_from(base)
-
 
 def _without_redundance(machine: Machine) -> Machine:
     """The same machine with as many drives as it has freedoms: those that move it best at home."""
@@ -186,5 +194,207 @@ def _without_redundance(machine: Machine) -> Machine:
     legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
     _, order = qr((legs.drive_map[0] @ legs.admitted[0]).T, mode='r', pivoting=True)
     kept = {machine.actuated_joint_names[drive] for drive in order[: machine.degrees_of_freedom]}
-    lone = with_joints(machine, lambda joint: replace(joint, actuated=joint.name in kept))
-    return replace(lone, drive_weights=())
+    return replace(with_joints(machine, lambda joint: replace(joint, actuated=joint.name in kept)), drive_weights=())
+
+
+class SourceEngine:
+    """A file in MuJoCo: where its bodies are, and what forces they need, without the suite's mechanics.
+
+    An MJCF is as MuJoCo itself reads it; of other formats the tree is built from the numbers read. Configurations are
+    MuJoCo's (nq,), velocities (nv,).
+
+    Parameters
+    ----------
+    source : the file
+
+    Attributes
+    ----------
+    start : configuration at the start (nq,)
+    """
+
+    def __init__(self, source: Imported) -> None:
+        #: bodies of the file -> bodies of the model, and their frames there; empty where both are the same
+        self._places: dict[str, tuple[str, Placement]] = {}
+        self._loops = [link for link in source.graph.links if link.is_loop]
+        if source.kind == 'MJCF':
+            self._model = compiled(source.path)
+            self.start = np.array(start(self._model, source.path, source.keyframe)[0])
+        else:
+            self._model = self._built(source.graph)
+            self.start = np.array(self._model.qpos0)
+        model, flags = self._model, mujoco.mjtDisableBit
+        model.opt.disableflags |= int(flags.mjDSBL_LIMIT) | int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_FRICTIONLOSS)
+        # else the equality rows are not there as a matrix
+        model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
+        self._numbers: dict[str, list[int]] = {}
+        for joint in range(model.njnt):
+            name = model.joint(joint).name
+            self._numbers.setdefault(name.rpartition('|')[0] if self._places else name, []).append(joint)
+        # friction and armature of balls are not part of a machine file
+        for joint in np.flatnonzero(model.jnt_type < 2).tolist():
+            model.dof_armature[self._columns_of(joint)] = 0.0
+        self._data = mujoco.MjData(model)
+        for link in source.graph.links if source.kind != 'MJCF' else ():
+            if link.kind in ('revolute', 'prismatic') and (columns := self.columns(link.name)):
+                self.start = self.with_position(self.start, link.name, link.position)
+                damping = model.dof_damping.reshape(model.nv, -1)  # a view of it
+                damping[columns, 0] = link.values.viscous
+                model.dof_frictionloss[columns] = link.values.coulomb
+                model.dof_armature[columns] = link.values.rotor_inertia
+
+    def _built(self, graph: Graph) -> Any:
+        """Model of the tree of a graph."""
+        spec = mujoco.MjSpec()
+        spec.option.gravity = graph.gravity
+        elements, bodies = {'world': spec.worldbody}, {'world': RigidBody('world')}
+        self._places = {graph.base: ('world', HERE)}
+        waiting = [link for link in graph.links if not link.is_loop]
+        while ready := [link for link in waiting if link.first in self._places]:
+            for link in ready:
+                waiting.remove(link)
+                name, inside = self._places[link.first]
+                place, after = inside @ link.first_frame, link.second_frame.inverse
+                if link.kind == 'fixed':
+                    after = place @ after
+                else:
+                    parent, name = elements[name], link.second
+                    quaternion = np.roll(Rotation.from_matrix(place.rotation).as_quat(), 1)
+                    elements[name] = parent.add_body(name=name, pos=place.position, quat=quaternion)
+                    axes = np.eye(3) if link.kind == 'free' else [link.axis, link.second_axis]
+                    for number, kind in enumerate(_TYPES[link.kind]):
+                        type_ = getattr(mujoco.mjtJoint, f'mjJNT_{kind}')
+                        joint = elements[name].add_joint(name=f'{link.name}|{number}', type=type_)
+                        if kind != 'BALL':
+                            joint.axis = axes[number]
+                    bodies[name] = RigidBody(name)
+                self._places[link.second] = name, after
+                bodies[name] = joined(bodies[name], graph.bodies[link.second].moved(after))
+        for name, element in elements.items():
+            if name != 'world':  # anything that it takes, with axes of its own: the file's bodies may weigh nothing
+                element.mass, element.ipos, element.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
+                element.iquat, element.explicitinertial = [0.8, 0.6, 0.0, 0.0], True
+        model = spec.compile()
+        for name in elements.keys() - {'world'}:
+            index, body = model.body(name).id, bodies[name]
+            moments, axes = np.linalg.eigh(body.inertia)
+            axes[:, 0] *= np.linalg.det(axes)
+            model.body_mass[index], model.body_ipos[index] = body.mass, body.center_of_mass
+            model.body_inertia[index] = moments
+            model.body_iquat[index] = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+        # of the centre of mass about which forces are reckoned
+        model.body_subtreemass[:] = max(model.body_mass.sum(), 1.0)
+        return model
+
+    def _joints(self, joint: str) -> list[int]:
+        """Numbers of MuJoCo's joints that stand for one of the file."""
+        unnamed = [int(joint[5:])] if re.fullmatch(r'joint\d+', joint) else []
+        return self._numbers.get(joint, unnamed if not self._places else [])
+
+    def columns(self, joint: str) -> list[int]:
+        """Velocity columns of a joint of any kind; none where there is no such joint."""
+        return [column for index in self._joints(joint) for column in self._columns_of(index)]
+
+    def _columns_of(self, joint: int) -> list[int]:
+        first = int(self._model.jnt_dofadr[joint])
+        return list(range(first, first + (6, 3, 1, 1)[int(self._model.jnt_type[joint])]))
+
+    def with_position(self, configuration: Any, joint: str, position: float) -> Any:
+        """Return the configuration with another position of a joint of one degree of freedom."""
+        changed = np.array(configuration)
+        changed[self._model.jnt_qposadr[self._joints(joint)[0]]] = position
+        return changed
+
+    def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
+        """Return the configuration in which a joint of any kind has a motion (its second frame in its first).
+
+        Angles are those within half a turn around where they were.
+        """
+        changed, first = np.array(configuration), int(self._model.jnt_qposadr[self._joints(link.name)[0]])
+
+        def near(place: int, angle: float) -> float:
+            return float(angle + 2.0 * np.pi * np.round((changed[place] - angle) / (2.0 * np.pi)))
+
+        if link.kind == 'revolute':
+            return self.with_position(configuration, link.name, near(first, angle_about(link.axis, motion.rotation)))
+        if link.kind == 'prismatic':
+            return self.with_position(configuration, link.name, float(link.axis @ motion.position))
+        if link.kind == 'universal':
+            angles = universal_angles(link.axis, link.second_axis, motion.rotation)
+            changed[first : first + 2] = [near(first + place, angle) for place, angle in enumerate(angles)]
+            return changed
+        if link.kind == 'planar':
+            angle = near(first + 2, angle_about(link.axis, motion.rotation))
+            changed[first : first + 3] = *motion.position[:2], angle
+            return changed
+        if link.kind == 'free':
+            changed[first : first + 3] = motion.position
+            first += 3
+        changed[first : first + 4] = np.roll(Rotation.from_matrix(motion.rotation).as_quat(), 1)
+        return changed
+
+    def difference(self, first: Any, second: Any) -> Array:
+        """Velocity (nv,) that leads from one configuration to another in a unit of time."""
+        change = np.zeros(self._model.nv)
+        mujoco.mj_differentiatePos(self._model, change, 1.0, first, second)
+        return change
+
+    def place(self, configuration: Any, body: str) -> Placement:
+        """Pose of a body of the file in the base."""
+        self._data.qpos[:] = configuration
+        mujoco.mj_kinematics(self._model, self._data)
+        name, inside = self._places.get(body, (body, HERE))
+        seen = self._data.body(name)
+        return Placement(np.array(seen.xpos), np.array(seen.xmat).reshape(3, 3)) @ inside
+
+    def gaps(self, configuration: Any, moving: list[int]) -> Array:
+        """Gaps (R,) [m, 1] of the file's loops that some of the columns ``moving`` open or close."""
+        if self._places:
+            return self._gaps_of_links(configuration, moving)
+        model, data, tie = self._model, self._data, int(mujoco.mjtEq.mjEQ_JOINT)
+        data.qpos[:], data.qvel[:] = configuration, 0.0
+        mujoco.mj_forward(model, data)
+        matrix = np.array(data.efc_J).reshape(data.nefc, model.nv)[:, moving]
+        equality = np.array(data.efc_type[: data.nefc]) == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+        loop = equality & (model.eq_type[np.where(equality, data.efc_id[: data.nefc], 0)] != tie)
+        return np.array(data.efc_pos[: data.nefc])[loop & (np.abs(matrix).max(axis=1, initial=0.0) > _STILL)]
+
+    def _gaps_of_links(self, configuration: Any, moving: list[int]) -> Array:
+        model, rows = self._model, [0.0]
+        carried = {int(model.dof_bodyid[column]) for column in moving}
+        for body in range(1, model.nbody):  # parents come first
+            if int(model.body_parentid[body]) in carried:
+                carried.add(body)
+        for link in self._loops:
+            if carried.isdisjoint(model.body(self._places[end][0]).id for end in (link.first, link.second)):
+                continue
+            kind, turn = link.as_closure
+            here = self.place(configuration, link.first) @ link.first_frame @ turn
+            there = self.place(configuration, link.second) @ link.second_frame @ turn
+            rows += [*(here.position - there.position), *_turn_gaps(kind, here.rotation, there.rotation)]
+        return np.array(rows)
+
+    def forces(self, configuration: Any, velocity: Array, acceleration: Array) -> Array:
+        """Generalized forces (nv,) that the tree needs, friction of joints included."""
+        model, data, needed = self._model, self._data, np.zeros(self._model.nv)
+        data.qpos[:], data.qvel[:], data.qacc[:] = configuration, velocity, acceleration
+        for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
+            stage(model, data)
+        mujoco.mj_rne(model, data, 1, needed)
+        turning = np.isin(model.dof_jntid, np.flatnonzero(model.jnt_type >= 2))
+        damping = np.array(model.dof_damping).reshape(model.nv, -1)[:, 0]
+        friction = damping * velocity + np.array(model.dof_frictionloss) * np.sign(velocity)
+        return needed + np.array(model.dof_armature) * acceleration + turning * friction
+
+
+def _turn_gaps(kind: str, here: Array, there: Array) -> list[float]:
+    """Gaps of the axes of two frames, columns of (3, 3), of a closure of a kind."""
+    if kind == 'fixed':
+        return list(-Rotation.from_matrix(there @ here.T).as_rotvec())
+    if kind == 'pin':
+        across = np.cross(here[:, 2], there[:, 2])
+        sine, cosine = float(np.linalg.norm(across)), float(here[:, 2] @ there[:, 2])
+        turn = -across * (np.arctan2(sine, cosine) / sine) if sine > 1e-14 else np.zeros(3)
+        if sine <= 1e-14 and cosine < 0.0:
+            turn = np.pi * here[:, 0]
+        return [float(turn @ here[:, 0]), float(turn @ here[:, 1])]
+    return [float(here[:, 0] @ there[:, 1])] if kind == 'universal' else []

@@ -17,6 +17,9 @@ Columns = tuple[float, float, float, float]
 
 EXACT, TANH, ZONE = 0, 1, 2
 
+#: in place of a smoothing: see :func:`friction_of_joints`
+HELD = -1.0
+
 VISCOUS_COULOMB = 0
 ASYMMETRIC_COULOMB = 1
 ASYMMETRIC = 2
@@ -93,59 +96,6 @@ def law_columns(law: int, velocity: float, load: float, sign: float, shape: Arra
 
 
 @kernel
-def law_slopes(
-    law: int, velocity: float, load: float, sign: float, sign_rate: float, shape: Array, row: int
-) -> tuple[Columns, Columns]:
-    """Derivatives of :func:`law_columns` by velocity and by load; ``sign_rate`` is that of the sign by the velocity."""
-    a, b, c, d = shape[row, 0], shape[row, 1], shape[row, 2], shape[row, 3]
-    none = 0.0, 0.0, 0.0, 0.0
-    speed = abs(velocity)
-    forwards = sign_rate if velocity > 0.0 else 0.0
-    backwards = sign_rate if velocity < 0.0 else 0.0
-    if law == VISCOUS_COULOMB:
-        return (1.0, sign_rate, 0.0, 0.0), none
-    if law == ASYMMETRIC_COULOMB:
-        return (1.0, forwards, backwards, 0.0), none
-    if law == ASYMMETRIC:
-        return (1.0 if velocity > 0.0 else 0.0, 1.0 if velocity < 0.0 else 0.0, forwards, backwards), none
-    if law == STATIC_COULOMB:
-        if speed <= max(a, ONSET):
-            return (1.0, 0.0, sign_rate, 0.0), none
-        return (1.0, sign_rate, 0.0, 0.0), none
-    if law == DEAD_BAND:
-        if speed > a:
-            return (1.0, 0.0, 0.0, 0.0), none
-        return (b, 1.0 / a, 0.0, 0.0), none
-    if law == ARCTANGENT:
-        return (1.0, sign_rate, a / (1.0 + a * a * velocity * velocity), 0.0), none
-    direction = 1.0 if velocity > 0.0 else (-1.0 if velocity < 0.0 else 0.0)
-    if law in (POWER, ASYMMETRIC_POWER):
-        power = math.pow(speed, a)
-        bend = a * power / speed * direction if speed > 0.0 else 0.0
-        slope = sign_rate * power + sign * bend
-        if law == POWER:
-            return (slope, sign_rate, 0.0, 0.0), none
-        return (slope, forwards, backwards, 0.0), none
-    power = math.pow(speed / a, b)
-    fading = math.exp(-power)
-    fading_rate = -fading * b * power / speed * direction if speed > 0.0 else 0.0
-    sliding = sign_rate * (1.0 - fading) - sign * fading_rate
-    sticking = sign_rate * fading + sign * fading_rate
-    if law == STRIBECK:
-        return (1.0, sliding, sticking, 0.0), none
-    if law == ASYMMETRIC_STRIBECK:
-        sticking_forwards = forwards * fading + max(sign, 0.0) * fading_rate
-        return (1.0, sliding, sticking_forwards, backwards * fading + min(sign, 0.0) * fading_rate), none
-    if d < 0.0:
-        by_velocity = abs(d), sliding * (load + c), sticking * (load + c), 0.0
-    elif speed <= ONSET:
-        by_velocity = abs(d), sliding * load, sticking * load + sign_rate * c, 0.0
-    else:
-        by_velocity = abs(d), sliding * load + sign_rate * c, sticking * load, 0.0
-    return by_velocity, (0.0, sign * (1.0 - fading), sign * fading, 0.0)
-
-
-@kernel
 def fill_columns(
     law: int, velocity: Array, load: Array, kind: int, width: float, shape: Array, columns: Array
 ) -> None:
@@ -155,25 +105,6 @@ def fill_columns(
         values = law_columns(law, velocity[n], load[n], sign, shape, 0)
         for i in range(columns.shape[1]):
             columns[n, i] = values[i]
-
-
-@kernel
-def joint_slopes(
-    model: ModelData, joint: int, velocity: float, load: float, smoothing: float
-) -> tuple[float, float]:
-    """Derivatives of a joint's friction by its velocity, and by its load."""
-    kind, width = model.friction_sign[joint], model.friction_width[joint]
-    if smoothing > 0.0:
-        kind, width = TANH, smoothing
-    sign, slope = sign_of(velocity, kind, width), 0.0
-    if kind == TANH:
-        slope = (1.0 - sign * sign) / width
-    elif kind == ZONE and abs(velocity) < width:
-        slope = 1.0 / width
-    by_velocity, by_load = law_slopes(
-        model.friction_law[joint], velocity, load, sign, slope, model.friction_shape, joint
-    )
-    return _weighted(model.friction_linear, joint, by_velocity), _weighted(model.friction_linear, joint, by_load)
 
 
 @kernel
@@ -192,17 +123,18 @@ def _weighted(linear: Array, joint: int, columns: Columns) -> float:
 def friction_of_joints(model: ModelData, scratch: ScratchData, smoothing: float) -> None:
     """``scratch.friction`` of all joints at ``scratch.joint_rates`` and ``scratch.loads``.
 
-    ``smoothing`` > 0 is the velocity of a tanh in place of the laws' own signs.
+    ``smoothing`` > 0 is the velocity of a tanh in place of the laws' own signs; with :data:`HELD` exact signs stay what
+    they were the last time.
     """
     laws, linear, shape = model.friction_law, model.friction_linear, model.friction_shape
     kinds, widths = model.friction_sign, model.friction_width
-    rates, loads, friction = scratch.joint_rates, scratch.loads, scratch.friction
+    rates, loads, friction, signs = scratch.joint_rates, scratch.loads, scratch.friction, scratch.signs
     for joint in range(len(laws)):
         if smoothing > 0.0:
-            sign = sign_of(rates[joint], TANH, smoothing)
-        else:
-            sign = sign_of(rates[joint], kinds[joint], widths[joint])
-        columns = law_columns(laws[joint], rates[joint], loads[joint], sign, shape, joint)
+            signs[joint] = sign_of(rates[joint], TANH, smoothing)
+        elif smoothing == 0.0 or kinds[joint] != EXACT:
+            signs[joint] = sign_of(rates[joint], kinds[joint], widths[joint])
+        columns = law_columns(laws[joint], rates[joint], loads[joint], signs[joint], shape, joint)
         friction[joint] = _weighted(linear, joint, columns) + model.friction_offset[joint]
 
 

@@ -94,13 +94,19 @@ def eliminate_columns(matrix: Array, rows: int, columns: int, width: int) -> Non
 def reflect(matrix: Array, factors: Array, rows: int, columns: int, right: Array) -> None:
     """Apply the stored reflections of the first columns to a right-hand side (rows,), in place."""
     for j in range(columns):
-        total = right[j]
-        for i in range(j + 1, rows):
-            total += matrix[i, j] * right[i]
-        total *= factors[j]
-        right[j] -= total
-        for i in range(j + 1, rows):
-            right[i] -= total * matrix[i, j]
+        _reflect_at(matrix, factors, rows, j, right)
+
+
+@kernel
+def _reflect_at(matrix: Array, factors: Array, rows: int, j: int, right: Array) -> None:
+    """Apply one of the reflections."""
+    total = right[j]
+    for i in range(j + 1, rows):
+        total += matrix[i, j] * right[i]
+    total *= factors[j]
+    right[j] -= total
+    for i in range(j + 1, rows):
+        right[i] -= total * matrix[i, j]
 
 
 @kernel
@@ -147,13 +153,7 @@ def substitute_transposed(matrix: Array, size: int, right: Array) -> None:
 def reflect_back(matrix: Array, factors: Array, rows: int, columns: int, right: Array) -> None:
     """Apply the inverse of :func:`reflect` to (rows,), in place: the reflections in reverse order."""
     for j in range(columns - 1, -1, -1):
-        total = right[j]
-        for i in range(j + 1, rows):
-            total += matrix[i, j] * right[i]
-        total *= factors[j]
-        right[j] -= total
-        for i in range(j + 1, rows):
-            right[i] -= total * matrix[i, j]
+        _reflect_at(matrix, factors, rows, j, right)
 
 
 @kernel

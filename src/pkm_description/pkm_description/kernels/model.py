@@ -194,12 +194,7 @@ class ScratchData(NamedTuple):
     held : (6,) an acceleration that meets the constraints
     multipliers : (L, R) closure forces along the rows of each leg, body minus other body
     constraint_forces : (K,) along the rows of ``constraints``
-    friction, loads, last_loads : (J,) friction in the joints, and the forces across their axes
-    kept_multipliers : (L, R) while ``multipliers`` are used for their changes
-    tangents, joint_tangents, twist : (14, J + 2, 3), (7, J), (6,) changes of the state along one direction, see
-        ``kernels.tangents`` and ``kernels.derivatives``
-    drive_changes : (A,) changes of drive forces along one direction, see :func:`.tangents.follow_loads`
-    zeros : (columns, columns)
+    friction, signs, loads, last_loads : (J,) friction in the joints, signs of their rates, and forces across their axes
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
     states : (3, J + 12) configurations that iterations go back to: joints, position and rotation of the platform
     detail : (4,) what belongs to a negative status: sample, leg or row, and a number that says how far off
@@ -244,15 +239,10 @@ class ScratchData(NamedTuple):
     held: Array
     multipliers: Array
     constraint_forces: Array
-    kept_multipliers: Array
     friction: Array
+    signs: Array
     loads: Array
     last_loads: Array
-    tangents: Array
-    joint_tangents: Array
-    twist: Array
-    drive_changes: Array
-    zeros: Array
     target_position: Array
     target_rotation: Array
     states: Array
@@ -291,10 +281,7 @@ def scratch_data(model: ModelData) -> ScratchData:
         mass=np.zeros((coordinates, coordinates)), constraint_basis=np.zeros((6, 6)),
         constraint_factor=np.zeros((constraints, 7)), constraint_reflections=np.zeros(constraints), held=np.zeros(6),
         multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints),
-        kept_multipliers=np.zeros((legs, most_rows)), friction=np.zeros(joints),
-        loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((14, joints + 2, 3)),
-        joint_tangents=np.zeros((7, joints)), twist=np.zeros(6), drive_changes=np.zeros(drives),
-        zeros=np.zeros((coordinates, coordinates)),
+        friction=np.zeros(joints), signs=np.zeros(joints), loads=np.zeros(joints), last_loads=np.zeros(joints),
         target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((3, joints + 12)),
         detail=np.zeros(4),
     )  # fmt: skip

@@ -1,11 +1,11 @@
 """Kinematics of parallel machines: forward and inverse, Jacobians, joint motion, for N samples at once."""
 
 from pkm_description.kinematics.assembly_modes import AssemblyModes, assembly_modes
+from pkm_description.kinematics.closed_legs import drive_jacobian
 from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
 from pkm_description.kinematics.joint_motion import (
     JointMotion,
-    drive_jacobian,
     drive_positions,
     joint_motion,
     joint_positions,

@@ -12,8 +12,8 @@ from pkm_description.errors import ConvergenceError, KinematicsError
 from pkm_description.kernels.kinematics.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
 from pkm_description.kernels.kinematics.pose import stretch_leg
 from pkm_description.kernels.model import Integers, constraint_row_count
-from pkm_description.kinematics.arguments import run_kernel
-from pkm_description.kinematics.joint_motion import joint_positions, require_legs
+from pkm_description.kinematics.arguments import of_poses, run_kernel
+from pkm_description.kinematics.joint_motion import joint_positions, length_jacobian, require_legs
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
 from pkm_description.machine.idle_freedoms import AtHome, closing_equations
@@ -91,6 +91,29 @@ def close_legs(
         admitted,
     )  # fmt: skip
     return ClosedLegs(machine, position, rotation_base_platform, found, joint_map, constraints, admitted)
+
+
+@of_poses
+def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
+    """Jacobian (N, A, 6) of the drives: their rates = jacobian @ [velocity of the platform origin, angular velocity].
+
+    For struts the row of a drive is ``[n_i, (R p_i) x n_i]`` with the strut's unit vector n_i (Heimann &
+    Abdellatif); for other legs the driven joint's row of the map from the platform's twist to the joints' rates.
+
+    Parameters
+    ----------
+    position : (N, 3) or (3,) m, platform origin in the base frame
+    rotation_base_platform : (N, 3, 3) or (3, 3)
+
+    Raises
+    ------
+    KinematicsError
+        A pose that the legs do not reach, or where a leg is singular; names the sample.
+    """
+    require_legs(machine)
+    if machine.drives_are_struts:
+        return length_jacobian(machine, position, rotation_base_platform)
+    return close_legs(machine, position, rotation_base_platform).drive_map
 
 
 def body_poses(machine: Machine, positions: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from pkm_description.kinematics.arguments import (
     run_kernel,
 )
 from pkm_description.kinematics.closed_legs import ClosedLegs
-from pkm_description.kinematics.forward import ForwardKinematicsResult, forward_kinematics
+from pkm_description.kinematics.forward import ForwardKinematicsResult, Start, forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -99,7 +99,7 @@ def motion_from_drives(
     positions: Array,
     velocities: Array,
     accelerations: Array,
-    initial: ForwardKinematicsResult | None = None,
+    initial: Start | None = None,
     max_condition: float = 1e4,
 ) -> PlatformMotion:
     """Platform motion of given drive motions, exact on the constraints of legs and plane.

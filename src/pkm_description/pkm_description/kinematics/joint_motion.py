@@ -1,4 +1,4 @@
-"""Motion of all joints, passive ones included, from that of the platform; positions and Jacobian of the drives."""
+"""Motion of all joints, passive ones included, from that of the platform; positions of the drives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
 from pkm_description.kernels.forward_kinematics.rods import strut_jacobians, strut_lengths
-from pkm_description.kernels.kinematics.joint_motion import drive_jacobians, motions_of_joints
+from pkm_description.kernels.kinematics.joint_motion import motions_of_joints
 from pkm_description.kinematics.arguments import (
+    of_poses,
     of_samples,
     poses,
     require_machine,
@@ -47,6 +48,7 @@ class JointMotion:
     rotation_base_platform: Array
 
 
+@of_poses
 def joint_positions(
     machine: Machine, position: Array, rotation_base_platform: Array, start: Array | None = None
 ) -> Array:
@@ -70,11 +72,8 @@ def joint_positions(
     KinematicsError
         If a leg cannot reach, the legs do not admit the pose, or a pose contains NaN.
     """
-    require_machine(machine)
-    position, rotation, single = poses(position, rotation_base_platform)
     require_legs(machine)
-    positions, _, _ = _solved(machine, start, packed(position), packed(rotation))
-    return positions[0] if single else positions
+    return _solved(machine, start, packed(position), packed(rotation_base_platform))[0]
 
 
 def joint_rates(
@@ -219,33 +218,6 @@ def drive_positions(
     return np.asarray(joints[..., machine.drive_columns])
 
 
-def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
-    """Jacobian (N, A, 6) of the drives: their rates = jacobian @ [velocity of the platform origin, angular velocity].
-
-    For struts the row of a drive is ``[n_i, (R p_i) x n_i]`` with the strut's unit vector n_i (Heimann &
-    Abdellatif); for other legs the driven joint's row of the map from the platform's twist to the joints' rates.
-
-    Parameters
-    ----------
-    position : (N, 3) or (3,) m, platform origin in the base frame
-    rotation_base_platform : (N, 3, 3) or (3, 3)
-
-    Raises
-    ------
-    KinematicsError
-        A pose that the legs do not reach, or where a leg is singular; names the sample.
-    """
-    require_machine(machine)
-    position, rotation, single = poses(position, rotation_base_platform)
-    require_legs(machine)
-    if machine.drives_are_struts:
-        jacobian = length_jacobian(machine, position, rotation)
-    else:
-        jacobian = np.empty((len(position), machine.actuated_count, 6))
-        run_kernel(machine, drive_jacobians, packed(position), packed(rotation), jacobian)
-    return np.asarray(jacobian[0]) if single else jacobian
-
-
 def require_struts(machine: Machine) -> None:
     """Refuse machines whose drives are not the lengths of struts: with them these functions would be wrong."""
     if not machine.drives_are_struts:
@@ -255,6 +227,7 @@ def require_struts(machine: Machine) -> None:
         )
 
 
+@of_poses
 def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Distance between base and platform joint of every leg, (N, L) m (Miletovic et al. 2017, Eq. 1).
 
@@ -273,6 +246,7 @@ def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array
     return _of_struts(strut_lengths, machine, position, rotation_base_platform)
 
 
+@of_poses
 def length_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Jacobian (N, L, 6): leg rates = J @ [velocity of the platform origin, angular velocity], base axes.
 
@@ -285,10 +259,8 @@ def length_jacobian(machine: Machine, position: Array, rotation_base_platform: A
 def _of_struts(
     kernel: Callable[..., object], machine: Machine, position: Array, rotation_base_platform: Array, *columns: int
 ) -> Array:
-    """What a kernel says of each strut, (N, L, ...) or of one pose (L, ...)."""
-    require_machine(machine)
+    """What a kernel says of each strut, (N, L, ...)."""
     require_struts(machine)
-    position, rotation, single = poses(position, rotation_base_platform)
     values = np.empty((len(position), machine.leg_count, *columns))
-    kernel(machine.compiled_model, packed(position), packed(rotation), values)
-    return values[0] if single else values
+    kernel(machine.compiled_model, packed(position), packed(rotation_base_platform), values)
+    return values

@@ -1,7 +1,7 @@
 """The machine: its parts, and their parameters as arrays."""
 
 from pkm_description.lazy_names import exported
-from pkm_description.machine.machine import Freedom, Machine
+from pkm_description.machine.machine import Freedom, Machine, PlatformMotion
 from pkm_description.machine.parts import (
     INERTIAL_PARAMETERS,
     Closure,
@@ -12,7 +12,6 @@ from pkm_description.machine.parts import (
     Pose,
     RigidBody,
 )
-from pkm_description.machine.platform_motion import PlatformMotion
 from pkm_description.machine.sensors import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, ServoGains
 from pkm_description.machine.tolerances import Tolerances
 

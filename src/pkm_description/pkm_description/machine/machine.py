@@ -1,4 +1,4 @@
-"""The class ``Machine``, which ``load_machine`` returns; variants of it, and where its loops are closed."""
+"""The class ``Machine``, which ``load_machine`` returns; variants of it, where its loops close, and its motion."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
+from pkm_description.errors import ShapeError
 from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import (
     ModelData,
@@ -289,3 +291,68 @@ def closure_points(leg: Leg, body: str) -> list[Array]:
     """Points (3,) m at which closures of a leg hold one of its bodies, in the body's frame."""
     points = [closure.point for closure in leg.closures if closure.body == body]
     return points + [closure.other_point for closure in leg.closures if closure.other == body]
+
+
+@dataclass(frozen=True)
+class PlatformMotion:
+    """Pose, velocity and acceleration of ``platform_link`` in ``base_link`` axes, N samples.
+
+    Attributes
+    ----------
+    time : (N,) s
+    position : (N, 3) m, origin of ``platform_link``
+    rotation_base_platform : (N, 3, 3)
+    linear_velocity, linear_acceleration : (N, 3) m/s, m/s^2 of the platform's origin, base axes
+    angular_velocity, angular_acceleration : (N, 3) rad/s, rad/s^2, base axes
+
+    Raises
+    ------
+    ShapeError
+        Arrays of other shapes.
+    """
+
+    time: Array
+    position: Array
+    rotation_base_platform: Array
+    linear_velocity: Array
+    angular_velocity: Array
+    linear_acceleration: Array
+    angular_acceleration: Array
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.time) != 1:
+            raise ShapeError('time', '(N,)', np.shape(self.time))
+        count = len(self.time)
+        shapes = {'time': (count,), 'rotation_base_platform': (count, 3, 3)}
+        for name in self.__dataclass_fields__:
+            shape = shapes.get(name, (count, 3))
+            values = getattr(self, name)
+            if not isinstance(values, np.ndarray):
+                values = np.asarray(values, dtype=float)
+                object.__setattr__(self, name, values)  # the class is frozen for its users
+            if values.shape != shape:
+                raise ShapeError(name, f'{shape} beside a time of shape ({count},)', values.shape)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> PlatformMotion:
+        """Pick samples; the leading axis stays."""
+        return PlatformMotion(**{name: getattr(self, name)[index] for name in self.__dataclass_fields__})
+
+    @property
+    def twist(self) -> Array:
+        """Linear and angular velocity stacked, (N, 6), base axes."""
+        return np.concatenate([self.linear_velocity, self.angular_velocity], axis=1)
+
+    @property
+    def acceleration(self) -> Array:
+        """Linear and angular acceleration stacked, (N, 6), base axes."""
+        return np.concatenate([self.linear_acceleration, self.angular_acceleration], axis=1)
+
+    @classmethod
+    def at_rest(cls, position: Array, rotation_base_platform: Array) -> PlatformMotion:
+        """Describe one motionless sample at a pose: position (3,), rotation (3, 3)."""
+        zero = np.zeros((1, 3))
+        position, rotation = (np.asarray(values, dtype=float)[None] for values in (position, rotation_base_platform))
+        return cls(np.zeros(1), position, rotation, zero, zero, zero, zero)

@@ -52,28 +52,6 @@ def left_jacobian_rate(vector: Array, rate: Array) -> Array:
     )
 
 
-def left_jacobian_second(vector: Array, first: Array, second: Array) -> Array:
-    """Second derivative (..., 3, 3) of :func:`left_jacobian` along two directions (..., 3), which may be exchanged."""
-    squared = np.sum(vector * vector, axis=-1)
-    along = 2.0 * np.sum(vector * first, axis=-1), 2.0 * np.sum(vector * second, axis=-1)
-    both = 2.0 * np.sum(first * second, axis=-1)
-    value, slope = np.polynomial.polynomial.polyval, np.polynomial.polynomial.polyder
-
-    def parts(series: Array) -> tuple[Array, Array, Array, Array]:
-        """Values of a coefficient: itself, its derivatives along both directions, its second derivative."""
-        once, twice = value(squared, slope(series)), value(squared, slope(series, 2))
-        found = value(squared, series), once * along[0], once * along[1], twice * along[0] * along[1] + once * both
-        return tuple(one[..., None, None] for one in found)
-
-    generator, by_first, by_second = skew(vector), skew(first), skew(second)
-    _, left, right, mixed = parts(_COSINE_SERIES)
-    result = mixed * generator + left * by_second + right * by_first
-    plain, left, right, mixed = parts(_SINE_SERIES)
-    result = result + mixed * (generator @ generator) + plain * (by_first @ by_second + by_second @ by_first)
-    result = result + left * (by_second @ generator + generator @ by_second)
-    return np.asarray(result + right * (by_first @ generator + generator @ by_first))
-
-
 def angular_motion(vector: Array, rate: Array, second: Array) -> tuple[Array, Array]:
     """Angular velocity and acceleration (..., 3), base axes, of a rotation vector and its derivatives."""
     jacobian = left_jacobian(vector)

@@ -17,11 +17,11 @@ from pkm_description.kernels.dynamics.newton_euler import (
     tree_wrenches,
 )
 from pkm_description.kernels.dynamics.state import move
-from pkm_description.kernels.friction import friction_of_joints
+from pkm_description.kernels.friction import HELD, friction_of_joints
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.kinematics.drive_map import map_drives
 from pkm_description.kernels.kinematics.legs import accelerations_of_joints, bias_of_joints
-from pkm_description.kernels.kinematics.tree import body_accelerations, body_velocities, set_platform_acceleration
+from pkm_description.kernels.kinematics.tree import body_accelerations, body_velocities, set_of_platform
 from pkm_description.kernels.linalg import store
 from pkm_description.kernels.model import FRICTION_NOT_SETTLED, OK, REVOLUTE, ModelData, ScratchData
 
@@ -110,14 +110,18 @@ def loads_settled(model: ModelData, scratch: ScratchData) -> bool:
 def inverse_dynamics(
     model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
     angular: Array, linear_rate: Array, angular_rate: Array, friction: bool, smoothing: float, external: Array,
-    forces: Array,
+    forces: Array, beside: int,
 ) -> int:  # fmt: skip
-    """Drive forces (N, A) of N samples of the platform's motion."""
+    """Drive forces (N, A) of N samples of the platform's motion.
+
+    Of each ``beside`` samples the later ones are small changes of the first, whose exact signs of velocities they keep.
+    """
     for sample in range(len(position)):
         status = move(model, scratch, start, position, rotation, linear, angular, linear_rate, angular_rate, sample)
         if status < 0:
             return status
-        status = forces_of_state(model, scratch, friction, smoothing, external, forces, sample)
+        signs = HELD if smoothing == 0.0 and sample % beside else smoothing
+        status = forces_of_state(model, scratch, friction, signs, external, forces, sample)
         if status < 0:
             return status
     return OK
@@ -277,7 +281,7 @@ def force_terms(
         _add_legs(model, scratch, 1.0, terms, CORIOLIS, 0.0, sample)
         _add_legs(model, scratch, 1.0, terms, LEG_WEIGHT, 0.0, sample)
         _add_platform(model, scratch, 1.0, terms, PLATFORM_WEIGHT, sample)
-        set_platform_acceleration(model, scratch, linear_rate, angular_rate, sample)
+        set_of_platform(scratch.acceleration, scratch.spin_rate, linear_rate, angular_rate, sample)
         _add_legs(model, scratch, 1.0, terms, LEG_INERTIA, 1.0, sample)
         _add_platform(model, scratch, 1.0, terms, PLATFORM_INERTIA, sample)
         for a in range(len(model.drive_joint)):

@@ -185,45 +185,34 @@ def _add_platform(
 
 
 @kernel
-def gap_rate_changes(
-    model: ModelData, scratch: ScratchData, leg: int, turns: Array, spins: Array, spin_changes: Array,
-    linear_changes: Array,
-) -> None:  # fmt: skip
-    """Derivative of the rates of a leg's gaps along a direction in which the bodies turn, into ``scratch.bias``.
-
-    Along the motion itself, ``turns`` being the spins and the changes the accelerations, these are the second
-    derivatives of the gaps. All arrays (J + 2, 3), of all bodies.
-    """
-    first = model.closure_start[leg]
+def gap_accelerations(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    """Second derivatives of a leg's gaps by the velocities and accelerations of the bodies, into ``scratch.bias``."""
+    first, spins = model.closure_start[leg], scratch.spin
     for closure in range(first, model.closure_start[leg + 1]):
         row = model.row_start[closure] - model.row_start[first]
         body, other = model.closure_body[closure], model.closure_other[closure]
         arm = turned(scratch.rotation, body, vector(model.closure_point, closure))
         other_arm = turned(scratch.rotation, other, vector(model.closure_other_point, closure))
-        change = minus(
-            _point_rate_change(turns, body, arm, spins, spin_changes, linear_changes),
-            _point_rate_change(turns, other, other_arm, spins, spin_changes, linear_changes),
-        )
+        change = minus(_point_acceleration(scratch, body, arm), _point_acceleration(scratch, other, other_arm))
         for i in range(model.position_rows[closure]):
             scratch.bias[row] = change[i]
             row += 1
         w = minus(vector(spins, body), vector(spins, other))
-        w_change = minus(vector(spin_changes, body), vector(spin_changes, other))
+        w_rate = minus(vector(scratch.spin_rate, body), vector(scratch.spin_rate, other))
         for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
             u = turned(scratch.rotation, body, vector(model.orientation_axis, k))
             v = turned(scratch.rotation, other, vector(model.orientation_other_axis, k))
-            moment = plus(cross(cross(vector(turns, body), u), v), cross(u, cross(vector(turns, other), v)))
-            scratch.bias[row] = dot(w_change, cross(u, v)) + dot(w, moment)
+            moment = plus(cross(cross(vector(spins, body), u), v), cross(u, cross(vector(spins, other), v)))
+            scratch.bias[row] = dot(w_rate, cross(u, v)) + dot(w, moment)
             row += 1
 
 
 @kernel
-def _point_rate_change(
-    turns: Array, body: int, arm: Vector, spins: Array, spin_changes: Array, linear_changes: Array
-) -> Vector:
-    """Change of the velocity of a body's point, ``arm`` away from the body frame's origin, base axes."""
-    lever = cross(vector(spins, body), cross(vector(turns, body), arm))
-    return plus(vector(linear_changes, body), plus(cross(vector(spin_changes, body), arm), lever))
+def _point_acceleration(scratch: ScratchData, body: int, arm: Vector) -> Vector:
+    """Acceleration of a body's point, ``arm`` away from the body frame's origin, base axes."""
+    spin = vector(scratch.spin, body)
+    lever = cross(spin, cross(spin, arm))
+    return plus(vector(scratch.acceleration, body), plus(cross(vector(scratch.spin_rate, body), arm), lever))
 
 
 # Constraints that legs and plane put on the platform: their forces, and an acceleration that meets them.

@@ -61,25 +61,12 @@ def twist_of_drives(model: ModelData, scratch: ScratchData, rates: Array, sample
 
 @kernel
 def acceleration_of_drives(model: ModelData, scratch: ScratchData, accelerations: Array, sample: int) -> int:
-    """Set the platform's acceleration of one row of drive accelerations (N, A); the biases are known."""
-    status = solve_drives(model, scratch, accelerations, sample, scratch.twist)
-    if status < 0:
-        return status
-    platform = len(model.kind)
-    for i in range(3):
-        scratch.acceleration[platform, i] = scratch.twist[i]
-        scratch.spin_rate[platform, i] = scratch.twist[3 + i]
-    return OK
+    """Set the platform's acceleration of one row of drive accelerations (N, A); the biases are known.
 
-
-@kernel
-def solve_drives(model: ModelData, scratch: ScratchData, wanted: Array, sample: int, result: Array) -> int:
-    """Twist or acceleration (6,) of the platform that gives the drives a row of ``wanted`` (N, >= A); biases are known.
-
-    Least squares of ``constraints a = constraint_bias`` and ``J_drives a = wanted - joint_bias``, with turns
+    Least squares of ``constraints a = constraint_bias`` and ``J_drives a = accelerations - joint_bias``, with turns
     measured in platform radii; exact, because drives and constraints agree.
     """
-    radius = model.radius[0]
+    radius, platform = model.radius[0], len(model.kind)
     constraints, drives = len(scratch.constraints), len(model.drive_joint)
     matrix, rows = scratch.square, constraints + drives
     if rows < 6:
@@ -92,13 +79,14 @@ def solve_drives(model: ModelData, scratch: ScratchData, wanted: Array, sample: 
         joint = model.drive_joint[a]
         for i in range(6):
             matrix[constraints + a, i] = scratch.joint_map[joint, i] / (1.0 if i < 3 else radius)
-        matrix[constraints + a, 6] = wanted[sample, a] - scratch.joint_bias[joint]
+        matrix[constraints + a, 6] = accelerations[sample, a] - scratch.joint_bias[joint]
     reflect_columns(matrix, scratch.vector, rows, 0, 6, 7)
     if not independence(matrix, 6) > 0.0:
         return DRIVES_SINGULAR
     substitute_back_columns(matrix, 6, 6, 7)
-    for i in range(6):
-        result[i] = matrix[i, 6] / (1.0 if i < 3 else radius)
+    for i in range(3):
+        scratch.acceleration[platform, i] = matrix[i, 6]
+        scratch.spin_rate[platform, i] = matrix[3 + i, 6] / radius
     return OK
 
 

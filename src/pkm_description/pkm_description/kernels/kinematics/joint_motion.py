@@ -18,9 +18,8 @@ from pkm_description.kernels.kinematics.pose import place_leg, place_legs, pose_
 from pkm_description.kernels.kinematics.tree import (
     body_velocities,
     leg_poses,
+    set_of_platform,
     set_platform,
-    set_platform_acceleration,
-    set_platform_twist,
 )
 from pkm_description.kernels.linalg import reflect_columns
 from pkm_description.kernels.model import MOTION_NOT_FINITE, NOT_ADMITTED, NOT_REACHED, OK, ModelData, ScratchData
@@ -76,15 +75,6 @@ def admitted(model: ModelData, scratch: ScratchData) -> int:
 
 
 @kernel
-def finite_acceleration(model: ModelData, scratch: ScratchData) -> bool:
-    """Whether the platform's acceleration is a number."""
-    platform, total = len(model.kind), 0.0
-    for i in range(3):
-        total += scratch.acceleration[platform, i] + scratch.spin_rate[platform, i]
-    return math.isfinite(total)
-
-
-@kernel
 def rates_of_pose(
     model: ModelData, scratch: ScratchData, position: Array, rotation: Array, linear: Array, angular: Array, sample: int
 ) -> int:
@@ -92,7 +82,7 @@ def rates_of_pose(
     status = pose_of_joints(model, scratch, position, rotation, sample)
     if status < 0:
         return status
-    set_platform_twist(model, scratch, linear, angular, sample)
+    set_of_platform(scratch.velocity, scratch.spin, linear, angular, sample)
     status = admitted(model, scratch)
     if status < 0:
         return status
@@ -111,8 +101,11 @@ def motion_of_joints(
         return status
     body_velocities(model, scratch, scratch.joint_rates, scratch.spin, scratch.velocity)
     bias_of_joints(model, scratch)
-    set_platform_acceleration(model, scratch, linear_acceleration, angular_acceleration, sample)
-    if not finite_acceleration(model, scratch):
+    set_of_platform(scratch.acceleration, scratch.spin_rate, linear_acceleration, angular_acceleration, sample)
+    total = 0.0
+    for i in range(3):
+        total += linear_acceleration[sample, i] + angular_acceleration[sample, i]
+    if not math.isfinite(total):
         return MOTION_NOT_FINITE
     accelerations_of_joints(model, scratch)
     return OK
@@ -186,23 +179,6 @@ def maps_of_poses(
         for i in range(6):
             for k in range(freedoms):
                 admitted_basis[sample, i, k] = scratch.admitted[i, k] if regular else math.nan
-    return OK
-
-
-@kernel
-def drive_jacobians(
-    model: ModelData, scratch: ScratchData, position: Array, rotation: Array, jacobian: Array
-) -> int:
-    """Drive rates per twist of the platform (N, A, 6) at poses, each from home."""
-    for sample in range(len(position)):
-        start_at_home(model, scratch)
-        status = pose_of_joints(model, scratch, position, rotation, sample)
-        if status < 0:
-            scratch.detail[0] = sample
-            return status
-        for a in range(len(model.drive_joint)):
-            for i in range(6):
-                jacobian[sample, a, i] = scratch.joint_map[model.drive_joint[a], i]
     return OK
 
 

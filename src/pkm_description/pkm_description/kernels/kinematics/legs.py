@@ -10,7 +10,7 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, gap_rate_changes, leg_rows
+from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, gap_accelerations, leg_rows
 from pkm_description.kernels.kinematics.tree import body_accelerations, leg_poses
 from pkm_description.kernels.linalg import (
     Vector,
@@ -249,13 +249,13 @@ def bias_of_joints(model: ModelData, scratch: ScratchData) -> None:
         scratch.joint_bias[joint] = 0.0
     body_accelerations(model, scratch, scratch.joint_bias)
     for leg in range(len(model.closed_form)):
-        gap_rate_changes(model, scratch, leg, scratch.spin, scratch.spin, scratch.spin_rate, scratch.acceleration)
-        split_bias(model, scratch, leg)
+        gap_accelerations(model, scratch, leg)
+        _split_bias(model, scratch, leg)
 
 
 @kernel
-def split_bias(model: ModelData, scratch: ScratchData, leg: int) -> None:
-    """What ``scratch.bias``, rates or accelerations that a leg's gaps have already, asks of joints and platform.
+def _split_bias(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    """What ``scratch.bias``, the accelerations that a leg's gaps have already, asks of joints and platform.
 
     The leg's joints into ``joint_bias``, what it forbids the platform into ``constraint_bias``.
     """

@@ -16,7 +16,16 @@ from pkm_description.kernels.kinematics.legs import (
     wrapped,
 )
 from pkm_description.kernels.kinematics.tree import leg_poses, set_platform, turn_about
-from pkm_description.kernels.linalg import Vector, dot, independence, plus, reflect_columns, times, vector
+from pkm_description.kernels.linalg import (
+    Vector,
+    dot,
+    independence,
+    plus,
+    reflect_columns,
+    substitute_back_columns,
+    times,
+    vector,
+)
 from pkm_description.kernels.model import (
     NOT_FINITE,
     NOT_REACHED,
@@ -309,8 +318,4 @@ def _damped_least_squares(
     for i in range(rows + columns):
         matrix[i, columns] = -gap[i] if i < rows else 0.0
     reflect_columns(matrix, factors, rows + columns, 0, columns, columns + 1)
-    for i in range(columns - 1, -1, -1):
-        total = matrix[i, columns]
-        for k in range(i + 1, columns):
-            total -= matrix[i, k] * matrix[k, columns]
-        matrix[i, columns] = total / matrix[i, i]
+    substitute_back_columns(matrix, columns, columns, columns + 1)

@@ -65,26 +65,15 @@ def set_platform(
 
 
 @kernel
-def set_platform_twist(model: ModelData, scratch: ScratchData, linear: Array, angular: Array, row: int) -> None:
-    """Velocity of the platform, one row of (N, 3) m/s and (N, 3) rad/s, base axes."""
-    platform = len(model.kind)
+def set_of_platform(rows: Array, turns: Array, linear: Array, angular: Array, row: int) -> None:
+    """Set the platform's place in ``rows`` and ``turns`` (J + 2, 3): one row of (N, 3) and (N, 3), base axes."""
     for i in range(3):
-        scratch.velocity[platform, i] = linear[row, i]
-        scratch.spin[platform, i] = angular[row, i]
-
-
-@kernel
-def set_platform_acceleration(model: ModelData, scratch: ScratchData, linear: Array, angular: Array, row: int) -> None:
-    """Acceleration of the platform, one row of (N, 3) m/s^2 and (N, 3) rad/s^2, base axes."""
-    platform = len(model.kind)
-    for i in range(3):
-        scratch.acceleration[platform, i] = linear[row, i]
-        scratch.spin_rate[platform, i] = angular[row, i]
+        rows[-2, i], turns[-2, i] = linear[row, i], angular[row, i]
 
 
 @kernel
 def body_velocities(model: ModelData, scratch: ScratchData, rates: Array, spins: Array, velocities: Array) -> None:
-    """Velocities of the leg bodies from joint rates (J,), or turns and shifts from small changes of the joints.
+    """Velocities of the leg bodies from joint rates (J,).
 
     Parameters
     ----------
@@ -104,43 +93,23 @@ def body_velocities(model: ModelData, scratch: ScratchData, rates: Array, spins:
 
 
 @kernel
-def velocity_changes(
-    model: ModelData, scratch: ScratchData, turns: Array, shifts: Array, spins: Array, rates: Array, changes: Array,
-    spin_changes: Array, linear_changes: Array,
-) -> None:  # fmt: skip
-    """Derivative of :func:`body_velocities` along a direction in which the bodies turn and shift.
-
-    Along the motion itself, ``turns`` being the spins and ``shifts`` the velocities, these are the accelerations.
-
-    Parameters
-    ----------
-    turns, shifts : (J + 2, 3) of all bodies
-    spins : (J + 2, 3) of all bodies, at the joint rates (J,)
-    changes : (J,) of the joint rates
-    spin_changes, linear_changes : (J + 2, 3), those of the platform are given
-    """
+def body_accelerations(model: ModelData, scratch: ScratchData, accelerations: Array) -> None:
+    """Accelerations of all leg bodies from ``scratch.joint_rates`` and joint accelerations (J,)."""
+    spins, spin_rates = scratch.spin, scratch.spin_rate
     for joint in range(len(model.kind)):
         parent, axis = model.parent[joint], vector(scratch.axis, joint)
+        turn = vector(spins, parent)
         arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
-        arm_change = minus(vector(shifts, joint), vector(shifts, parent))
-        own = plus(times(changes[joint], axis), times(rates[joint], cross(vector(turns, parent), axis)))
-        spin = vector(spin_changes, parent)
-        linear = plus(vector(linear_changes, parent), plus(cross(spin, arm), cross(vector(spins, parent), arm_change)))
+        arm_rate = minus(vector(scratch.velocity, joint), vector(scratch.velocity, parent))
+        own = plus(times(accelerations[joint], axis), times(scratch.joint_rates[joint], cross(turn, axis)))
+        spin = vector(spin_rates, parent)
+        linear = plus(vector(scratch.acceleration, parent), plus(cross(spin, arm), cross(turn, arm_rate)))
         if model.kind[joint] == REVOLUTE:
             spin = plus(spin, own)
         else:
             linear = plus(linear, own)
-        store(spin_changes, joint, spin)
-        store(linear_changes, joint, linear)
-
-
-@kernel
-def body_accelerations(model: ModelData, scratch: ScratchData, accelerations: Array) -> None:
-    """Accelerations of all leg bodies from ``scratch.joint_rates`` and joint accelerations (J,)."""
-    velocity_changes(
-        model, scratch, scratch.spin, scratch.velocity, scratch.spin, scratch.joint_rates, accelerations,
-        scratch.spin_rate, scratch.acceleration,
-    )  # fmt: skip
+        store(spin_rates, joint, spin)
+        store(scratch.acceleration, joint, linear)
 
 
 @kernel
