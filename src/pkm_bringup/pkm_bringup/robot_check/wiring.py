@@ -38,7 +38,7 @@ class Wiring:
     numbered : whether the guess stands on numbers in the names
     specific_force, angular_rate : (K, 3) at the IMU's times, m/s^2 and the driver's unit; None where they say nothing
     gravity_felt : False where gravity is not in the specific force
-    poses_trusted : False where positions are known to be wrong, and not how
+    judged : ``positions``, ``velocities``, ``efforts``, where their numbers can be judged
     delay : s by which the IMU's times are late and are shifted
     shift : how both clocks differ, as far as motion tells
     best, motion, prediction : the row that explains most, the drives under it, and its poses
@@ -59,7 +59,7 @@ class Wiring:
     specific_force: Array | None = None
     angular_rate: Array | None = None
     gravity_felt: bool = True
-    poses_trusted: bool = True
+    judged: set[str] = field(default_factory=set)
     delay: float = 0.0
     shift: Lag | None = None
     best: Row | None = None
