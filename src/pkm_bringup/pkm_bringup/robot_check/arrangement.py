@@ -203,13 +203,12 @@ def _say_drives(
     other = bool(best.unit.keys) or bool((np.abs(best.scale) != 1.0).any())
     words = best.unit.words if 'position.scale' not in entries else 'in units that differ from drive to drive'
     small = (np.abs(some) < _SMALL * (upper - lower)).all()  # any smaller unit would fit, too
-    renamed = say(
+    order = say(
         not wiring.named, WRONG, 'joint_names',
         f'no entry for {missing}; the joint states have {", ".join(wiring.joints.names)}. The likely map: {pairs}'
         f' ({how}){either}', '', {}, 'joints', 'ignore',
-    )  # fmt: skip
-    moved = say(
-        wiring.named and best.moved, WRONG, 'leg_order',
+    ) or say(
+        best.moved, WRONG, 'leg_order',
         f'the legs are in another order than the names say: {_words(wiring, best)}{either}',
         'exchange the plugs, or map the names ', figures, 'joints',
     )  # fmt: skip
@@ -226,7 +225,7 @@ def _say_drives(
         f'positions of {wiring.named_drives(flipped)} count the other way round{either}', '', figures,
         'position.sign', 'position.offset',
     )  # fmt: skip
-    return renamed or moved or length or turned
+    return order or length or turned
 
 
 def _words(wiring: Wiring, row: Row) -> str:
@@ -277,19 +276,11 @@ def _say_outside(wiring: Wiring, some: Array) -> None:
     # the least offsets that bring the drives into their strokes
     least = np.where(outside, np.where(some.mean(axis=0) > upper, -beyond, beyond), 0.0)
     offsets = ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(machine.drive_labels, least, strict=True))
-    if wiring.say(
-        outside.all(), WRONG, 'position_stroke',
-        f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual unit: another'
-        ' machine, or another zero of the drives',
-        f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give position.scale'
-        ' and position.offset per leg in a driver file',
-    ):  # fmt: skip
-        return
     wiring.say(
-        True, WRONG, 'position_offset',
-        f'{wiring.named_drives(outside)} lies outside the stroke by up to {beyond.max():.4g}, in every unit: its'
-        ' zero is off, or the limits of the machine file are not those of the machine',
-        'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
+        True, WRONG, 'position_stroke' if outside.all() else 'position_offset',
+        f'positions of {wiring.named_drives(outside)} lie outside their strokes by up to {beyond.max():.4g}, in every'
+        ' unit: another zero of the drives, or limits or origins of joints that are not those of the machine',
+        'reference (home) the drives anew; or give their offsets, found by driving to a known stop, in a driver'
         f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
         {'beyond': float(beyond.max())},
     )  # fmt: skip

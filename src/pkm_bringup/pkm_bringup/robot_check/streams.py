@@ -105,7 +105,7 @@ def name_checks(wiring: Wiring) -> None:
         wiring.columns = [names.index(name) for name in wanted]
     elif guess is not None and not doubled:
         wiring.columns, wiring.named = [names.index(name) for name in guess], False
-        wiring.numbered = None not in {_number(name) for name in guess}
+        wiring.numbered = all(map(_numbers, guess))
     lost = ', '.join(missing)
     if not names:
         say(True, WRONG, 'joint_names', 'joint states have no names; entries cannot be told apart',
@@ -130,28 +130,23 @@ def guessed_map(wanted: Sequence[str], names: Sequence[str]) -> list[str] | None
     -------
     Names in the order of the wanted joints; None if there are too few, or it cannot be told which belong to drives
     """
-    known = [name for name in wanted if name in names]
     missing = [name for name in wanted if name not in names]
     free = [name for name in dict.fromkeys(names) if name not in wanted]
     # names that differ in their numbers only belong together; a gripper does not
-    families: dict[str, list[str]] = {}
-    for name in free:
-        families.setdefault(re.sub(r'\d+', '#', name), []).append(name)
-    fitting = [family for family in families.values() if len(family) == len(missing)]
-    if len(fitting) == 1:
-        free = fitting[0]
+    alike = [[name for name in free if re.sub(r'\d+', '#', name) == form]
+             for form in {re.sub(r'\d+', '#', name): None for name in free}]  # fmt: skip
+    fitting = [family for family in alike if len(family) == len(missing)]
+    free = fitting[0] if len(fitting) == 1 else free
     if len(free) != len(missing):
         return None
-    numbers = [_number(name) for name in free]
-    if len(set(numbers)) == len(free) and None not in numbers:
-        free, missing = (sorted(part, key=lambda name: _number(name) or 0) for part in (free, missing))
-    chosen = dict(zip(missing, free, strict=True)) | {name: name for name in known}
-    return [chosen[name] for name in wanted]
+    if all(map(_numbers, free)):
+        missing, free = sorted(missing, key=_numbers), sorted(free, key=_numbers)
+    chosen = dict(zip(missing, free, strict=True))
+    return [chosen.get(name, name) for name in wanted]
 
 
-def _number(name: str) -> int | None:
-    found = re.findall(r'\d+', name)
-    return int(found[-1] if len(found) == 1 else found[0]) if found else None
+def _numbers(name: str) -> list[int]:
+    return [int(number) for number in re.findall(r'\d+', name)]
 
 
 def value_checks(wiring: Wiring) -> None:
@@ -173,12 +168,13 @@ def value_checks(wiring: Wiring) -> None:
     ):  # fmt: skip
         values, name = wiring.published(quantity), wiring.named_drives
         lost, still = ~np.isfinite(values), _never_changes(values)
+        any_lost: Flags = np.asarray(lost.any(axis=0))
         zero = still & (values == 0.0).any(axis=0)
         counts = {'position': moves[~still].any(), 'velocity': zero & moves, 'effort': True}[code]
         frozen: Flags = np.asarray(still & counts)
         number = 'zero' if code != 'position' and (zero | ~frozen).all() else 'frozen'
         missing = wiring.say(
-            lost.any(), state, f'{code}_missing', f'{quantity} of {name(lost.any(axis=0))} are missing or not finite'
+            lost.any(), state, f'{code}_missing', f'{quantity} of {name(any_lost)} are missing or not finite'
             f' ({lost.any(axis=1).mean():.0%} of the messages)', remedy,
         )  # fmt: skip
         stands = wiring.say(frozen.any(), WRONG, f'{code}_{number}',
