@@ -244,7 +244,7 @@ def test_gains_of_a_loop_with_delay():
 
 def test_integral_rate_up_to_its_bound():
     bound = largest_integral_rate(MACHINE, MACHINE.servo)
-    LegServo(MACHINE, MS, ServoSettings(integral_rate=0.999 * bound))
+    LegServo(MACHINE, MS, ServoSettings(integral_rate=bound))
     with pytest.raises(ConfigurationError, match='would be unstable; at most'):
         LegServo(MACHINE, MS, ServoSettings(integral_rate=1.001 * bound))
 

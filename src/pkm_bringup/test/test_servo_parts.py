@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pkm_bringup.control import LegServo, ReferenceRefusedError
+from pkm_bringup.control import ReferenceRefusedError
 from pkm_bringup.control.leg_reference import LegReference
 from pkm_bringup.control.reference_check import check_reference
 from pkm_bringup.control.reference_plan import ReferenceMaker
-from pkm_bringup.control.servo_settings import ServoSettings, largest_integral_rate
+from pkm_bringup.control.servo_settings import ServoSettings
 from pkm_bringup.recording import offered_qos
 from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import ConfigurationError
@@ -56,23 +56,6 @@ def test_times_of_an_offered_profile_are_seconds_and_nanoseconds() -> None:
     assert (found.deadline.sec, found.deadline.nsec) == (3, 500_000_001)
     assert (found.lifespan.sec, found.lifespan.nsec) == (0, 7) and found.liveliness_lease_duration == found.deadline
     assert (found.reliability.name, found.history.name, found.depth) == ('BEST_EFFORT', 'UNKNOWN', 5)
-
-
-def test_an_integral_as_fast_as_can_be_is_not_refused() -> None:
-    largest = largest_integral_rate(SRS, ServoSettings().gains(SRS))
-    assert LegServo(SRS, 10**6, ServoSettings(integral_rate=largest)).settings.integral_rate == largest
-
-
-def test_an_integral_does_not_grow_over_a_gap_of_the_measurements() -> None:
-    """Control periods of 1 ms: nothing is known of the error in a second of silence."""
-    settings = ServoSettings(integral_rate=0.5, feedforward='gravity', tracking_error_limit=-1.0)
-    servo, still = LegServo(SRS, 10**6, settings), np.zeros(6)
-    at_home = LegReference(SRS, PlatformMotion.at_rest(SRS.home.position, SRS.home.rotation_base_platform), 0)
-    off = at_home.evaluate(np.zeros(1, dtype=np.int64)).positions[0] - 1e-4
-    first, after_gap, next_one = (servo.forces(time, off, still) for time in (0, 10**9, 10**9 + 10**6))
-    assert after_gap == pytest.approx(first, abs=1e-9)
-    growth = 0.5 * settings.gains(SRS).stiffness * 1e-3 * 1e-4
-    assert next_one - after_gap == pytest.approx(np.full(6, growth), rel=1e-6)
 
 
 def test_limits_hold_from_the_first_knot_on() -> None:
