@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import (
     COLORS,
@@ -178,13 +177,12 @@ class MachineScene:
         self._truth = self._frames(scene, '/truth', {one.link: home[one.link] for one in plate})
         self._covariance = scene.add_icosphere('/covariance', 1.0, COVARIANCE, opacity=0.5, visible=False)
         self._colors = ForceColors(machine) if machine.has_platform else None
-        self._painted: Array | None = None
+        self._painted = [_bytes(one.color) for one in self._shapes.bars]
         columns = machine.drive_columns.tolist()
         self._drives = [
             [number for number, place in enumerate(columns) if part.start <= place < part.stop]
             for part in machine.leg_slices
         ]
-        self._driven_legs = {leg.name for leg, own in zip(machine.legs, self._drives, strict=True) if own}
 
     def show(self, moment: Moment) -> None:
         """Draw one instant.
@@ -240,26 +238,17 @@ class MachineScene:
         self._covariance.scale = tuple(np.maximum(half, 1e-9))
 
     def _paint(self, forces: Array | None) -> None:
-        """Colour the legs; colours that did not change are not sent."""
-        if self._colors is None:
-            return
-        plain = forces is None
-        of_drive = np.full((self._machine.actuated_count, 3), -1.0)
-        if forces is not None:
-            of_drive = np.round(self._colors(forces), 2)
-        of_leg: Array = of_drive[self._drive_of_leg(forces)]
-        for handle, one in zip(self._own, self._shapes.bars, strict=True):
-            if one.leg is None or self._machine.legs[one.leg].name not in self._driven_legs:
-                continue
-            if self._painted is None or not np.array_equal(of_leg[one.leg], self._painted[one.leg]):
-                handle.color = _bytes(one.color if plain else of_leg[one.leg])
-        self._painted = of_leg
-
-    def _drive_of_leg(self, forces: Array | None) -> NDArray[np.int64]:
-        """Drive (L,) that gives each leg its colour: the one that pushes most; of legs without a drive any."""
-        size = np.zeros(self._machine.actuated_count) if forces is None else np.nan_to_num(np.abs(forces))
-        chosen = [own[int(np.argmax(size[own]))] if own else 0 for own in self._drives]
-        return np.array(chosen, dtype=np.int64)
+        """Colour each leg by the drive that pushes most; colours that did not change are not sent."""
+        colors = [_bytes(one.color) for one in self._shapes.bars]
+        if forces is not None and self._colors is not None:
+            of_drive, size = np.round(self._colors(forces), 2), np.nan_to_num(np.abs(forces))
+            of_leg = [_bytes(of_drive[max(own, key=size.__getitem__)]) if own else None for own in self._drives]
+            legs = [one.leg for one in self._shapes.bars]
+            colors = [plain if leg is None else of_leg[leg] or plain for leg, plain in zip(legs, colors, strict=True)]
+        for handle, color, before in zip(self._own, colors, self._painted, strict=True):
+            if color != before:
+                handle.color = color
+        self._painted = colors
 
     @staticmethod
     def _frames(scene: Any, root: str, poses: LinkPoses) -> dict[str, Any]:
