@@ -70,11 +70,11 @@ def _frame(
     poses: LinkPoses = shapes.at_pose(position, rotation.as_matrix())
     efforts = joints.efforts[np.searchsorted(joints.stamps, truth.stamps[true])]
     of_leg = ForceColors(machine)(efforts)
-    colors = np.array([shape.color if shape.leg is None else of_leg[shape.leg] for shape in shapes.shapes])
-    plate = [shape for shape in shapes.shapes if shape.link == machine.platform.name and shape.kind == 'cylinder']
+    colors = np.array([one.color if one.leg is None else of_leg[one.leg] for one in shapes.bars])
+    plate = [one for one in shapes.bars if one.link == machine.platform.name]
     ghost: Array = np.array([_ORANGE] * len(plate))
     return studio.take(
-        [DrawnBody(shapes.shapes, poses, colors), DrawnBody(plate, shapes.platform_at(moved, shown), ghost, 0.55)]
+        [DrawnBody(shapes.bars, poses, colors), DrawnBody(plate, shapes.platform_at(moved, shown), ghost, 0.55)]
     )
 
 

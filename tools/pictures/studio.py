@@ -1,4 +1,4 @@
-"""Pictures of machines: their URDF's visuals, rendered by MuJoCo without a screen; and the gallery of all."""
+"""Pictures of machines: the bars of their models, rendered by MuJoCo without a screen; and the gallery of all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
-from pkm_bringup.viewer.scene import LinkPoses, LinkShape, MachineShapes
+from pkm_bringup.viewer.scene import LinkBar, LinkPoses, MachineShapes
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Leg, Machine
@@ -47,9 +47,6 @@ _WORLD = """
 </mujoco>
 """
 
-_KINDS = {'box': mujoco.mjtGeom.mjGEOM_BOX, 'cylinder': mujoco.mjtGeom.mjGEOM_CYLINDER,
-          'sphere': mujoco.mjtGeom.mjGEOM_SPHERE}  # fmt: skip
-
 
 class Ellipsoid(NamedTuple):
     """Ellipsoid at a position (3,) m, axes the columns of a rotation (3, 3), half axes (3,) m."""
@@ -60,9 +57,9 @@ class Ellipsoid(NamedTuple):
 
 
 class DrawnBody(NamedTuple):
-    """Shapes at poses; ``colors`` (N, 3) take the place of the shapes' own, ``opacity`` from 0 to 1."""
+    """Bars at poses; ``colors`` (N, 3) take the place of the bars' own, ``opacity`` from 0 to 1."""
 
-    shapes: Sequence[LinkShape]
+    bars: Sequence[LinkBar]
     poses: LinkPoses
     colors: Array | None = None
     opacity: float = 1.0
@@ -115,16 +112,12 @@ class Studio:
         """Picture of bodies, and of ellipsoids with their colours (4,)."""
         self._renderer.update_scene(self._data, self._camera)
         for body in bodies:
-            for number, shape in enumerate(body.shapes):
-                color = shape.color if body.colors is None else body.colors[number]
-                origin, rotation = body.poses[shape.link]
-                half = {
-                    'box': np.array(shape.size) / 2.0,
-                    'cylinder': np.array([shape.size[0], shape.size[-1] / 2.0, 0.0]),
-                    'sphere': np.array([shape.size[0], 0.0, 0.0]),
-                }[shape.kind]
-                place = origin + rotation @ shape.position, rotation @ shape.rotation
-                self._add(_KINDS[shape.kind], half, *place, np.append(color, body.opacity))
+            for number, one in enumerate(body.bars):
+                color = one.color if body.colors is None else body.colors[number]
+                origin, rotation = body.poses[one.link]
+                place = origin + rotation @ one.bar.place.position, rotation @ one.bar.place.rotation
+                half = np.array([one.bar.radius, 0.5 * one.bar.length, 0.0])
+                self._add(mujoco.mjtGeom.mjGEOM_CAPSULE, half, *place, np.append(color, body.opacity))
         for ellipsoid, rgba in ellipsoids:
             kind = mujoco.mjtGeom.mjGEOM_ELLIPSOID
             self._add(kind, ellipsoid.half_axes, ellipsoid.position, ellipsoid.rotation, rgba)
@@ -163,7 +156,7 @@ def portrait(machine: Machine, size: tuple[int, int] = (480, 420)) -> object:
     """Picture of one machine at home; planar ones are seen from above."""
     planar = machine.has_platform and machine.freedom == 'planar'
     with Studio(machine, size, (90.0, -60.0) if planar else (40.0, -16.0)) as studio:
-        return studio.take([DrawnBody(studio.shapes.shapes, studio.shapes.home())])
+        return studio.take([DrawnBody(studio.shapes.bars, studio.shapes.home())])
 
 
 def kind_of(machine: Machine) -> str:

@@ -21,7 +21,7 @@ def test_machine_stands_on_a_white_floor(name: str) -> None:
     from pictures.studio import DrawnBody
 
     with studio(name) as one:
-        image = np.asarray(one.take([DrawnBody(one.shapes.shapes, one.shapes.home())]).convert('L'))
+        image = np.asarray(one.take([DrawnBody(one.shapes.bars, one.shapes.home())]).convert('L'))
         empty = np.asarray(one.take([]).convert('L'))
     assert empty.min() > 200
     dark = image < 150
@@ -36,7 +36,7 @@ def test_what_one_looks_through_shows_what_is_behind() -> None:
     from pictures.studio import DrawnBody
 
     with studio('srs') as one:
-        shapes, home = one.shapes.shapes, one.shapes.home()
+        shapes, home = one.shapes.bars, one.shapes.home()
         red = np.tile([1.0, 0.0, 0.0], (len(shapes), 1))
         solid, glass, nothing = (
             np.asarray(one.take(bodies), dtype=float)

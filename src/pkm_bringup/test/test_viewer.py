@@ -91,7 +91,7 @@ def test_automatic_enlargement_suits_the_errors(server: Any) -> None:
 
 def test_legs_have_the_colours_of_their_forces(server: Any) -> None:
     scene = scene_of(server, 'srs')
-    number = next(i for i, shape in enumerate(scene._shapes.shapes) if shape.link == 'leg2_rod')
+    number = next(i for i, one in enumerate(scene._shapes.bars) if one.link == 'leg2_rod')
     rod = node(server, f'/machine/leg2_rod/{number}')
     plain = rod.color
     forces = np.full(6, np.nan)
@@ -229,10 +229,9 @@ def test_legs_end_at_the_platform(name: str) -> None:
 def test_every_leg_has_shapes_that_are_thick_enough(name: str) -> None:
     machine = load_machine(name)
     shapes = MachineShapes(machine)
-    assert {shape.leg for shape in shapes.shapes if shape.leg is not None} == set(range(machine.leg_count))
+    assert {one.leg for one in shapes.bars if one.leg is not None} == set(range(machine.leg_count))
     lower, upper = shapes.box(shapes.home())
-    round_ones = [shape.size[0] for shape in shapes.shapes if shape.kind != 'box']
-    assert min(round_ones) >= 0.0059 * np.linalg.norm(upper - lower)
+    assert min(one.bar.radius for one in shapes.bars) >= 0.0059 * np.linalg.norm(upper - lower)
 
 
 def test_box_holds_a_turned_bar() -> None:

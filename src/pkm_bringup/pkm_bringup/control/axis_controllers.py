@@ -39,7 +39,6 @@ class AxisControllers:
     ----------
     integral : (A,) N or N m
     cut : (A,) drives whose force was cut to its limit in the last step
-
     """
 
     def __init__(
@@ -119,7 +118,6 @@ class EffortCommands:
     ----------
     joint_names : of the actuated joints, in the order of a command
     timeout_ns : a command older than this no longer counts
-
     """
 
     def __init__(self, joint_names: Sequence[str], timeout_ns: int) -> None:
@@ -135,7 +133,6 @@ class EffortCommands:
         ------
         CommandError
             Wrong number of forces, or one that is not finite.
-
         """
         values = np.array(forces, dtype=float)
         if values.shape != (len(self._names),):

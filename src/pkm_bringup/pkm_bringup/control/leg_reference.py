@@ -54,7 +54,6 @@ class LegReference:
     ------
     ReferenceRefusedError
         Unusable knots (not finite, not increasing, not at rest at the ends).
-
     """
 
     def __init__(

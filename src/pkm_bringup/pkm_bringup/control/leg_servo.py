@@ -68,7 +68,6 @@ class LegServo:
     ------
     ConfigurationError
         Settings that do not fit the machine.
-
     """
 
     def __init__(
@@ -124,7 +123,6 @@ class LegServo:
             :meth:`ReferencePlan.add`. What was followed so far goes on.
         TrippedError
             The servo has stopped the machine.
-
         """
         if self.trip_reason:
             raise TrippedError(f'stopped: {self.trip_reason}; remove the cause, then reset')
@@ -142,7 +140,6 @@ class LegServo:
         ------
         KinematicsError
             The positions belong to no pose of the platform.
-
         """
         pose = self._make.pose(positions)
         self._follow(self._make.rest(pose))
@@ -162,7 +159,6 @@ class LegServo:
         time_ns : now
         positions, velocities : (A,) measured now, m and m/s (rad and rad/s); None for ``rate_source: positions``.
             Numbers that are not finite count as no measurement, see :meth:`forces_without_measurement`.
-
         """
         rates = np.zeros_like(positions) if velocities is None else velocities
         if not (np.isfinite(positions).all() and np.isfinite(rates).all()):
@@ -220,7 +216,6 @@ class LegServo:
         ----------
         reason : for messages
         time_ns : now
-
         """
         if self.trip_reason:
             return
@@ -239,7 +234,6 @@ class LegServo:
             The machine still moves, or nothing was measured since.
         KinematicsError
             The drive positions belong to no pose of the platform.
-
         """
         if self._blind or self._last is None:
             raise TrippedError(f'stopped: {self.trip_reason}; there are no joint states yet')

@@ -42,7 +42,6 @@ def check_reference(machine: Machine, motion: PlatformMotion) -> JointMotion:
     ------
     ReferenceRefusedError
         Names the joint, the limit and the time of the worst excess.
-
     """
     check_knots(motion)
     _refuse(check_motion(machine, motion))
@@ -60,7 +59,6 @@ def check_drives(machine: Machine, time: Array, positions: Array, rates: Array) 
     ------
     ReferenceRefusedError
         Names the drive, the limit and the time of the worst excess.
-
     """
     joints = machine.actuated_joints
     names = machine.drive_labels, machine.actuated_joint_names
@@ -86,7 +84,6 @@ def check_knots(motion: PlatformMotion, from_rest: bool = True) -> None:
     ------
     ReferenceRefusedError
         Names the knot.
-
     """
     if len(motion) == 0:
         raise ReferenceRefusedError('the reference has no points')

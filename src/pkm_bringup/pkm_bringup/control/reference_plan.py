@@ -36,7 +36,6 @@ class ReferencePlan:
     machine : for names and units in messages
     hold : what is held before the first reference starts
     period_ns : control period of :meth:`at`
-
     """
 
     def __init__(self, machine: Machine, hold: LegReference, period_ns: int = 1_000_000) -> None:
@@ -54,7 +53,6 @@ class ReferencePlan:
         ------
         ReferenceRefusedError
             It starts in the past, or a set-point would jump at a take-over. The plan stays as it was.
-
         """
         if reference.start_ns < now_ns:
             raise ReferenceRefusedError(
@@ -126,7 +124,6 @@ class ReferenceMaker:
     ----------
     machine : the machine as the controller believes it to be
     settings : feed-forward, limits, braking time
-
     """
 
     def __init__(self, machine: Machine, settings: ServoSettings) -> None:
@@ -178,7 +175,6 @@ class ReferenceMaker:
         ------
         KinematicsError
             They belong to none.
-
         """
         result = forward_kinematics(
             self._machine, positions[None], tolerance=measured_tolerance(self._machine)

@@ -129,7 +129,6 @@ def gains_for_delay(machine: Machine, gains: ServoGains, delay: float) -> ServoG
     ----------
     gains : as in the machine file, for a loop without delay
     delay : s, from measurement to force, half a hold period included
-
     """
     if not delay >= 0.0:
         raise ValueError(f'delay = {delay} s, expected zero or more')
@@ -166,7 +165,6 @@ class TrackingSupervision:
     names : of the drives
     limits : (A,) m or rad; infinite: not supervised
     delay_ns : how long an error must exceed its limit; 0 trips at once
-
     """
 
     def __init__(self, names: Sequence[str], limits: Array, delay_ns: int) -> None:

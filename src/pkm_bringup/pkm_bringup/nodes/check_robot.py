@@ -15,7 +15,7 @@ from pkm_estimation.bags.messages import full_topic
 
 from pkm_bringup.robot_check import check_robot
 from pkm_bringup.robot_check.recorded import observe_bag
-from pkm_bringup.robot_check.report import DURATION, tell
+from pkm_bringup.robot_check.wiring import DURATION, tell
 
 #: exit code if nothing could be listened to
 NOT_LISTENED = 2

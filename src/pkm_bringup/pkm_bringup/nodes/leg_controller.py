@@ -22,8 +22,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import FEEDFORWARD_MODES, BeliefSettings, LegServo, ServoSettings, gains_for_delay
-from pkm_bringup.ros.reference_message import motion_from_message
-from pkm_bringup.ros.rejections import Rejections
 from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
 
 #: looks for missing joint states in one measurement timeout
@@ -62,7 +60,6 @@ class LegControllerNode(Node):
         settings = declare_settings(self, LegControllerSettings)
         belief = controller_belief(machine, declare_settings(self, BeliefSettings).controller_overlay)
         delay = settings.loop_delay
-        self._frames = declare_frames(self, machine)
         self._reader = JointStateReader.of_drives(machine)
         self._with_velocities = settings.rate_source == 'measured'
         period = 1.0 / machine.leg_sensors.rate
@@ -74,9 +71,8 @@ class LegControllerNode(Node):
         self._armed_from_ns = 0
         self._forces: Array = np.empty(0)
         self._waiting: list[MultiDOFJointTrajectory] = []
-        self._rejections = Rejections(self)
         self._commands = self.create_publisher(Float64MultiArray, machine.driver.command_topic, 10)
-        self._interface = ServoInterface(self, self._servo, self._servo_time)
+        self._interface = ServoInterface(self, self._servo, self._servo_time, declare_frames(self, machine))
         self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(JointState, machine.driver.joint_topic, self._take_joint_state, SENSOR_QOS)
         self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
@@ -110,7 +106,7 @@ class LegControllerNode(Node):
                 # set-points have gone on unseen: stop from where the machine is, do not catch up
                 self._servo.forces_without_measurement(now_ns)
         except PkmError as error:
-            self._rejections.add(self._driver.joint_topic, error)
+            self._interface.rejections.add(self._driver.joint_topic, error)
             return
         self._now_ns, self._heard_ns = now_ns, self.get_clock().now().nanoseconds
         waiting, self._waiting = self._waiting, []
@@ -152,22 +148,16 @@ class LegControllerNode(Node):
             self._follow(message, self._now_ns)
 
     def _follow(self, message: MultiDOFJointTrajectory, now_ns: int) -> None:
-        try:
-            motion = motion_from_message(message, self._frames)
-            reference = self._servo.add_reference(motion, nanoseconds(message.header.stamp), now_ns)
-        except PkmError as error:
-            self._rejections.add('platform/reference', error)
-            return
-        self._armed_from_ns = now_ns
-        self.get_logger().info(f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s')
+        if self._interface.follow(message):
+            self._armed_from_ns = now_ns
 
     def _diagnose(self) -> None:
         level, text, values = self._interface.diagnosis()
         if level == Level.OK and self._now_ns is None:
             level, text = Level.STALE, 'no joint states yet'
-        if level != Level.ERROR and self._rejections.recent():
-            level, text = Level.WARN, self._rejections.last
-        values = {**values, 'rejected messages': self._rejections.count}
+        if level != Level.ERROR and self._interface.rejections.recent():
+            level, text = Level.WARN, self._interface.rejections.last
+        values = {**values, 'rejected messages': self._interface.rejections.count}
         self._diagnostics.publish({'servo': (level, text, values)}, self._now_ns or 0)
 
 

@@ -14,7 +14,7 @@ from pkm_description.errors import PkmError
 from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import nanoseconds, stamp, vector3
+from pkm_description.ros.conversions import stamp, vector3
 from pkm_description.ros.diagnostics import CLOCK, DiagnosticsPublisher, Level
 from pkm_description.ros.frames import Frames, declare_frames
 from pkm_description.ros.node_main import run_node
@@ -33,8 +33,6 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
 from pkm_bringup.ros.fault_parameter import LiveParameters
-from pkm_bringup.ros.reference_message import motion_from_message
-from pkm_bringup.ros.rejections import Rejections
 from pkm_bringup.ros.servo_interface import ServoInterface, controller_belief
 from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, JointSample, Sample, SimulatedImuSample
 from pkm_bringup.simulation.faults import SensorFaults
@@ -169,18 +167,17 @@ class SimulatorNode(Node):
             friction_laws=settings.friction_laws,
             command_timeout=settings.command_timeout,
         )
-        self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)
-        self._frames = declare_frames(self, machine)
+        frames = declare_frames(self, machine)
+        self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns, frames)
         self._faults = SensorFaults(machine.drive_labels, seed=settings.seed)
         self._live = LiveParameters(self, machine.drive_labels, self._faults, self._controlled.simulation)
-        self._messages = SampleMessages(machine, self._frames, settings.noise)
+        self._messages = SampleMessages(machine, frames, settings.noise)
         takes_commands = settings.controller == 'effort'
         self._pacer = Pacer(self._factor, LARGEST_LAG_OF_COMMANDS if takes_commands else LARGEST_LAG)
         self._follower = None if settings.publish_clock else ClockFollower()
         self._lag = 0.0
         self._failure = ''
         self._closure_error = 0.0
-        self._rejections = Rejections(self)
 
         self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
         self._joint_states = self.create_publisher(JointState, self._driver.joint_topic, RELIABLE_STREAM_QOS)
@@ -223,22 +220,13 @@ class SimulatorNode(Node):
         self._timer.timer_period_ns = self._burst_period if running else _PAUSED_PERIOD
 
     def _take_reference(self, message: MultiDOFJointTrajectory) -> None:
-        try:
-            motion = motion_from_message(message, self._frames)
-            reference = self._controlled.add_reference(motion, nanoseconds(message.header.stamp))
-        except PkmError as error:
-            self._rejections.add('platform/reference', error)
-            return
-        self.get_logger().info(
-            f'reference of {len(motion)} points, '
-            f't = {reference.start_ns * 1e-9:.3f} s to {reference.end_ns * 1e-9:.3f} s'
-        )
+        self._servo.follow(message)
 
     def _take_command(self, message: Float64MultiArray) -> None:
         try:
             self._controlled.receive_command(self._driver.forces_of_command(message.data))
         except PkmError as error:
-            self._rejections.add(self._driver.command_topic, error)
+            self._servo.rejections.add(self._driver.command_topic, error)
 
     def _advance(self) -> None:
         if not self._running:
@@ -288,8 +276,8 @@ class SimulatorNode(Node):
         controlled, simulation = self._controlled, self._controlled.simulation
         factor = self._pacer.achieved(time.monotonic_ns(), simulation.time_ns)
         level, text = Level.OK, 'running' if self._running else 'paused'
-        if self._rejections.recent():
-            level, text = Level.WARN, self._rejections.last
+        if self._servo.rejections.recent():
+            level, text = Level.WARN, self._servo.rejections.last
         elif self._running and self._follower is not None:
             if simulation.step_index == 0:
                 level, text = Level.WARN, 'waits for the clock that it follows; is /clock published?'
@@ -308,7 +296,7 @@ class SimulatorNode(Node):
             'largest closure error [m]': self._closure_error,
             'saturated control periods': (controlled.servo.saturation_count + simulation.saturation_count).tolist(),
             'command time-outs': controlled.timeout_count,
-            'rejected messages': self._rejections.count,
+            'rejected messages': self._servo.rejections.count,
         }
         statuses = {'physics': (level, text, values), 'servo': self._servo.diagnosis()}
         self._diagnostics.publish({**statuses, **self._live.statuses()}, simulation.time_ns)
@@ -328,7 +316,6 @@ class SampleMessages:
     machine : names, driver and IMU data
     frames : frame ids of the headers
     noise : whether the sensors are noisy; covariances say so (REP 145: zero would mean unknown)
-
     """
 
     def __init__(self, machine: Machine, frames: Frames, noise: bool) -> None:

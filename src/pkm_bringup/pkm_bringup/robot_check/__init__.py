@@ -4,6 +4,6 @@ from pkm_description.errors import Finding, State
 
 from pkm_bringup.robot_check.check_robot import check_robot
 from pkm_bringup.robot_check.recorded import Endpoint, Observation
-from pkm_bringup.robot_check.report import Report
+from pkm_bringup.robot_check.wiring import Report
 
 __all__ = ['Endpoint', 'Finding', 'Observation', 'Report', 'State', 'check_robot']

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from itertools import combinations
@@ -14,8 +14,8 @@ from pkm_description.errors import State
 from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
 
 from pkm_bringup.robot_check.expected import inside, is_solvable, predict, strokes
-from pkm_bringup.robot_check.signals import grid_of, smoothed
-from pkm_bringup.robot_check.stamps import clock_checks, delay_checks
+from pkm_bringup.robot_check.signals import INTERVAL, POINTS, smoothed
+from pkm_bringup.robot_check.stamps import delay_checks, rough_delay
 from pkm_bringup.robot_check.table import Evidence, Row, judge, plain_row, search
 from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring, driver_file, put
 
@@ -23,6 +23,8 @@ from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, W
 _ABOVE_NOISE, _LEAST_RATE, _LEAST_FORCE = 5.0, 0.003, 0.05
 #: score up to which no other row is looked for
 _FINE = 0.12
+#: instants of the grid that drives and IMU must have in common
+_INSTANTS = 10
 #: m/s^2 by which the specific force may be off beside the machine file's bias
 _FORCE = 1.0
 #: mistakes that a row must take more than the best to be the less likely one, where both explain the same: with names
@@ -51,25 +53,24 @@ def arrangement_checks(wiring: Wiring) -> None:
     published = wiring.published('positions')
     finite = published[np.isfinite(published).all(axis=1)]
     some = finite[:: max(1, len(finite) // 400)]
-    if len(some) == 0:
-        return
-    clock_checks(wiring)
-    evidence, unknown = _evidence(wiring)
+    evidence, unknown = _evidence(wiring) if len(some) else (None, None)
     if evidence is None:
         return
     base = judge(machine, evidence, plain_row(machine))
     rows, within = [base], inside(machine, some)
-    told = evidence.tells_order and wiring.poses_trusted
+    told = evidence.tells_order and 'positions' in wiring.judged
     explained = (base.score <= _FINE and base.imu_cost == 0.0) or not told
     if not (within.all() and explained and wiring.named):
         rows = search(machine, evidence, some)
     if not rows or (rows[0].score > _NOTHING and not within.all()):
-        wiring.poses_trusted = False
+        wiring.judged.discard('positions')
         _say_outside(wiring, some)
         return
-    best, *others = _alike(rows)
-    gap = best.cost + (_GAP if evidence.named else _NAMELESS_GAP)
-    rivals = [row for row in others if row.cost < gap] if evidence.tells_order else []
+    # rows that explain the samples as well as the best, those that take least mistakes first
+    limit = _alike_limit(min(row.score for row in rows))
+    alike = sorted((row for row in rows if row.score <= limit), key=lambda row: (round(row.cost, 6), row.score))
+    best, gap = alike[0], alike[0].cost + (_GAP if evidence.named else _NAMELESS_GAP)
+    rivals = [row for row in alike[1:] if row.cost < gap] if evidence.tells_order else []
     wiring.best, wiring.motion = best, best.drives(evidence.drives)
     wiring.prediction = None if is_solvable(machine) else predict(machine, wiring.motion)
     misfit = best.misfit(evidence)
@@ -101,62 +102,63 @@ def arrangement_checks(wiring: Wiring) -> None:
             remedy, mends = f'{remedy}see the driver files below', {}
         return wiring.say(holds, state, code, sentence, remedy, figures, mends)
 
-    if not _say_drives(wiring, say, best, base, some, entries, either) and told:
-        _say_agreed(wiring, evidence, best, misfit)
+    otherwise = _say_drives(wiring, say, best, base, some, entries, either)
+    if told and not otherwise:
+        part = f'{1.0 - misfit:.1%} of what it shows explained by forward kinematics{_swaps(wiring, evidence, best)}'
+        wiring.say(True, OK, 'leg_order', f'order and signs of the legs agree with the IMU ({part})')
     if unknown:
         wiring.say(True, CANNOT_TELL, 'leg_order', *unknown)
-    if evidence.imu is not None and wiring.poses_trusted:
+    if evidence.imu is not None and 'positions' in wiring.judged:
         _say_imu(wiring, say, evidence, best, either)
     _say_pose(wiring, best)
-    if wiring.poses_trusted:
+    if 'positions' in wiring.judged:
         delay_checks(wiring)
 
 
 def _evidence(wiring: Wiring) -> tuple[Evidence | None, tuple[str, str] | None]:
     """What is heard on one grid; and why the motion does not tell the order, and what would, if so."""
     machine, force, rate = wiring.machine, wiring.specific_force, wiring.angular_rate
-    named = 1.0 if wiring.named or wiring.numbered else 0.0
-    unknown: tuple[str, str] = 'without an IMU nothing tells which joint belongs to which leg', 'the IMU'
-    grid = grid_of(wiring.joints.time)
-    with_imu = machine.has_imu and (force is not None or rate is not None) and not is_solvable(machine)
-    if with_imu and len(both := grid_of(wiring.joints.time, wiring.imu_time)) >= 12:
-        grid = both
-    elif with_imu:
-        with_imu = False
-        unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
-    if len(grid) < 12:
+    unknown: tuple[str, str] | None = 'without an IMU nothing tells which joint belongs to which leg', 'the IMU'
+    felt, named = force is not None or rate is not None, 1.0 if wiring.named or wiring.numbered else 0.0
+    ends = [time[[0, -1]] for time in (wiring.joints.time, wiring.imu.time)[: 1 + felt]]
+    grid = np.arange(np.min(ends), np.max(ends), INTERVAL)
+    if len(grid) < 2 * POINTS:
         return None, unknown
     drives = smoothed(wiring.joints.time, wiring.published('positions'), grid)
-    if not with_imu:
-        return Evidence(drives, named=named), unknown
-    none = np.zeros((len(wiring.imu_time), 3))
-    imu = smoothed(wiring.imu_time, np.hstack([none if part is None else part for part in (force, rate)]), grid)
-    spread = imu.value[imu.good].std(axis=0)
+    if felt:
+        none = np.zeros((len(wiring.imu.time), 3))
+        values = np.hstack([none if part is None else part for part in (force, rate)])
+        rough_delay(wiring, drives, smoothed(wiring.imu.time, values, grid))
+        imu = smoothed(wiring.imu_time, values, grid)
+        both = drives.good & imu.good
+        if felt := not is_solvable(machine) and int(both.sum()) >= _INSTANTS:
+            drives = replace(drives, good=both)
+        elif not is_solvable(machine):
+            unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
+    if np.count_nonzero(drives.good) < _INSTANTS or not felt:
+        return (Evidence(drives, named=named) if drives.good.any() else None), unknown
+    spread = imu.value[both].std(axis=0)
     shakes, turns = (
         bool(np.linalg.norm(spread[part]) > max(floor, _ABOVE_NOISE * float(np.linalg.norm(imu.noise[part]))))
         for part, floor in ((slice(0, 3), _LEAST_FORCE), (slice(3, 6), _LEAST_RATE))
     )
-    moves = (drives.value[drives.good].std(axis=0) > _ABOVE_NOISE * drives.noise).any()
-    allowed = _FORCE + float(np.linalg.norm(machine.imu.accelerometer_bias))
+    moves = (drives.value[both].std(axis=0) > _ABOVE_NOISE * drives.noise).any()
     feels = wiring.gravity_felt and force is not None
+    allowed = _FORCE + float(np.linalg.norm(machine.imu.accelerometer_bias))
     turns, shakes = rate is not None and turns, bool(moves and shakes and feels)
     evidence = Evidence(drives, imu, turns, shakes, feels, allowed, named)
-    if not wiring.poses_trusted:
-        return evidence, ('positions are wrong, so no pose can be compared', 'see positions')
-    if evidence.tells_order:
-        return evidence, None
-    return evidence, ('the platform does not move enough: any order and some signs would fit', _MOTION)
+    if 'positions' not in wiring.judged:
+        unknown = 'positions are wrong, so no pose can be compared', 'see positions'
+    else:
+        unknown = None if evidence.tells_order else (
+            'the platform does not move enough: any order and some signs would fit', _MOTION
+        )  # fmt: skip
+    return evidence, unknown
 
 
 def _alike_limit(score: float) -> float:
     """Score up to which another row explains the samples as well as one of this score."""
     return _FACTOR * score + _SAME
-
-
-def _alike(rows: Sequence[Row]) -> list[Row]:
-    """Rows that explain the samples as well as the best, those that take least mistakes first."""
-    limit = _alike_limit(min(row.score for row in rows))
-    return sorted((row for row in rows if row.score <= limit), key=lambda row: (round(row.cost, 6), row.score))
 
 
 def row_entries(wiring: Wiring, row: Row) -> dict[str, Any]:
@@ -201,13 +203,12 @@ def _say_drives(
     other = bool(best.unit.keys) or bool((np.abs(best.scale) != 1.0).any())
     words = best.unit.words if 'position.scale' not in entries else 'in units that differ from drive to drive'
     small = (np.abs(some) < _SMALL * (upper - lower)).all()  # any smaller unit would fit, too
-    renamed = say(
+    order = say(
         not wiring.named, WRONG, 'joint_names',
         f'no entry for {missing}; the joint states have {", ".join(wiring.joints.names)}. The likely map: {pairs}'
         f' ({how}){either}', '', {}, 'joints', 'ignore',
-    )  # fmt: skip
-    moved = say(
-        wiring.named and best.moved, WRONG, 'leg_order',
+    ) or say(
+        best.moved, WRONG, 'leg_order',
         f'the legs are in another order than the names say: {_words(wiring, best)}{either}',
         'exchange the plugs, or map the names ', figures, 'joints',
     )  # fmt: skip
@@ -224,7 +225,7 @@ def _say_drives(
         f'positions of {wiring.named_drives(flipped)} count the other way round{either}', '', figures,
         'position.sign', 'position.offset',
     )  # fmt: skip
-    return renamed or moved or length or turned
+    return order or length or turned
 
 
 def _words(wiring: Wiring, row: Row) -> str:
@@ -242,18 +243,15 @@ def _words(wiring: Wiring, row: Row) -> str:
     return ', '.join(parts) or 'the order of the names'
 
 
-def _say_agreed(wiring: Wiring, evidence: Evidence, best: Row, misfit: float) -> None:
-    """Order and signs are as they should be; with the swaps that the motion does not tell."""
-    labels = wiring.machine.drive_labels
-    pairs = []
+def _swaps(wiring: Wiring, evidence: Evidence, best: Row) -> str:
+    """Swaps of two legs that the motion does not tell, for a sentence."""
+    labels, pairs = wiring.machine.drive_labels, []
     for first, second in combinations(range(len(labels)), 2):
         order = list(best.order)
         order[first], order[second] = order[second], order[first]
         if judge(wiring.machine, evidence, replace(best, order=tuple(order))).score < _alike_limit(best.score):
             pairs.append(f'{labels[first]} from {labels[second]}')
-    note = f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
-    part = f'{1.0 - misfit:.1%} of what it shows explained by forward kinematics'
-    wiring.say(True, OK, 'leg_order', f'order and signs of the legs agree with the IMU ({part}{note})')
+    return f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
 
 
 def _say_pose(wiring: Wiring, best: Row) -> None:
@@ -278,19 +276,11 @@ def _say_outside(wiring: Wiring, some: Array) -> None:
     # the least offsets that bring the drives into their strokes
     least = np.where(outside, np.where(some.mean(axis=0) > upper, -beyond, beyond), 0.0)
     offsets = ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(machine.drive_labels, least, strict=True))
-    if wiring.say(
-        outside.all(), WRONG, 'position_stroke',
-        f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual unit: another'
-        ' machine, or another zero of the drives',
-        f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give position.scale'
-        ' and position.offset per leg in a driver file',
-    ):  # fmt: skip
-        return
     wiring.say(
-        True, WRONG, 'position_offset',
-        f'{wiring.named_drives(outside)} lies outside the stroke by up to {beyond.max():.4g}, in every unit: its'
-        ' zero is off, or the limits of the machine file are not those of the machine',
-        'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
+        True, WRONG, 'position_stroke' if outside.all() else 'position_offset',
+        f'positions of {wiring.named_drives(outside)} lie outside their strokes by up to {beyond.max():.4g}, in every'
+        ' unit: another zero of the drives, or limits or origins of joints that are not those of the machine',
+        'reference (home) the drives anew; or give their offsets, found by driving to a known stop, in a driver'
         f' file:\ndriver: {{machine: {machine.name}, position: {{offset: {{{offsets}}}}}}}',
         {'beyond': float(beyond.max())},
     )  # fmt: skip

@@ -14,23 +14,18 @@ from pkm_estimation.bags import JointStates
 from pkm_bringup.robot_check.arrangement import arrangement_checks
 from pkm_bringup.robot_check.efforts import effort_checks, velocity_checks
 from pkm_bringup.robot_check.recorded import Observation
-from pkm_bringup.robot_check.report import Report
 from pkm_bringup.robot_check.signals import Stream, aligned
 from pkm_bringup.robot_check.stamps import stream_checks
 from pkm_bringup.robot_check.streams import imu_checks, name_checks, topic_checks, value_checks
-from pkm_bringup.robot_check.wiring import CANNOT_TELL, SUSPICIOUS, Wiring, driver_file, with_driver
+from pkm_bringup.robot_check.wiring import CANNOT_TELL, SUSPICIOUS, Report, Wiring, driver_file, with_driver
 
 #: in this order
 CHECKS: tuple[Callable[[Wiring], None], ...] = (
     topic_checks, stream_checks, name_checks, value_checks, imu_checks, arrangement_checks, velocity_checks,
     effort_checks,
 )  # fmt: skip
-#: findings that a driver file mends
-_MENDED = (
-    'joint_names', 'leg_order', 'leg_imu_disagree', 'position_unit', 'position_length', 'position_sign', 'pose',
-    'gyroscope_unit', 'accelerometer_unit', 'imu_gravity_sign', 'imu_axes', 'imu_tilt', 'velocity_unit',
-    'velocity_sign', 'velocity_scale', 'velocity_gain', 'effort_sign', 'effort_unit', 'effort_gain',
-)  # fmt: skip
+#: findings that go with those that a driver file mends
+_WITH_THEM = 'leg_imu_disagree', 'pose', 'imu_axes', 'imu_tilt'
 
 
 def check_robot(machine: Machine, seen: Observation) -> Report:
@@ -73,9 +68,9 @@ def _left(wiring: Wiring, text: str) -> str:
     if wiring.best is not None and machine.has_imu:
         turned = machine.imu.rotation_platform_imu @ wiring.best.gyroscope.T
         machine = replace(machine, imu=replace(machine.imu, rotation_platform_imu=turned))
-    before = {one.code for one in wiring.findings if one.is_fault}
+    before = {one.code for one in wiring.findings if one.is_fault} - {*wiring.mended, *_WITH_THEM}
     again = [one for one in _checked(machine, wiring.seen).findings if one.is_fault]
-    return '; '.join(f'{one.code}: {one.sentence}' for one in again if one.code in _MENDED or one.code not in before)
+    return '; '.join(f'{one.code}: {one.sentence}' for one in again if one.code not in before)
 
 
 def _checked(machine: Machine, seen: Observation) -> Wiring:

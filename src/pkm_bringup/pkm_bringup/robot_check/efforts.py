@@ -27,7 +27,6 @@ _WRONG_LOW, _WRONG_HIGH = 0.4, 2.5
 _ALIKE, _UNIT_SLACK = 0.3, 0.15
 #: s, delays of the efforts that are looked for, and the least that counts if it explains so much more of the power
 _DELAYS, _LATE, _CLEARLY = 0.3, 0.03, 0.04
-_MOTION = 'a motion with all drives (motion_player profile:=drives, or fourier)'
 
 
 @dataclass(frozen=True)
@@ -55,41 +54,29 @@ class Gains:
         return np.asarray(np.sum(values * expected, axis=0) / np.maximum(np.sum(expected**2, axis=0), 1e-300))
 
     @property
-    def sound(self) -> Flags:
-        """Drives (A,) whose gain can be told, and explains most."""
-        return np.asarray(self.told & (self.explained > _EXPLAINS))
-
-    @property
     def explained(self) -> Array:
         """Part of the measured power about zero (A,) that gain times expected explains."""
         power, left = (np.sum(part[self.good] ** 2, axis=0) for part in (self.measured, self.expected))
         return np.asarray(self.gain**2 * left / np.maximum(power, 1e-300))
 
+    @property
+    def sound(self) -> Flags:
+        """Drives (A,) whose gain can be told, and explains most."""
+        return np.asarray(self.told & (self.explained > _EXPLAINS))
+
 
 def velocity_checks(wiring: Wiring) -> None:
     """Look at the velocities."""
     motion, best = wiring.motion, wiring.best
-    if motion is None or best is None:
+    if motion is None or best is None or 'velocities' not in wiring.judged:
         return
-    published = wiring.published('velocities')
-    absent: Flags = np.asarray(~np.isfinite(published).any(axis=0))
+    measured = smoothed(wiring.joints.time, wiring.published('velocities'), motion.time)
     moving = _size(motion.rate[motion.good]) > _MOVES * (motion.rate_noise + 1e-9)
-    zero: Flags = moving & (np.abs(published).max(axis=0) == 0.0)
-    if wiring.say(
-        absent.any(), SUSPICIOUS, 'velocity_missing', f'{wiring.named_drives(absent)} without velocity',
-        'joint_state_broadcaster: interfaces: [position, velocity, effort]; estimator and identification do without,'
-        ' the leg controller takes it',
-    ) or wiring.say(not moving.any(), CANNOT_TELL, 'velocity', 'the drives do not move', 'any motion') or wiring.say(
-        zero.any(), WRONG, 'velocity_zero',
-        f'velocities of {wiring.named_drives(zero)} are zero while the positions change',
-        'let the driver fill in velocity, or leave the field empty; zeros pass for a drive at rest',
-    ):  # fmt: skip
+    if wiring.say(not moving.any(), CANNOT_TELL, 'velocity', 'the drives do not move', 'any motion'):
         return
-    measured = smoothed(wiring.joints.time, published, motion.time)
-    good = motion.good & measured.good
-    fit = Gains(measured.value, motion.rate, good, np.zeros(len(moving)), moving)
+    fit = Gains(measured.value, motion.rate, motion.good & measured.good, np.zeros(len(moving)), moving)
     # more than noise, so that a velocity that is only noisy does not count
-    clear = _size(measured.value[good]) > _MOVES * measured.noise
+    clear = _size(measured.value[fit.good]) > _MOVES * measured.noise
     apart: Flags = np.asarray(moving & ~fit.sound & clear) if fit.sound.any() else moving
     least = float(fit.explained[apart].min(initial=1.0))
     wiring.say(
@@ -102,45 +89,32 @@ def velocity_checks(wiring: Wiring) -> None:
     if fit.sound.any():
         # velocities have the unit of the positions, and their direction
         units = VELOCITY[wiring.machine.actuated_joints[0].kind]
-        names = 'velocity', 'velocities'
-        _judge_gains(wiring, fit, names, 'the slopes of the positions', units, 1.0 / best.scale)
+        _judge_gains(wiring, fit, 'velocity', 'velocities', 'the slopes of the positions', units, 1.0 / best.scale)
 
 
 def effort_checks(wiring: Wiring) -> None:
     """Look at the efforts: one gain per drive against what the machine file expects along the motion."""
-    if wiring.joints.log is None or wiring.columns is None:
+    if 'efforts' not in wiring.judged:
         return
-    efforts = wiring.published('efforts')
-    same: Flags = np.asarray(np.ptp(efforts, axis=0) == 0.0)
-    for drives, code, what in (
-        (np.asarray(~np.isfinite(efforts).all(axis=0)), 'missing', 'are not there or not finite'),
-        (same & (efforts[0] == 0.0), 'zero', 'are exactly zero all the time: the field is filled in, but not measured'),
-        (same & (len(efforts) > 20), 'frozen', 'always read the same number'),
-    ):
-        if wiring.say(
-            drives.any(), WRONG, f'effort_{code}', f'efforts of {wiring.named_drives(drives)} {what}',
-            'joint_state_broadcaster: interfaces: [position, velocity, effort], and an effort (or current) state'
-            ' interface in the hardware; identification needs it, the estimator does without',
-        ):  # fmt: skip
-            return
-    found = _fit(wiring, efforts) if wiring.poses_trusted else None
+    found = _fit(wiring) if 'positions' in wiring.judged else None
     if found is None:
         wiring.say(True, CANNOT_TELL, 'effort', 'without poses that can be trusted no weight can be compared with the'
                    ' efforts', 'see positions and pose')  # fmt: skip
         return
     fit, moves = found
-    if not fit.told.any():
-        _judge_power(wiring, fit, moves)
-        return
-    how, most = 'inverse dynamics' if moves else 'the weight that they hold', float(fit.explained[fit.told].max())
-    wiring.say(
+    most = float(fit.explained[fit.told].max(initial=0.0))
+    how = 'inverse dynamics' if moves else 'the weight that they hold'
+    if wiring.say(
+        not fit.told.any(), CANNOT_TELL, 'effort', 'the drives carry too little load, beside friction and noise, to'
+        ' tell sign or scale of efforts', 'a motion with all drives (motion_player profile:=drives, or fourier)',
+    ) or wiring.say(
         not fit.sound.any(), SUSPICIOUS, 'effort_model', f'efforts do not follow {how} (at most {most:.0%} explained)',
         'what does the driver publish as effort: a set-point, a filtered current, the effort of other joints? Else the'
         ' masses of the machine file are those of another machine', {'explained': most},
-    )  # fmt: skip
-    if fit.sound.any():
-        units = EFFORT['torque' if wiring.machine.actuated_joints[0].kind == 'revolute' else 'force']
-        _judge_gains(wiring, fit, ('effort', 'efforts'), f'what {how} asks for', units, np.ones(efforts.shape[1]))
+    ):  # fmt: skip
+        return
+    units = EFFORT['torque' if wiring.machine.actuated_joints[0].kind == 'revolute' else 'force']
+    _judge_gains(wiring, fit, 'effort', 'efforts', f'what {how} asks for', units, np.ones(len(fit.gain)))
     if not moves:
         return
     # against the positions of the same message
@@ -155,12 +129,12 @@ def effort_checks(wiring: Wiring) -> None:
         )  # fmt: skip
 
 
-def _fit(wiring: Wiring, efforts: Array) -> tuple[Gains, bool] | None:
+def _fit(wiring: Wiring) -> tuple[Gains, bool] | None:
     """Efforts beside inverse dynamics along the motion, and whether it moves; None where that cannot be worked out."""
     machine, drives, prediction = wiring.machine, wiring.motion, wiring.prediction
     if drives is None or prediction is None:
         return None
-    measured = smoothed(wiring.joints.time, efforts, drives.time)
+    measured = smoothed(wiring.joints.time, wiring.published('efforts'), drives.time)
     found, motion = prediction.found, prediction.motion
     rates, rate_noise = drives.rate[found], drives.rate_noise + 1e-9
     # velocity below which the sign of the friction is not known
@@ -183,73 +157,60 @@ def _fit(wiring: Wiring, efforts: Array) -> tuple[Gains, bool] | None:
     return Gains(measured.value, expected, found & drives.good & measured.good, slack, told), bool(moving.any())
 
 
-def _judge_power(wiring: Wiring, fit: Gains, moves: bool) -> None:
-    """Sign by power, where the model expects too little to compare with."""
-    assert wiring.motion is not None
-    efforts, rates = fit.measured[fit.good], wiring.motion.rate[fit.good]
-    size = np.sqrt(np.sum(efforts**2, axis=0) * np.sum(rates**2, axis=0))
-    part = np.sum(efforts * rates, axis=0) / np.maximum(size, 1e-300)
-    negative = moves & (part < -0.3)
-    if wiring.say(
-        negative.any(), SUSPICIOUS, 'effort_sign',
-        f'{wiring.named_drives(negative)} take power from the motion all along, which only friction can',
-        'the opposite sign of the efforts, ', {'power_factor': float(part.min())},
-        {'effort.sign': wiring.by_leg(np.where(negative, -1.0, 1.0))},
-    ):  # fmt: skip
-        return
-    why = 'the motion asks for too little effort to tell its scale'
-    if not moves:
-        why = 'at rest the drives carry no weight that friction could not take: neither sign nor scale can be told'
-    wiring.say(True, CANNOT_TELL, 'effort', why, _MOTION)
-
-
 def _judge_gains(
-    wiring: Wiring, fit: Gains, names: tuple[str, str], what: str, units: Mapping[str, float], usual: Array
+    wiring: Wiring, fit: Gains, quantity: str, many: str, what: str, units: Mapping[str, float], usual: Array
 ) -> None:
     """As it should be, or the sign, the unit, a current, a common factor, one axis unlike the others.
 
     Parameters
     ----------
-    names : of the quantity, and of several of it
+    quantity, many : its name, and that of several of it
     what : the gains refer to
     units : by name, SI units each
     usual : (A,) gain of a drive where nothing is wrong
     """
-    (quantity, many), machine, slack, sound = names, wiring.machine, fit.slack, fit.sound
-    effort, ratio, say = quantity == 'effort', fit.gain / usual, wiring.say
+    machine, slack, sound, say = wiring.machine, fit.slack, fit.sound, wiring.say
+    effort, ratio = quantity == 'effort', fit.gain / usual
     figures = {f'gain_{leg}': float(value) for leg, value in zip(machine.drive_labels, fit.gain, strict=True)}
     negative, size = sound & (ratio < 0.0), np.abs(ratio)
     turned = negative | bool(negative[sound].all())
     middle, least = float(np.median(size[sound])), 0.5 * float(slack[sound].min())
     odd = sound & (np.abs(size / middle - 1.0) >= _ALIKE + slack)
-    common, uneven = _LOW - least < middle < _HIGH + least, bool(odd.any())
+    # one cause for the sizes: as it is, a unit, a current, a common factor
     published = float(np.median(np.abs(fit.gain[sound])))
     known = [name for name, value in units.items() if abs(np.log(published * value)) < np.log(1.0 + _UNIT_SLACK)]
-    unit = known[0] if known and not uneven and not common else ''
-    current = effort and not common and not unit and (uneven or not _WRONG_LOW < middle < _WRONG_HIGH)
-    factor = not common and not unit and not current
+    if _LOW - least < middle < _HIGH + least:
+        cause = 'gain' if odd.any() else ''
+    elif known and not odd.any():
+        cause = 'unit'
+    elif effort and (odd.any() or not _WRONG_LOW < middle < _WRONG_HIGH):
+        cause = 'current'
+    else:
+        cause = 'scale'
     ampere, size_of = ('A', 1.0) if middle < 1.0 else ('mA', 1e3)
-    gains = wiring.by_leg(size_of / np.where(sound, size, middle))
-    scales = np.where(odd, middle / np.maximum(size, 1e-300), 1.0) / np.abs(usual) / (middle if factor else 1.0)
+    common = middle if cause == 'scale' else 1.0
+    scales = np.where(odd, middle / np.maximum(size, 1e-300), 1.0) / np.abs(usual) / common
     sentence, base = f'{many} are {middle:.3g} times {what}', next(iter(units))
     # other masses explain efforts, nothing explains velocities
     state, scale = SUSPICIOUS if effort else WRONG, {f'{quantity}.scale': wiring.by_leg(scales)}
     say(negative.any(), WRONG, f'{quantity}_sign',
         f'{many} of {wiring.named_drives(turned)} have the opposite sign of {what}', '', figures,
         {f'{quantity}.sign': wiring.by_leg(np.where(turned, -1.0, 1.0) * np.sign(usual))})  # fmt: skip
-    say(unit, WRONG, f'{quantity}_unit', f'{sentence}: they are in {unit}', '', figures, {f'{quantity}.unit': unit})
-    say(current, WRONG, 'effort_unit',
+    say(cause == 'unit', WRONG, f'{quantity}_unit', f'{sentence}: they are in {"".join(known[:1])}', '', figures,
+        {f'{quantity}.unit': known[0]} if known else {})  # fmt: skip
+    say(cause == 'current', WRONG, 'effort_unit',
         f'{sentence}: {_list(size[sound])}, drive by drive: no force in {base}, but e.g. a current',
         f'take the gains from the data sheet; by this comparison they are about ({base} per {ampere})\n', figures,
-        {'effort.quantity': 'current', 'effort.unit': ampere, 'effort.gain': gains})  # fmt: skip
-    say(factor, state, f'{quantity}_scale', sentence,
+        {'effort.quantity': 'current', 'effort.unit': ampere,
+         'effort.gain': wiring.by_leg(size_of / np.where(sound, size, middle))})  # fmt: skip
+    say(cause == 'scale', state, f'{quantity}_scale', sentence,
         'a payload that the machine file does not have, other masses, or another gain of the force measurement: weigh'
         ' the platform, or identify (pkm_identification); as a gain it would be\n' * effort, figures, scale)
-    say(common and uneven, state, f'{quantity}_gain',
+    say(cause == 'gain', state, f'{quantity}_gain',
         f'{many} of {wiring.named_drives(odd)} are {_list(size[odd] / middle)} times those of the other drives,'
         f' compared with {what}', 'the gain of this axis (or its friction, or a payload off the centre):\n' * effort,
         figures, scale)  # fmt: skip
-    well = say(common and not uneven and not negative.any(), OK, quantity,
+    well = say(not cause and not negative.any(), OK, quantity,
                f'{many} agree with {what} (gains {_list(ratio[sound])})')  # fmt: skip
     if effort and well and wiring.turns_efforts:
         put(wiring.patch, {'effort.sign': 1})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +19,11 @@ from pkm_estimation.bags.messages import open_bag
 
 JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
 
-#: stamp behind the four bytes that name the representation, little-endian as our computers write it
-_STAMP = struct.Struct('<iI')
 _COVARIANCES = ('orientation', 'angular_velocity', 'linear_acceleration')
 #: what the profiles of a bag call reliability
 _RELIABILITY = {1: 'reliable', 2: 'best_effort'}
+#: a message: when it came or was recorded [ns], and serialised
+Message = tuple[int, bytes]
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -96,26 +95,12 @@ class Observation:
         )
 
 
-class Messages(list[tuple[int, bytes]]):
-    """Messages of one topic: when they came or were recorded [ns], and serialised."""
-
-    @property
-    def span(self) -> float:
-        """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
-        if not self:
-            return 0.0
-        (begin, first), (end, last) = self[0], self[-1]
-        (seconds, rest), (last_seconds, last_rest) = (_STAMP.unpack_from(data, 4) for data in (first, last))
-        stamped = last_seconds - seconds + 1e-9 * (last_rest - rest)
-        return float(stamped if stamped > 0.0 else 1e-9 * (end - begin))
-
-    def parts(self, rows: Sequence[int] | None = None) -> tuple[Stamps, list[bytes]]:
-        """Times and bytes of the messages, or of some of them."""
-        chosen = self if rows is None else [self[row] for row in rows]
-        return np.array([time for time, _ in chosen], dtype=np.int64), [data for _, data in chosen]
+def _parts(messages: Iterable[Message]) -> tuple[Stamps, list[bytes]]:
+    times, data = zip(*messages, strict=True)
+    return np.array(times, dtype=np.int64), list(data)
 
 
-def observation(joints: Messages, imu: Messages, wanted: Sequence[str], **others: Any) -> Observation:
+def observation(joints: list[Message], imu: list[Message], wanted: Sequence[str], **others: Any) -> Observation:
     """What was heard; of several layouts of joint states, the one that has most of the wanted joints.
 
     Parameters
@@ -132,16 +117,16 @@ def observation(joints: Messages, imu: Messages, wanted: Sequence[str], **others
     layouts, states, body, covariances = Counter[tuple[str, ...]](), None, None, {}
     try:
         if joints:
-            states = joint_states(*joints.parts(), as_recorded=True)
+            states = joint_states(*_parts(joints), as_recorded=True)
             own = [states.unlike[row].names if row in states.unlike else states.names for row in range(len(states))]
             layouts.update(own)
             names = max(layouts, key=lambda one: (len(set(one) & set(wanted)), layouts[one]))
             if len(layouts) > 1:
-                chosen = [row for row, one in enumerate(own) if one == names]
-                states = joint_states(*joints.parts(chosen), as_recorded=True)
+                chosen = (message for message, one in zip(joints, own, strict=True) if one == names)
+                states = joint_states(*_parts(chosen), as_recorded=True)
             del layouts[names]
         if imu:
-            body = decode_imu(*imu.parts())
+            body = decode_imu(*_parts(imu))
             first: Any = TYPESTORE.deserialize_cdr(imu[0][1], IMU_TYPE)
             covariances = {name: np.array(getattr(first, f'{name}_covariance'), dtype=float) for name in _COVARIANCES}
     except ValueError as error:
@@ -181,7 +166,7 @@ def observe_bag(
         Nothing at ``path`` can be read.
     """
     names = machine.driver.joint_names or machine.actuated_joint_names
-    joints, imu, clock = Messages(), Messages(), []
+    joints, imu, clock = list[Message](), list[Message](), []
     # of CSV files the driver says what the columns are, and they have no topics of their own
     with open_bag(path, machine.driver.with_topics(joint_topic, imu_topic)) as bag:
         # where the wanted topic is not there, the only one of its type tells all the same

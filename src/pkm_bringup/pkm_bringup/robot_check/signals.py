@@ -14,8 +14,8 @@ from pkm_bringup.robot_check.recorded import Flags, Stamps
 
 #: s between two instants of the grid, and instants of a smoothing polynomial (third degree)
 INTERVAL, POINTS = 0.02, 7
-#: s without a sample after which the grid has a hole
-_HOLE = 0.12
+#: instants without a sample that make a hole
+_HOLE = 7
 #: part of the messages that must be newer than all before for stamps to serve as time
 _ORDERLY = 0.8
 #: s that two signals must have in common for one to be late
@@ -64,10 +64,6 @@ class Stream:
             return float('nan')
         return 1e-9 * float(np.median((self.log.recorded_at - self.log.stamps)[self.log.stamps > 0]))
 
-    def shifted(self, by: int) -> Stream:
-        """The stream with ``by`` ns added to its times."""
-        return replace(self, times=self.times + by)
-
     def timed(self) -> Stream:
         """The stream with times: by stamps where these can be used, else by reception, else by counting."""
         if self.log is None:
@@ -90,24 +86,23 @@ def lonely(times: Stamps) -> Flags:
 
 def aligned(joints: Stream, imu: Stream) -> tuple[Stream, Stream, str]:
     """Both streams with a common zero of time, and by what they have it: ``stamps``, ``reception`` or ``start``."""
-    by = 'stamps'
-    if joints.log is not None and imu.log is not None:
-        by_stamps = joints.source == imu.source == 'stamps' and _share_time(joints.times, imu.times)
-        if not by_stamps:
-            arrived = joints.log.recorded_at[joints.rows], imu.log.recorded_at[imu.rows]
-            told = all((times > 0).all() and len(times) > 1 and np.ptp(times) > 0 for times in arrived)
-            shift, by = int(joints.times[0] - imu.times[0]), 'start'
-            if told and _share_time(np.sort(arrived[0]), np.sort(arrived[1])):
-                ages = (np.median(came - own.times) for came, own in zip(arrived, (joints, imu), strict=True))
-                shift, by = -int(np.subtract(*ages)), 'reception'
-            imu = imu.shifted(shift)
-    origin = min((int(stream.times[0]) for stream in (joints, imu) if stream.log is not None), default=0)
-    return joints.shifted(-origin), imu.shifted(-origin), by
-
-
-def _share_time(first: Stamps, second: Stamps) -> bool:
-    common = min(first[-1], second[-1]) - max(first[0], second[0])
-    return bool(common > _SHARED * min(first[-1] - first[0], second[-1] - second[0]))
+    if joints.log is None or imu.log is None:
+        joints, imu = (replace(stream, times=stream.times - stream.times[:1]) for stream in (joints, imu))
+        return joints, imu, 'stamps'
+    came = joints.log.recorded_at, imu.log.recorded_at
+    ages = [int(np.median(at[own.rows] - own.times)) for at, own in zip(came, (joints, imu), strict=True)]
+    ways = (
+        ('stamps', joints.source == imu.source == 'stamps', 0),
+        ('reception', all((at > 0).all() and np.ptp(at) > 0 for at in came), ages[1] - ages[0]),
+        ('start', True, int(joints.times[0] - imu.times[0])),
+    )
+    for by, told, shift in ways:
+        times = imu.times + shift
+        common = min(joints.times[-1], times[-1]) - max(joints.times[0], times[0])
+        if told and (by == 'start' or common > _SHARED * min(np.ptp(joints.times), np.ptp(times))):
+            break
+    origin = min(joints.times[0], times[0])
+    return replace(joints, times=joints.times - origin), replace(imu, times=times - origin), by
 
 
 @dataclass(frozen=True)
@@ -141,12 +136,6 @@ class Signal:
         return rows[:: max(1, len(rows) // count)]
 
 
-def grid_of(*times: Array) -> Array:
-    """Grid (N,) s over the time that all streams have in common; empty if there is none."""
-    begin, end = max(time[0] for time in times), min(time[-1] for time in times)
-    return np.asarray(begin + INTERVAL * np.arange(max(0, int((end - begin) / INTERVAL))))
-
-
 def smoothed(time: Array, values: Array, grid: Array) -> Signal:
     """Average samples around each instant of the grid, then fit polynomials; nothing lags.
 
@@ -158,23 +147,19 @@ def smoothed(time: Array, values: Array, grid: Array) -> Signal:
     """
     finite = np.isfinite(values).all(axis=1)
     time, values = time[finite], values[finite]
-    count = len(grid)
-    place = np.rint((time - grid[0]) / INTERVAL).astype(int)
-    inside = (place >= 0) & (place < count)
-    _, place = np.unique(place[inside], return_inverse=True)
-    number = np.bincount(place)
-    at = np.bincount(place, time[inside]) / number
-    means = np.column_stack([np.bincount(place, column) / number for column in values[inside].T])
-    even = np.column_stack([np.interp(grid, at, column) for column in means.T])
-    nearest = np.abs(grid[:, None] - at[np.clip(np.searchsorted(at, grid)[:, None] + [-1, 0], 0, len(at) - 1)]).min(1)
-    hole = nearest > 0.5 * _HOLE
-    good = np.convolve(hole, np.ones(POINTS), 'same') == 0
-    good[: POINTS // 2] = good[count - POINTS // 2 :] = False
+    edges = np.append(grid, grid[-1] + INTERVAL) - 0.5 * INTERVAL
+    number, at, *sums = (np.histogram(time, edges, weights=one)[0] for one in (np.ones(len(time)), time, *values.T))
+    known = number > 0.0
+    even = np.column_stack([np.interp(grid, at[known] / number[known], one[known] / number[known]) for one in sums])
+    hole = np.convolve(known, np.ones(_HOLE), 'same') == 0
+    good = np.convolve(hole, np.ones(2 * POINTS - 1), 'same') == 0
+    good[: POINTS // 2] = good[len(grid) - POINTS // 2 :] = False
     value, rate, acceleration = (
         savgol_filter(even, POINTS, 3, deriv=order, delta=INTERVAL, axis=0) for order in range(3)
     )
     # third differences of smooth signals vanish; of white noise they have a variance of 20
-    white = np.median(np.abs(np.diff(even, n=3, axis=0)), axis=0) / 0.6745 / np.sqrt(20.0)
+    steps = np.abs(np.diff(even, n=3, axis=0))
+    white = np.median(steps[good[3:]] if good.any() else steps, axis=0) / 0.6745 / np.sqrt(20.0)
     # what the polynomials leave of the deviation of white noise, in values and rates
     gain = [float(np.linalg.norm(savgol_coeffs(POINTS, 3, deriv=order, delta=INTERVAL))) for order in (0, 1)]
     return Signal(grid, value, rate, acceleration, good, gain[0] * white, gain[1] * white)

@@ -9,7 +9,7 @@ from pkm_description.errors import KinematicsError
 from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
-from pkm_bringup.robot_check.signals import INTERVAL, POINTS, Stream, lag, lonely, smoothed
+from pkm_bringup.robot_check.signals import Signal, Stream, lag, lonely
 from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring
 
 #: part of the machine file's rate below which it is reported
@@ -47,11 +47,10 @@ def stream_checks(wiring: Wiring) -> None:
     """Look at the stamps and the rate of both topics, and at the stamps of one against the other."""
     joints, imu = wiring.joints, wiring.imu
     for stream in (joints, imu):
-        if stream.log is None:
-            continue
-        if len(stream.log) > 1 and not (_order(wiring, stream) | _age(wiring, stream)):
-            wiring.about(stream)(True, OK, 'stamps', f'{len(stream.log)} stamps, all newer than the one before')
-        _rate(wiring, stream)
+        if stream.log is not None:
+            well = not (_order(wiring, stream) | _age(wiring, stream)) and len(stream.log) > 1
+            wiring.about(stream)(well, OK, 'stamps', f'{len(stream.log)} stamps, all newer than the one before')
+            _rate(wiring, stream)
     if joints.log is None or imu.log is None:
         return
     other = wiring.aligned_by != 'stamps' and joints.source == imu.source == 'stamps'
@@ -108,22 +107,25 @@ def _age(wiring: Wiring, stream: Stream) -> bool:
             'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the driver stamp with the'
             ' computer\'s time, not with its time since start', {'age_s': age},
         )  # fmt: skip
-    steps = np.diff(stamps)
-    usual = float(np.median(steps))
-    jitter, differs = (1.4826 * float(np.median(np.abs(part))) for part in (steps - usual, np.diff(received - stamps)))
-    sentence = f'stamps are {-age:.3g} s ahead of their reception'
-    future = say(age < -_AHEAD, WRONG, 'stamp_future', sentence, _CLOCK_REMEDY, {'age_s': age})
-    sentence = f'samples are {age:.3g} s old when they come: a clock that is behind, or a queue'
-    old = say(age > _BEHIND, SUSPICIOUS, 'stamp_old', sentence, _CLOCK_REMEDY, {'age_s': age})
+    usual = float(np.median(np.diff(stamps)))
+    jitter, differs = (
+        1.4826 * float(np.median(np.abs(part))) for part in (np.diff(stamps) - usual, np.diff(received - stamps))
+    )
     # a bag that was written from arrays knows nothing of reception
-    late = say(
+    return say(
+        age < -_AHEAD, WRONG, 'stamp_future', f'stamps are {-age:.3g} s ahead of their reception', _CLOCK_REMEDY,
+        {'age_s': age},
+    ) | say(
+        age > _BEHIND, SUSPICIOUS, 'stamp_old',
+        f'samples are {age:.3g} s old when they come: a clock that is behind, or a queue', _CLOCK_REMEDY,
+        {'age_s': age},
+    ) | say(
         usual > 0 and jitter > _REGULAR * usual and differs < _SAME * jitter and (stamps != received).any(),
         SUSPICIOUS, 'stamp_reception', f'stamps are as irregular as the messages come ({1e-6 * jitter:.2g} ms): they'
         ' tell when a message was handled, not when the sample was taken',
         'stamp with the time of the sample: in ros2_control the read() time, else the sensor\'s own counter',
         {'jitter_ms': 1e-6 * jitter, 'reception_minus_stamp_ms': 1e-6 * differs},
     )  # fmt: skip
-    return future or old or late
 
 
 def _rate(wiring: Wiring, stream: Stream) -> None:
@@ -168,30 +170,22 @@ def _rate(wiring: Wiring, stream: Stream) -> None:
     say(not slow and not uneven, OK, 'rate', f'{rate:.4g} Hz{by}, steps within {100 * jitter:.0f} %{note}')
 
 
-def clock_checks(wiring: Wiring) -> None:
+def rough_delay(wiring: Wiring, drives: Signal, imu: Signal) -> None:
     """Delay at which any linear map of the drives' motion explains what the IMU shows; sets ``shift`` and ``delay``."""
-    felt = [part for part in (wiring.angular_rate, wiring.specific_force) if part is not None]
-    if not felt:
-        return
-    times = wiring.joints.time, wiring.imu_time
-    begin, end = min(times[0][0], times[1][0]), max(times[0][-1], times[1][-1])
-    grid = begin + INTERVAL * np.arange(int((end - begin) / INTERVAL))
-    shifts = []
-    if len(grid) > POINTS and min(map(len, times)) >= 20:
-        drives = smoothed(times[0], wiring.published('positions'), grid)
-        for part in felt:
-            moved = drives.rate if part is wiring.angular_rate else drives.acceleration
-            shown = smoothed(times[1], part, grid)
-            shifts.append(lag(moved, drives.good, shown.value, shown.good, min(_FARTHEST, 0.4 * (end - begin))))
-    wiring.shift = max((one for one in shifts if one is not None), key=lambda one: one.explained, default=None)
-    if wiring.shift is not None and wiring.shift.explained < _ENOUGH:
-        wiring.shift = None
-    if wiring.shift is not None and (abs(wiring.shift.delay) > _USUAL or wiring.aligned_by != 'stamps'):
+    most, shifts = min(_FARTHEST, 0.4 * float(np.ptp(drives.time))), []
+    for part, moved, shown in (
+        (wiring.specific_force, drives.acceleration, imu.value[:, :3]),
+        (wiring.angular_rate, drives.rate, imu.value[:, 3:]),
+    ):
+        found = None if part is None else lag(moved, drives.good, shown, imu.good, most)
+        shifts += [found] if found is not None and found.explained >= _ENOUGH else []
+    shift = wiring.shift = max(shifts, key=lambda one: one.explained, default=None)
+    if shift is not None and (abs(shift.delay) > _USUAL or wiring.aligned_by != 'stamps'):
         # a free linear map follows large turns only roughly: small delays are left to the finer look
-        wiring.delay = wiring.shift.delay
+        wiring.delay = shift.delay
     wiring.say(wiring.aligned_by == 'start' or 'counted' in (wiring.joints.source, wiring.imu.source), CANNOT_TELL,
                'imu_delay', 'no usable stamps to compare the two clocks by', 'good stamps on both topics')
-    wiring.say(wiring.shift is None, CANNOT_TELL, 'imu_delay',
+    wiring.say(shift is None, CANNOT_TELL, 'imu_delay',
                'the platform moves too little for the clocks, or the IMU does not follow it', _TO_AND_FRO)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver.driver import ACCELERATION
 
-from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE
+from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, Flags
 from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring, driver_file, put
 
-#: part of local gravity by which the median of the specific force may be off, in m/s^2 and in another unit
-_GRAVITY, _UNIT_SLACK = 0.3, 0.12
+#: part of local gravity by which the median of the specific force may be off
+_GRAVITY = 0.3
 #: part of gravity below which it is not in the signal
 _REMOVED = 0.35
 
@@ -105,7 +105,7 @@ def name_checks(wiring: Wiring) -> None:
         wiring.columns = [names.index(name) for name in wanted]
     elif guess is not None and not doubled:
         wiring.columns, wiring.named = [names.index(name) for name in guess], False
-        wiring.numbered = None not in {_number(name) for name in guess}
+        wiring.numbered = all(map(_numbers, guess))
     lost = ', '.join(missing)
     if not names:
         say(True, WRONG, 'joint_names', 'joint states have no names; entries cannot be told apart',
@@ -130,57 +130,64 @@ def guessed_map(wanted: Sequence[str], names: Sequence[str]) -> list[str] | None
     -------
     Names in the order of the wanted joints; None if there are too few, or it cannot be told which belong to drives
     """
-    known = [name for name in wanted if name in names]
     missing = [name for name in wanted if name not in names]
     free = [name for name in dict.fromkeys(names) if name not in wanted]
     # names that differ in their numbers only belong together; a gripper does not
-    families: dict[str, list[str]] = {}
-    for name in free:
-        families.setdefault(re.sub(r'\d+', '#', name), []).append(name)
-    fitting = [family for family in families.values() if len(family) == len(missing)]
-    if len(fitting) == 1:
-        free = fitting[0]
+    alike = [[name for name in free if re.sub(r'\d+', '#', name) == form]
+             for form in {re.sub(r'\d+', '#', name): None for name in free}]  # fmt: skip
+    fitting = [family for family in alike if len(family) == len(missing)]
+    free = fitting[0] if len(fitting) == 1 else free
     if len(free) != len(missing):
         return None
-    numbers = [_number(name) for name in free]
-    if len(set(numbers)) == len(free) and None not in numbers:
-        free, missing = (sorted(part, key=lambda name: _number(name) or 0) for part in (free, missing))
-    chosen = dict(zip(missing, free, strict=True)) | {name: name for name in known}
-    return [chosen[name] for name in wanted]
+    if all(map(_numbers, free)):
+        missing, free = sorted(missing, key=_numbers), sorted(free, key=_numbers)
+    chosen = dict(zip(missing, free, strict=True))
+    return [chosen.get(name, name) for name in wanted]
 
 
-def _number(name: str) -> int | None:
-    found = re.findall(r'\d+', name)
-    return int(found[-1] if len(found) == 1 else found[0]) if found else None
+def _numbers(name: str) -> list[int]:
+    return [int(number) for number in re.findall(r'\d+', name)]
 
 
 def value_checks(wiring: Wiring) -> None:
-    """Look at the positions; velocities and efforts have checks of their own."""
+    """Look for numbers that are missing, or never change; sets ``judged``, the quantities that can be judged."""
     if wiring.joints.log is None or wiring.columns is None:
         return
     positions = wiring.published('positions')
-    finite = np.isfinite(positions)
-    bad = np.asarray(~finite.all(axis=0))
-    still = np.array([len(np.unique(column[np.isfinite(column)])) == 1 for column in positions.T])
     noise = np.nanmedian(np.abs(np.diff(positions, n=2, axis=0)), axis=0) + 1e-12
     moves = np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0) > 50.0 * noise
-    dead = (~finite).all(axis=0).any()
-    wiring.say(
-        bad.any(), WRONG, 'position_missing',
-        f'positions of {wiring.named_drives(bad)} are missing or not finite ({(~finite).any(axis=1).mean():.0%} of the'
-        ' messages); such messages are rejected',
-        'let the driver publish position for every joint (joint_state_broadcaster: interfaces: [position, velocity,'
-        ' effort]), and nothing before its sensors are referenced',
-    )  # fmt: skip
-    frozen = wiring.say(
-        not dead and still.any() and moves[~still].any(), WRONG, 'position_frozen',
-        f'{wiring.named_drives(still)} always reads the same number while other drives move',
-        'see the encoder\'s cable and the driver\'s entry for it: the value is not read anew (or this drive does stand'
-        ' still, in a simulation without noise: then move all of them)',
-    )  # fmt: skip
-    wiring.poses_trusted = not frozen
-    if dead:
+    interfaces = 'joint_state_broadcaster: interfaces: [position, velocity, effort]'
+    for quantity, code, state, remedy in (
+        ('positions', 'position', WRONG, f'let the driver publish position for every joint ({interfaces}), and nothing'
+         ' before its sensors are referenced; a number that stands is an encoder\'s cable, or a value that is not read'
+         ' anew (or this drive does stand still, in a simulation without noise: then move all of them)'),
+        ('velocities', 'velocity', SUSPICIOUS, f'let the driver fill in velocity ({interfaces}), or leave the field'
+         ' empty, not zero; estimator and identification do without, the leg controller takes it'),
+        ('efforts', 'effort', WRONG, f'{interfaces}, and an effort (or current) state interface in the hardware;'
+         ' identification needs it, the estimator does without'),
+    ):  # fmt: skip
+        values, name = wiring.published(quantity), wiring.named_drives
+        lost, still = ~np.isfinite(values), _never_changes(values)
+        any_lost: Flags = np.asarray(lost.any(axis=0))
+        zero = still & (values == 0.0).any(axis=0)
+        counts = {'position': moves[~still].any(), 'velocity': zero & moves, 'effort': True}[code]
+        frozen: Flags = np.asarray(still & counts)
+        number = 'zero' if code != 'position' and (zero | ~frozen).all() else 'frozen'
+        missing = wiring.say(
+            lost.any(), state, f'{code}_missing', f'{quantity} of {name(any_lost)} are missing or not finite'
+            f' ({lost.any(axis=1).mean():.0%} of the messages)', remedy,
+        )  # fmt: skip
+        stands = wiring.say(frozen.any(), WRONG, f'{code}_{number}',
+                            f'{quantity} of {name(frozen)} always read the same number', remedy)  # fmt: skip
+        if not stands and (code == 'position' or not missing):
+            wiring.judged.add(quantity)
+    if np.isnan(positions).all(axis=0).any():
         wiring.columns = None
+
+
+def _never_changes(values: Array) -> Flags:
+    """Which columns of (N, C) always hold the same finite number."""
+    return np.array([len(column) > 20 and len(np.unique(column[np.isfinite(column)])) == 1 for column in values.T])
 
 
 def imu_checks(wiring: Wiring) -> None:
@@ -200,45 +207,42 @@ def imu_checks(wiring: Wiring) -> None:
         return
     wiring.specific_force, wiring.angular_rate = force, rate
     for part, name in (('specific_force', 'acceleration'), ('angular_rate', 'angular velocity')):
-        values = getattr(wiring, part)[finite]
-        still = np.ptp(values, axis=0) == 0.0
-        if not still.any() or (wiring.machine.planar and not still.all()):
-            continue  # a simulated planar machine feels nothing across its plane
+        still = _never_changes(getattr(wiring, part))
         axes = ', '.join(axis for axis, yes in zip('xyz', still, strict=True) if yes)
-        what = name if still.all() else f'{axes} of the {name}'
-        say(True, WRONG if still.all() else SUSPICIOUS, 'imu_frozen',
-            f'{what} always {"reads the same number" if values[0, still].any() else "is zero"}',
+        # a simulated planar machine feels nothing across its plane
+        say(still.all() or (still.any() and not wiring.machine.planar), WRONG if still.all() else SUSPICIOUS,
+            'imu_frozen', f'{name if still.all() else f"{axes} of the {name}"} always reads the same number',
             'see the IMU\'s cable and driver: no new samples are read (restart the sensor), or this part is not filled'
             ' in (or nothing moves it in a simulation without noise)')  # fmt: skip
         if still.all():
             setattr(wiring, part, None)
     if wiring.specific_force is not None:
-        _acceleration_unit(wiring, force, force[finite])
+        _acceleration_unit(wiring, force[finite])
 
 
-def _acceleration_unit(wiring: Wiring, force: Array, good: Array) -> None:
+def _acceleration_unit(wiring: Wiring, force: Array) -> None:
+    """Unit of the specific force (N, 3), by the weight that it shows, if that is in it."""
     gravity, say = float(np.linalg.norm(wiring.machine.gravity)), wiring.say
-    usual, mean = float(np.median(np.linalg.norm(good, axis=1))), float(np.linalg.norm(good.mean(axis=0)))
-    fits = gravity == 0.0 or abs(usual / gravity - 1.0) < _GRAVITY
-    unit = next((
-        unit for unit, scale in ACCELERATION.items()
-        if scale != 1.0 and not fits and mean > 0.9 * usual and abs(usual * scale / gravity - 1.0) < _UNIT_SLACK
-    ), '')  # fmt: skip
-    if unit:
-        wiring.specific_force = force * ACCELERATION[unit]
-    wiring.gravity_felt = bool(fits or unit)
-    figures: dict[str, float | str] = {'median': usual, 'gravity': gravity}
-    removed = not wiring.gravity_felt and mean < _REMOVED * gravity
-    say(fits, OK, 'accelerometer_unit', f'specific force {usual:.4g} m/s^2 (gravity {gravity:.4g})')
-    say(unit, WRONG, 'accelerometer_unit',
-        f'specific force is {usual:.4g}, as if it were in {unit}; ROS wants m/s^2 ({gravity:.4g} at rest)', '', figures,
+    usual, mean = float(np.median(np.linalg.norm(force, axis=1))), float(np.linalg.norm(force.mean(axis=0)))
+    off = {name: abs(usual * scale / gravity - 1.0) if gravity else 0.0 for name, scale in ACCELERATION.items()}
+    unit = min(off, key=off.__getitem__)
+    scale = ACCELERATION[unit]
+    # what shakes without gravity may be as large as one g
+    wiring.gravity_felt = off[unit] < _GRAVITY and (scale == 1.0 or mean > 0.9 * usual)
+    if wiring.gravity_felt and wiring.specific_force is not None:
+        wiring.specific_force = wiring.specific_force * scale
+    removed, told = mean < _REMOVED * gravity, f'specific force is {usual:.4g}'
+    figures: dict[str, float | str] = {'median': usual, 'mean': mean, 'gravity': gravity}
+    say(wiring.gravity_felt and scale == 1.0, OK, 'accelerometer_unit', f'{told} m/s^2 (gravity {gravity:.4g})')
+    say(wiring.gravity_felt and scale != 1.0, WRONG, 'accelerometer_unit',
+        f'{told}, as if it were in {unit}; ROS wants m/s^2 ({gravity:.4g} at rest)', '', figures,
         {'imu.acceleration': unit})  # fmt: skip
-    say(removed, WRONG, 'gravity_removed', f'the mean acceleration is {mean:.3g} m/s^2: gravity is taken off already',
+    say(not wiring.gravity_felt and removed, WRONG, 'gravity_removed',
+        f'the mean acceleration is {mean:.3g} m/s^2: gravity is taken off already',
         'publish the specific force as the accelerometer feels it, +g upwards at rest (REP 145), on '
-        f'{wiring.seen.imu_topic}: the driver\'s raw output, not "linear" or "free" acceleration',
-        {'mean': mean})  # fmt: skip
+        f'{wiring.seen.imu_topic}: the driver\'s raw output, not "linear" or "free" acceleration', figures)  # fmt: skip
     say(not wiring.gravity_felt and not removed, WRONG, 'accelerometer_unit',
-        f'specific force is {usual:.4g}, neither m/s^2 (gravity {gravity:.4g}) nor g, mg or mm/s^2',
+        f'{told}, neither m/s^2 (gravity {gravity:.4g}) nor g, mg or mm/s^2',
         'find the unit of the driver\'s acceleration; ROS wants m/s^2', figures)  # fmt: skip
 
 

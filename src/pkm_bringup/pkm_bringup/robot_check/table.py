@@ -246,8 +246,8 @@ def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Itera
     count, units = machine.actuated_count, units_of(machine)
     lower, upper = strokes(machine)
     usual, turn = np.arange(count), lower + upper
-    orders = _orders(count) if evidence.tells_order else usual[None]
-    signs = np.array(list(_signs(count)))
+    orders, signs = _readings(count)
+    orders = orders if evidence.tells_order else usual[None]
     # which entry lies within the stroke of which drive: as it is, backwards, backwards from the other end
     fits = []
     for unit in units:
@@ -303,25 +303,17 @@ def _sign_cost(sign: Array) -> float:
     return 1.0 if backwards == len(sign) else float(backwards)
 
 
-def _orders(count: int) -> NDArray[np.intp]:
-    """All orders (P, A) of the drives, the plain one first; of very many drives swaps only."""
-    if count <= _MOST_DRIVES:
-        return np.array(list(permutations(range(count))))
-    orders = [np.arange(count)]
-    for pair in combinations(range(count), 2):
-        orders.append(orders[0].copy())
-        orders[-1][list(pair)] = pair[::-1]
-    return np.array(orders)
+def _readings(count: int) -> tuple[NDArray[np.intp], Array]:
+    """Orders (P, A) of the drives, the plain one first, and signs (S, A): none backwards, all, or few.
 
-
-def _signs(count: int) -> Iterator[Array]:
-    """Patterns (A,) of signs: none backwards, all, or few."""
-    for backwards in range(count + 1):
-        if count <= 6 or backwards <= 2 or backwards == count:
-            for chosen in combinations(range(count), backwards):
-                sign = np.ones(count)
-                sign[list(chosen)] = -1.0
-                yield sign
+    All there are of few drives; of very many swaps only.
+    """
+    usual, pairs = range(count), combinations(range(count), 2)
+    swaps = [[{one: other, other: one}.get(drive, drive) for drive in usual] for one, other in pairs]
+    few = range(count + 1) if count <= 6 else (0, 1, 2, count)
+    turned = [chosen for backwards in few for chosen in combinations(usual, backwards)]
+    signs = [[-1.0 if drive in chosen else 1.0 for drive in usual] for chosen in turned]
+    return np.array([*permutations(usual)] if count <= _MOST_DRIVES else [[*usual], *swaps]), np.array(signs)
 
 
 def _linear(

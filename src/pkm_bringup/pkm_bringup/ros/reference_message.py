@@ -29,7 +29,6 @@ def motion_from_message(message: MultiDOFJointTrajectory, frames: Frames) -> Pla
     ------
     ReferenceRefusedError
         Says which point or field cannot be used.
-
     """
     if problem := frames.problem(message.header.frame_id, frames.base):
         raise ReferenceRefusedError(f'{problem}: references are given in the frame of the base')

@@ -19,7 +19,6 @@ class Rejections:
     ----------
     count : so far
     last : text of the latest
-
     """
 
     def __init__(self, node: Node) -> None:

@@ -15,6 +15,7 @@ from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.node_main import StreamExecutor, run_node, was_interrupted
 from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
+from pkm_description.ros.serialized import read_stamp
 from pkm_description.settings import Settings, setting
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
@@ -23,8 +24,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.robot_check import Endpoint, Observation, check_robot
-from pkm_bringup.robot_check.recorded import Messages, observation
-from pkm_bringup.robot_check.report import DURATION, tell
+from pkm_bringup.robot_check.recorded import Message, observation
+from pkm_bringup.robot_check.wiring import DURATION, tell
 
 #: s between two looks at the graph, and of silence after which nothing more is expected
 _LOOK, _SILENCE = 0.5, 3.0
@@ -62,7 +63,7 @@ class RobotListener(Node):
         self._settings, self._driver_file = given, options.write_driver
         self._json = options.json or (Path(given.json) if given.json else None)
         qos = LOSSLESS_QOS if given.reliability == 'reliable' else SENSOR_QOS
-        self._joints, self._imu = Messages(), Messages()
+        self._joints, self._imu = list[Message](), list[Message]()
         self._clock_pairs: list[tuple[int, int]] = []
         self._topics = tuple(
             self.create_subscription(kind, topic, partial(self._take, messages), qos, raw=True).topic_name
@@ -76,7 +77,7 @@ class RobotListener(Node):
         self._heard_of: dict[str, tuple[Endpoint, ...]] = {}
         self._last_message = time.monotonic()
 
-    def _take(self, messages: Messages, data: bytes) -> None:
+    def _take(self, messages: list[Message], data: bytes) -> None:
         messages.append((time.time_ns(), data))
         self._last_message = time.monotonic()
 
@@ -104,7 +105,7 @@ class RobotListener(Node):
         raise SystemExit(tell(check_robot(self.machine, self._observation()), self._json, self._driver_file))
 
     def _has_enough(self) -> bool:
-        span = max(self._joints.span, self._imu.span)
+        span = max(_span(self._joints), _span(self._imu))
         silence = time.monotonic() - self._last_message
         patience = _SILENCE if span else max(_SILENCE, self._settings.duration)
         return span >= self._settings.duration or silence > patience
@@ -137,6 +138,15 @@ class RobotListener(Node):
             reliability=self._settings.reliability,
             clock_publishers=tuple(end.node for end in self._heard_of.get('/clock', ())),
         )
+
+
+def _span(messages: list[Message]) -> float:
+    """Time [s] that messages cover: by their stamps, or by their arrival if those do not move."""
+    if not messages:
+        return 0.0
+    (begin, first), (end, last) = messages[0], messages[-1]
+    stamped = read_stamp(last) - read_stamp(first)
+    return 1e-9 * (stamped if stamped > 0 else end - begin)
 
 
 def listen(options: argparse.Namespace, ros_arguments: Sequence[str]) -> int:

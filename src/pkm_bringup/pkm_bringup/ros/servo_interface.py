@@ -1,4 +1,4 @@
-"""What a servo tells and takes over topics and services beside its motion: trip, stop, reset, diagnosis."""
+"""What a servo tells and takes over topics and services: references, trip, stop, reset, diagnosis."""
 
 from __future__ import annotations
 
@@ -7,35 +7,55 @@ from collections.abc import Callable, Mapping
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import Level
+from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS
 from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import LegServo, ServoState
+from pkm_bringup.ros.reference_message import motion_from_message
+from pkm_bringup.ros.rejections import Rejections
 
 
 class ServoInterface:
-    """Topic ``~/tripped``, services ``~/stop`` and ``~/reset_trip`` of a node with a servo.
+    """Topic ``~/tripped``, services ``~/stop`` and ``~/reset_trip`` of a node with a servo, and its references.
 
     Parameters
     ----------
     node : the node
     servo : what it runs
     now_ns : the servo's time
+    frames : of the references
 
+    Attributes
+    ----------
+    rejections : of messages to the node
     """
 
-    def __init__(self, node: Node, servo: LegServo, now_ns: Callable[[], int]) -> None:
-        self._servo = servo
-        self._now_ns = now_ns
-        self._logger = node.get_logger()
+    def __init__(self, node: Node, servo: LegServo, now_ns: Callable[[], int], frames: Frames) -> None:
+        self._servo, self._now_ns, self._frames = servo, now_ns, frames
+        self._logger, self.rejections = node.get_logger(), Rejections(node)
         self._tripped = node.create_publisher(Bool, '~/tripped', LATCHED_QOS)
         self._told: bool | None = None
         node.create_service(Trigger, '~/stop', self._stop)
         node.create_service(Trigger, '~/reset_trip', self._reset)
         self.update()
+
+    def follow(self, message: MultiDOFJointTrajectory) -> bool:
+        """Take a reference; whether it can be followed."""
+        try:
+            motion = motion_from_message(message, self._frames)
+            reference = self._servo.add_reference(motion, nanoseconds(message.header.stamp), self._now_ns())
+        except PkmError as error:
+            self.rejections.add('platform/reference', error)
+            return False
+        times = f't = {reference.start_ns * 1e-9:.3f} s to {reference.end_ns * 1e-9:.3f} s'
+        self._logger.info(f'reference of {len(motion)} points, {times}')
+        return True
 
     def update(self) -> None:
         """Publish the trip signal if it has changed, and log the reason; cheap enough for every control period."""

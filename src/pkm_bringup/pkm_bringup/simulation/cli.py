@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from pkm_description.errors import PkmError
+from pkm_description.errors import ConfigurationError
 from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
+from pkm_description.program import program
 from pkm_estimation.bags import BagWriter
 
 from pkm_bringup.control import FEEDFORWARD_MODES, ServoSettings, check_reference
@@ -60,27 +61,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+@program
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command."""
     options = _parser().parse_args(args)
+    machine = machine_of_options(options)
+    settings = ServoSettings(feedforward=options.feedforward)
     try:
-        machine = machine_of_options(options)
-        motions = []
-        for name in options.profile or ['mp1']:
-            motions.append(profile(name, machine, options.duration, 100.0, options.seed))
-            check_reference(machine, motions[-1])
-        settings = ServoSettings(feedforward=options.feedforward)
+        motions = [profile(name, machine, options.duration, 100.0, options.seed) for name in options.profile or ['mp1']]
+        for motion in motions:
+            check_reference(machine, motion)
         record = simulate(machine, motions, options.seed, noise=not options.no_noise, settings=settings)
-        write_record(record, machine, options.output, options.storage)
-    except (PkmError, ValueError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+    write_record(record, machine, options.output, options.storage)
     print(
         f'{options.output}: {record.truth.time[-1]:.2f} s of {machine.name}, '
         f'closure error at most {record.closure_error.max():.1e} m, '
         f'{int(record.saturation_count.sum())} saturated control periods'
     )
-    return 0
 
 
 if __name__ == '__main__':

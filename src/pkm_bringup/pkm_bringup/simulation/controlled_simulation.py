@@ -44,7 +44,6 @@ class ControlledSimulation:
     simulation, servo : the parts
     commanded : True while commanded forces drive the legs
     timeout_count : how often commands have stopped coming
-
     """
 
     def __init__(
@@ -134,7 +133,6 @@ class TrackingRecord:
     desired, actual : (N, A) m or rad, positions of the drives; ``actual`` is the truth of the physics
     forces : (N, A) N or N m
     saturation_count : (A,) control periods with a force at its limit
-
     """
 
     machine: Machine
@@ -168,7 +166,6 @@ class TrackingRecord:
         Returns
         -------
         time (M,) s, position error (M, 3) m, errors of the cardan angles about x, y, z (M, 3) rad
-
         """
         poses = []
         for positions in (self.desired[::step], self.actual[::step]):
@@ -203,7 +200,6 @@ def track(
         The motion cannot be followed.
     SimulationError
         The servo stopped the machine on the way.
-
     """
     encoder = Encoder(machine.leg_sensors, seed, ENCODER_RESOLUTION)
     controlled = ControlledSimulation(

@@ -54,7 +54,6 @@ class MujocoSimulation:
     model, data : MuJoCo's objects, to look at (rendering)
     payload : on the platform, beside what the machine file has
     saturation_count : (A,) steps in which a drive was asked for more than its limit
-
     """
 
     def __init__(
@@ -154,7 +153,6 @@ class MujocoSimulation:
             Forces of a wrong number, or not finite.
         SimulationError
             The state is no longer finite.
-
         """
         forces = np.asarray(forces, dtype=float)
         if forces.shape != self._effort_limits.shape or not np.isfinite(forces).all():

@@ -34,7 +34,6 @@ class SimulationRecord:
     closure_error : (K,) m, largest gap of a closed loop
     motion_starts : ns, start of each motion
     saturation_count : (A,) control periods with a force at its limit
-
     """
 
     joint_stamps: Stamps
@@ -82,7 +81,6 @@ def simulate(
         A motion cannot be followed, or does not start where the platform is.
     SimulationError
         The physics cannot go on, or the servo stopped the machine (see :class:`~pkm_bringup.control.LegServo`).
-
     """
     controlled = ControlledSimulation(machine, seed, noise=noise, settings=settings)
     starts, end_ns = [], 0

@@ -24,7 +24,6 @@ class NoiseStream:
     seed : of the run
     stream : a key of the table above
     std : (M,) standard deviation
-
     """
 
     def __init__(self, seed: int, stream: str, std: Array) -> None:

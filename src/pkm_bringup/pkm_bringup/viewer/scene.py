@@ -2,55 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.export.drawing import base_joint_points, ring
+from pkm_description.export.drawing import (
+    COLORS,
+    Bar,
+    base_joint_points,
+    drawing_size,
+    leg_bars,
+    platform_joint_points,
+    rail,
+    ring,
+)
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.rotation import matrix_from_rpy, quaternion_from_matrix
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
 from scipy.spatial.transform import Rotation
 
 from pkm_bringup.viewer.moment import BodyPose, ForceColors, Moment
 
-#: least radius of bars and balls, as a part of the machine's size: thinner ones are hard to see
-_LEAST_RADIUS = 0.006
+#: radius of bars in parts of the drawing's size, and least one in parts of the machine's: thinner ones are hard to see
+_RADIUS, _LEAST_RADIUS = 0.01, 0.009
 #: link -> (3,) m and (3, 3), in ``base_link``
 LinkPoses = dict[str, tuple[Array, Array]]
 
 
-@dataclass(frozen=True)
-class LinkShape:
-    """One visual of a link.
-
-    Attributes
-    ----------
-    link : its name
-    leg : number of the leg that moves it, from 0; None for platform, base and what is fixed to them
-    kind : ``box``, ``cylinder`` (axis z) or ``sphere``
-    size : m: three edges; radius and length; radius
-    position, rotation : (3,) m and (3, 3), of the shape in the link
-    color : (3,) red, green, blue from 0 to 1
-    """
+class LinkBar(NamedTuple):
+    """A bar of a link, and the leg (number from 0) that moves it; None for platform and base."""
 
     link: str
     leg: int | None
-    kind: str
-    size: tuple[float, ...]
-    position: Array
-    rotation: Array
-    color: Array
+    bar: Bar
+
+    @property
+    def color(self) -> Array:
+        """Red, green, blue (3,) from 0 to 1."""
+        return np.array(COLORS[self.bar.color].split()[:3], dtype=float)
 
 
 class MachineShapes:
-    """Visuals of one machine, any kind, and the poses of their links.
+    """Bars of one machine, any kind, as the models for MuJoCo and Gazebo have them, and the poses of its links.
 
     Parameters
     ----------
@@ -58,50 +53,42 @@ class MachineShapes:
 
     Attributes
     ----------
-    shapes : all visuals
+    bars : all there are
     platform_links : links that move with the platform, empty on open chains
     """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        text = urdf_text(machine)
-        self._joints = urdf_joints(text)
-        moved = {joint.body.name: number for number, leg in enumerate(machine.legs) for joint in leg.joints}
-        root = ElementTree.fromstring(text)
-        colors = {entry.get('name', ''): _color(entry) for entry in root.findall('material')}
-        self.shapes = tuple(
-            _shape(link.get('name', ''), moved.get(link.get('name', '')), visual, colors)
-            for link in root.findall('link')
-            for visual in link.findall('visual')
-        )
+        self._joints = urdf_joints(urdf_text(machine))
         self._on_platform: LinkPoses = {}
         if machine.has_platform:
             self._on_platform = link_poses(self._joints, {}, machine.platform.name)
         self.platform_links = frozenset(self._on_platform)
+        radius = _RADIUS * drawing_size(machine)
+        self.bars = self._drawn(radius)
         lower, upper = self.box(self.home())
-        least = _LEAST_RADIUS * float(np.linalg.norm(upper - lower))
-        if machine.has_platform:
-            self.shapes = self._with_base(1.5 * least, colors['dark'])
-        self.shapes = tuple(_thick(shape, least) for shape in self.shapes)
+        self.bars = self._drawn(max(radius, _LEAST_RADIUS * float(np.linalg.norm(upper - lower))))
 
-    def _with_base(self, radius: float, color: Array) -> tuple[LinkShape, ...]:
-        """Shapes with a ring from base joint to base joint; where sliders have rails, these are the base."""
-        if self.machine.legs[0].joints[0].kind != 'prismatic':
-            return self.shapes + _base_ring(base_joint_points(self.machine), radius, color)
-        return tuple(shape for shape in self.shapes if shape.link != 'base_link')
+    def _drawn(self, radius: float) -> list[LinkBar]:
+        machine = self.machine
+        bars = [LinkBar('base_link', None, bar) for bar in ring(base_joint_points(machine), 1.2 * radius, 'base')]
+        for number, leg in enumerate(machine.legs):
+            bars += [LinkBar('base_link', None, bar) for bar in rail(leg, radius)]
+            bars += [LinkBar(link, number, bar) for link, own in leg_bars(leg, radius).items() for bar in own]
+        if machine.has_platform:
+            up = np.array([0.0, 0.0, 2.0 * radius])  # of a platform that is a point
+            plate = ring(platform_joint_points(machine), 2.0 * radius, 'platform')
+            plate = plate or [Bar(-up, up, 2.0 * radius, 'platform')]
+            bars += [LinkBar(machine.platform.name, None, bar) for bar in plate]
+        return bars
 
     def box(self, poses: LinkPoses) -> tuple[Array, Array]:
-        """Lower and upper corner (3,) m of the box around the boxes of all shapes."""
+        """Lower and upper corner (3,) m of the box around the boxes of all bars."""
         lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
-        for shape in self.shapes:
-            origin, turn = poses[shape.link]
-            half = {
-                'box': 0.5 * np.array(shape.size),
-                'cylinder': np.array([shape.size[0], shape.size[0], 0.5 * shape.size[-1]]),
-                'sphere': np.full(3, shape.size[0]),
-            }[shape.kind]
-            middle = origin + turn @ shape.position
-            reach = np.abs(turn @ shape.rotation) @ half
+        for link, _, bar in self.bars:
+            origin, turn = poses[link]
+            middle = origin + turn @ bar.place.position
+            reach = np.abs(turn @ bar.place.rotation) @ np.array([bar.radius, bar.radius, 0.5 * bar.length])
             lower, upper = np.minimum(lower, middle - reach), np.maximum(upper, middle + reach)
         return lower, upper
 
@@ -136,47 +123,6 @@ class MachineShapes:
         return {
             link: (position + rotation @ origin, rotation @ turn) for link, (origin, turn) in self._on_platform.items()
         }
-
-
-def _base_ring(points: Array, radius: float, color: Array) -> tuple[LinkShape, ...]:
-    """Bars from base joint to base joint: without them the legs of a hanging machine end in the air."""
-    bars = [(bar.length, bar.place) for bar in ring(points, radius, 'base')]
-    return tuple(
-        LinkShape('base_link', None, 'cylinder', (radius, length), place.position, place.rotation, color)
-        for length, place in bars
-    )
-
-
-def _thick(shape: LinkShape, least: float) -> LinkShape:
-    if shape.kind == 'box':
-        return shape
-    # balls stand out from the bars that they join
-    radius = max(shape.size[0], least if shape.kind == 'cylinder' else 1.8 * least)
-    return replace(shape, size=(radius, *shape.size[1:]))
-
-
-def _shape(link: str, leg: int | None, visual: Element, colors: dict[str, Array]) -> LinkShape:
-    geometry, origin, material = visual.find('geometry'), visual.find('origin'), visual.find('material')
-    assert geometry is not None
-    assert material is not None
-    solid = geometry[0]
-    keys = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}[solid.tag]
-    size = tuple(float(word) for key in keys for word in solid.get(key, '').split())
-    position, rotation = np.zeros(3), np.eye(3)
-    if origin is not None:
-        position = _numbers(origin.get('xyz', '0 0 0'))
-        rotation = matrix_from_rpy(_numbers(origin.get('rpy', '0 0 0')))
-    return LinkShape(link, leg, solid.tag, size, position, rotation, colors[material.get('name', '')])
-
-
-def _color(material: Element) -> Array:
-    color = material.find('color')
-    assert color is not None
-    return _numbers(color.get('rgba', ''))[:3]
-
-
-def _numbers(text: str) -> Array:
-    return np.array([float(word) for word in text.split()])
 
 
 #: standard deviations of the ellipsoid's half axes
@@ -223,21 +169,20 @@ class MachineScene:
         look = np.array([0.0, -0.4, 2.0] if machine.planar else [1.35, -1.15, 0.6])
         server.initial_camera.position = tuple(center + 0.95 * size * look / np.linalg.norm(look))
         server.initial_camera.look_at = tuple(center)
-        self._own = [self._add(scene, '/machine', number, shape) for number, shape in enumerate(self._shapes.shapes)]
+        self._own = [self._add(scene, '/machine', number, one) for number, one in enumerate(self._shapes.bars)]
         self._links = self._frames(scene, '/machine', home)
-        plate = [shape for shape in self._shapes.shapes if shape.link in self._shapes.platform_links]
-        for number, shape in enumerate(plate):
-            self._add(scene, '/truth', number, shape, TRUTH, 0.45)
-        self._truth = self._frames(scene, '/truth', {shape.link: home[shape.link] for shape in plate})
+        plate = [one for one in self._shapes.bars if one.link in self._shapes.platform_links]
+        for number, one in enumerate(plate):
+            self._add(scene, '/truth', number, one, TRUTH, 0.45)
+        self._truth = self._frames(scene, '/truth', {one.link: home[one.link] for one in plate})
         self._covariance = scene.add_icosphere('/covariance', 1.0, COVARIANCE, opacity=0.5, visible=False)
         self._colors = ForceColors(machine) if machine.has_platform else None
-        self._painted: Array | None = None
+        self._painted = [_bytes(one.color) for one in self._shapes.bars]
         columns = machine.drive_columns.tolist()
         self._drives = [
             [number for number, place in enumerate(columns) if part.start <= place < part.stop]
             for part in machine.leg_slices
         ]
-        self._driven_legs = {leg.name for leg, own in zip(machine.legs, self._drives, strict=True) if own}
 
     def show(self, moment: Moment) -> None:
         """Draw one instant.
@@ -293,26 +238,17 @@ class MachineScene:
         self._covariance.scale = tuple(np.maximum(half, 1e-9))
 
     def _paint(self, forces: Array | None) -> None:
-        """Colour the legs; colours that did not change are not sent."""
-        if self._colors is None:
-            return
-        plain = forces is None
-        of_drive = np.full((self._machine.actuated_count, 3), -1.0)
-        if forces is not None:
-            of_drive = np.round(self._colors(forces), 2)
-        of_leg: Array = of_drive[self._drive_of_leg(forces)]
-        for handle, shape in zip(self._own, self._shapes.shapes, strict=True):
-            if shape.leg is None or self._machine.legs[shape.leg].name not in self._driven_legs:
-                continue
-            if self._painted is None or not np.array_equal(of_leg[shape.leg], self._painted[shape.leg]):
-                handle.color = _bytes(shape.color if plain else of_leg[shape.leg])
-        self._painted = of_leg
-
-    def _drive_of_leg(self, forces: Array | None) -> NDArray[np.int64]:
-        """Drive (L,) that gives each leg its colour: the one that pushes most; of legs without a drive any."""
-        size = np.zeros(self._machine.actuated_count) if forces is None else np.nan_to_num(np.abs(forces))
-        chosen = [own[int(np.argmax(size[own]))] if own else 0 for own in self._drives]
-        return np.array(chosen, dtype=np.int64)
+        """Colour each leg by the drive that pushes most; colours that did not change are not sent."""
+        colors = [_bytes(one.color) for one in self._shapes.bars]
+        if forces is not None and self._colors is not None:
+            of_drive, size = np.round(self._colors(forces), 2), np.nan_to_num(np.abs(forces))
+            of_leg = [_bytes(of_drive[max(own, key=size.__getitem__)]) if own else None for own in self._drives]
+            legs = [one.leg for one in self._shapes.bars]
+            colors = [plain if leg is None else of_leg[leg] or plain for leg, plain in zip(legs, colors, strict=True)]
+        for handle, color, before in zip(self._own, colors, self._painted, strict=True):
+            if color != before:
+                handle.color = color
+        self._painted = colors
 
     @staticmethod
     def _frames(scene: Any, root: str, poses: LinkPoses) -> dict[str, Any]:
@@ -329,21 +265,13 @@ class MachineScene:
 
     @staticmethod
     def _add(
-        scene: Any,
-        root: str,
-        number: int,
-        shape: LinkShape,
-        color: tuple[int, ...] = (),
-        opacity: float | None = None,
+        scene: Any, root: str, number: int, one: LinkBar, color: tuple[int, ...] = (), opacity: float | None = None
     ) -> Any:
-        name = f'{root}/{shape.link}/{number}'
-        options = {'position': tuple(shape.position), 'wxyz': _wxyz(shape.rotation), 'opacity': opacity}
-        color = color or _bytes(shape.color)
-        if shape.kind == 'box':
-            return scene.add_box(name, color, shape.size, **options)
-        if shape.kind == 'sphere':
-            return scene.add_icosphere(name, shape.size[0], color, **options)
-        return scene.add_cylinder(name, shape.size[0], shape.size[1], color, **options)
+        bar, name = one.bar, f'{root}/{one.link}/{number}'
+        return scene.add_cylinder(
+            name, bar.radius, bar.length, color or _bytes(one.color), position=tuple(bar.place.position),
+            wxyz=_wxyz(bar.place.rotation), opacity=opacity,
+        )  # fmt: skip
 
 
 def _wxyz(rotation: Array) -> tuple[float, ...]:
