@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp, rotation_log
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
@@ -21,6 +21,7 @@ from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
 from verification.check import Check, at_least, at_most, within
+from verification.consistency.state_error import pose_errors
 
 #: whose constants are spoiled unless another machine is asked for
 MACHINE = 'srs'
@@ -136,9 +137,7 @@ def _errors(machine: Machine, data: SimulatedData, result: EstimationResult, see
     motion = _motion(machine.name, seed, (len(data.stamps) - 1) / _RATE)
     rows = np.searchsorted(data.stamps, found.stamps)
     late = rows > KNOWN * _RATE
-    rotation = np.array([matrix_from_quaternion(one) for one in found.orientation[late]])
-    turn = rotation_log(rotation @ motion.rotation_base_platform[rows[late]].transpose(0, 2, 1))
-    error = np.hstack([found.position[late] - motion.position[rows[late]], turn])
+    error = pose_errors(found, motion[rows])[late]
     precision = np.linalg.pinv(found.pose_covariance[late], rcond=1e-12, hermitian=True)
     squares = float(np.einsum('ni,nij,nj->n', error, precision, error).mean())
     return float(np.sqrt(np.square(error[:, :3]).sum(axis=1).mean())), squares / machine.degrees_of_freedom

@@ -13,8 +13,8 @@ from pkm_estimation.filtering.singular_reach import AssemblySide
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 
-from verification.consistency.monte_carlo import forward_pose, make_filter, noisy
-from verification.consistency.scenarios import Scenario, mp1_scenario
+from verification.consistency.monte_carlo import followed, forward_pose, make_filter, noisy
+from verification.consistency.scenarios import Scenario, scenario_of
 
 #: m, error of the position at the end that counts as converged
 CONVERGED = 1e-4
@@ -24,7 +24,8 @@ JUDGED_AFTER = 1.0
 
 def start_scenario(machine: Machine, duration: float) -> Scenario:
     """MP1 with the IMU in the platform's origin, as in the paper's simulations."""
-    return mp1_scenario(replace(machine, imu=replace(machine.imu, position=np.zeros(3))), duration)
+    centred = replace(machine, imu=replace(machine.imu, position=np.zeros(3)))
+    return scenario_of(centred, 'MP1', 10.0, duration, 20.0 + duration)
 
 
 def from_broad_prior(scenario: Scenario, seed: int, config: EstimatorConfig, knows_mode: bool = True) -> bool:
@@ -72,9 +73,7 @@ def from_all_modes(scenario: Scenario, seed: int, config: EstimatorConfig) -> tu
         filter_, cost = make_filter(scenario.machine, config), 0.0
         try:
             filter_.start_at(Pose(position, rotation))
-            for k in range(1, count):
-                filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
-                cost += filter_.update(positions[k]).nis
+            cost += sum(innovation.nis for _, innovation in followed(filter_, inputs, positions[:count]))
         except (CovarianceError, np.linalg.LinAlgError):
             cost = np.inf
         costs.append(cost if np.isfinite(cost) else np.inf)
@@ -95,9 +94,8 @@ def _any_mode(position: Array, rotation: Array) -> bool:
 
 
 def _follows(filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array, first: int = 1) -> bool:
-    for k in range(first, len(positions)):
-        filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
-        filter_.update(positions[k])
+    for _ in followed(filter_, inputs, positions, first):
+        pass
     motion = scenario.motion
     arm = motion.rotation_base_platform[-1] @ filter_.geometry.imu_position
     return bool(np.abs(filter_.imu_point - motion.position[-1] - arm).max() < CONVERGED)

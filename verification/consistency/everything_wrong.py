@@ -7,9 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.loading import load_machine
-from pkm_description.machine import Machine
-from pkm_description.motion.profiles import drives_profile, mp1_profile
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.sensors import sensors_of_motion
 from pkm_estimation.offline.estimate import estimate_recording, recorded
@@ -20,7 +17,7 @@ from pkm_estimation.stream import EstimatorConfig
 from scipy.special import chdtri
 
 from verification.check import Check, at_least, at_most
-from verification.consistency.scenarios import RATE
+from verification.consistency.scenarios import RATE, Scenario, titled
 
 #: position error by that of ideal sensors
 LARGEST_RATIO = 2.0
@@ -36,24 +33,16 @@ _WALKS, _JITTER = (3e-4, 2e-5), 2e-4
 #: m or rad, of the zeros of the drives
 _ZERO_STD = 3e-4
 
-#: title -> machine, and whether its drives move as sines
-SCENARIOS = {
-    'srs, MP1': ('srs', False),
-    'palida, MP1': ('palida', False),
-    'hexaglide_6pus, sines': ('hexaglide_6pus', True),
-    'valencia_3rps, sines': ('valencia_3rps', True),
-    'octopod_8ups, sines': ('octopod_8ups', True),
-}
+SCENARIOS = 'srs, MP1', 'palida, MP1', 'hexaglide_6pus, sines', 'valencia_3rps, sines', 'octopod_8ups, sines'
 
 
-def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
+def everything_wrong_checks(title: str, seeds: int, duration: float = _DURATION) -> Iterator[Check]:
     """Tune over a recording, estimate it again with what was found, and with ideal sensors, ``seeds`` times."""
-    name, by_drives = SCENARIOS[title]
-    machine = load_machine(name)
-    evaluate = (drives_profile if by_drives else mp1_profile)(machine, _BEGIN + _DURATION + 20.0).evaluate
+    scenario = titled(title, _BEGIN, duration, _BEGIN + duration + 20.0)
+    machine, evaluate = scenario.machine, scenario.evaluate
     ratios, nis, count = [], [], 0
     for seed in range(seeds):
-        wrong, ideal = _recordings(machine, evaluate, seed)
+        wrong, ideal = _recordings(scenario, seed)
         found = sensors_of_motion(machine, wrong, EstimatorConfig(), _ZERO_STD)
         tuned = estimate_recording(found.machine, wrong, found.config)
         best = estimate_recording(machine, ideal)
@@ -68,9 +57,9 @@ def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
     yield at_least('wrong', f'{title}: the same, least', 1.0 - spread, nis)
 
 
-def _recordings(machine: Machine, evaluate: Evaluate, seed: int) -> tuple[RecordedData, RecordedData]:
+def _recordings(scenario: Scenario, seed: int) -> tuple[RecordedData, RecordedData]:
     """With everything wrong, and with ideal sensors."""
-    time = _BEGIN + np.arange(round(_DURATION * RATE)) / RATE
+    machine, evaluate, time = scenario.machine, scenario.evaluate, scenario.time
     data, random = simulate_sensors(machine, evaluate, time, _WRONG, seed), np.random.default_rng([seed, 5])
     walk = np.cumsum(random.normal(size=(len(data.stamps), 6)) * np.repeat(_WALKS, 3) / RATE**0.5, axis=0)
     wrong, rows = recorded(machine, data), data.imu_received

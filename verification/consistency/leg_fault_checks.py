@@ -17,7 +17,7 @@ from verification.check import Check, at_most, holds
 from verification.consistency.faulty_leg import FaultyLeg
 from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised
 from verification.consistency.normalised_check import normalised_check
-from verification.consistency.scenarios import RATE, mp1_scenario
+from verification.consistency.scenarios import RATE, scenario_of
 from verification.consistency.state_error import normalised_error_squared, state_error
 
 #: s of good samples before the fault, and limits: s until the leg is named, m of the position's error
@@ -83,7 +83,7 @@ def leg_fault_checks(
     machine: Machine, seeds: int, duration: float, cases: tuple[FaultCase, ...] = CASES
 ) -> list[Check]:
     """Every leg of a hexapod with every fault for ``duration`` s of MP1, ``seeds`` times."""
-    scenario = mp1_scenario(machine, _BEFORE + duration)
+    scenario = scenario_of(machine, 'MP1', 10.0, _BEFORE + duration, 20.0 + _BEFORE + duration)
     run = partial(fault_run, scenario.machine, scenario.motion)
     legs = range(scenario.machine.leg_count)
     checks = []

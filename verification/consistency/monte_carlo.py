@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine import Machine, Pose
+from pkm_estimation.filters import Innovation
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 
-from verification.consistency.scenarios import Scenario
+from verification.consistency.scenarios import RATE, Scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared, state_error
 
 #: s, between the errors that are used; neighbouring errors are strongly correlated
@@ -86,9 +88,19 @@ def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array
     )
     noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     turn = np.kron(np.eye(2), machine.imu.rotation_platform_imu)
-    inputs = scenario.inputs + biases + (noise * random.normal(size=scenario.inputs.shape)) @ turn.T
-    positions = scenario.positions + machine.leg_sensors.position_noise * random.normal(size=scenario.positions.shape)
+    inputs, positions = scenario.ideal
+    inputs = inputs + biases + (noise * random.normal(size=inputs.shape)) @ turn.T
+    positions = positions + machine.leg_sensors.position_noise * random.normal(size=positions.shape)
     return inputs, positions, biases
+
+
+def followed(
+    filter_: PlatformFilter, inputs: Array, positions: Array, first: int = 1, interval: float = 1.0 / RATE
+) -> Iterator[tuple[int, Innovation]]:
+    """Predict over each interval [s] of inputs (N, 6), correct by positions (N, L): rows and their innovations."""
+    for k in range(first, len(positions)):
+        filter_.predict(inputs[k - 1], inputs[k], interval)
+        yield k, filter_.update(positions[k])
 
 
 def forward_pose(machine: Machine, positions: Array) -> Pose:
@@ -108,9 +120,7 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
         inputs, positions, biases = noisy(scenario, seed, config)
         filter_ = make_filter(scenario.machine, config)
         filter_.start_at(forward_pose(scenario.machine, positions[0]))
-        for k in range(1, len(positions)):
-            filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
-            innovation = filter_.update(positions[k])
+        for k, innovation in followed(filter_, inputs, positions):
             if k < first:
                 continue
             nis[k - first, seed] = innovation.nis
@@ -120,5 +130,5 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
                 error = state_error(filter_, scenario.motion, k, biases)
                 nees[row, seed] = normalised_error_squared(error, filter_.covariance, directions)
                 degrees_of_freedom[row] = directions.shape[1]
-    drives = np.full(len(nis), scenario.positions.shape[1])
+    drives = np.full(len(nis), scenario.machine.actuated_count)
     return Consistency(Normalised(nees, degrees_of_freedom), Normalised(nis, drives))

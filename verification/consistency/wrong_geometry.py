@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_log
 from pkm_description.loading import load_machine
 from pkm_description.machine import Tolerances
 from pkm_description.motion.profiles import profile
@@ -17,6 +16,7 @@ from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig
 
 from verification.check import Check, equal, holds
+from verification.consistency.state_error import pose_errors
 
 #: names, and standard deviations of joint centres and zeros [m, rad]
 MACHINES = ('srs', 'palida', 'hexaglide_6pus', 'delta', 'valencia_3rps')
@@ -58,9 +58,7 @@ def _run(name: str, tolerance: float, seed: int, duration: float) -> dict[str, A
     result = estimate(machine, measure(built, motion, seed=seed), _CONFIG)
     found = result.motion
     rows = len(motion) - len(found) + np.arange(len(found))
-    rotation = np.array([matrix_from_quaternion(one) for one in found.orientation])
-    turn = rotation_log(rotation @ motion.rotation_base_platform[rows].transpose(0, 2, 1))
-    error = np.hstack([found.position - motion.position[rows], turn])
+    error = pose_errors(found, motion[rows])
     covariance = found.pose_covariance
     return {
         'nees': np.einsum('ni,ni->n', error, np.linalg.solve(covariance, error[..., None])[..., 0]),
