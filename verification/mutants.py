@@ -34,13 +34,13 @@ from verification.consistency import (
     leg_fault_checks,
     sweep,
 )
-from verification.consistency.checks import consistency_checks
+from verification.consistency.monte_carlo import consistency_checks
 from verification.consistency.scenarios import scenario_of
 from verification.engines import random_checks
 from verification.heimann_abdellatif import measurement
 from verification.mata_2008 import estimation, ladder, machine_data
 from verification.mata_2008.data import NOISE, truth_run
-from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.miletovic_2017.rows import ROWS
 from verification.miletovic_2017.scenario import machine_named
 from verification.oh_2003.staged import Experiment, Stage
@@ -143,7 +143,7 @@ def _rows(*ids: str) -> Callable[[Machine], Iterator[Check]]:
     def checks(machine: Machine) -> Iterator[Check]:
         lab = Laboratory(quick=True)
         lab.seeds, lab.duration, lab.settling = range(1, 2), 12.0, 5.0
-        return chain.from_iterable(group.checks(lab) for group in ROWS if set(ids) & set(group.ids))
+        return chain.from_iterable(checks(lab) for measured, checks in ROWS.items() if set(ids) & set(measured))
 
     return checks
 
@@ -256,7 +256,7 @@ def _misled(right: Callable[..., Any]) -> Callable[..., Any]:
 
     def wrong(one: Any) -> Any:
         moved = _point_moved(1e-3, 2)(machine_named('centred'))
-        with mock.patch('verification.miletovic_2017.filter_run.machine_named', return_value=moved):
+        with mock.patch('verification.miletovic_2017.scenario.machine_named', return_value=moved):
             return right(one)
 
     return wrong
@@ -429,7 +429,7 @@ MUTANTS = (
            'verification.rosyid_2020.dynamics:PlanarDynamics.other_forces',
            lambda right: lambda self, q, velocity: right(self, q, np.zeros_like(velocity))),
     Mutant('rosyid_2020', 'a parameter of friction that is a body\'s', 'khalifa_3prr', _problem, ('R2-31',),
-           'verification.rosyid_2020.identification:NAMES', lambda names: (*names[:13], 'leg1.Iyy', *names[14:])),
+           'verification.rosyid_2020.data:NAMES', lambda names: (*names[:13], 'leg1.Iyy', *names[14:])),
     Mutant('rosyid_2020', 'a search that steps over the bounds', 'khalifa_3prr', _searches, ('R2-33',),
            'verification.rosyid_2020.searches:pattern_search', _careless, is_long=True),
     Mutant('rosyid_2020', 'constant friction called the best model', 'khalifa_3prr', _models, ('R2-41', 'R2-43'),
@@ -466,7 +466,7 @@ MUTANTS = (
            'verification.consistency.delay_checks:UNKNOWN', _instead(replace(_NOTHING_TESTED, legs_alone=False)),
            is_long=True),
     Mutant('consistency', 'a leg that does not fail', 'srs', _leg, ('named',),
-           'verification.consistency.faulty_leg:FaultyLeg.spoil', _instead(lambda _, names, positions, random: (
+           'verification.consistency.leg_fault_checks:FaultyLeg.spoil', _instead(lambda _, names, positions, random: (
                names, positions)), is_long=True),
     Mutant('consistency', 'an IMU that is never left out', 'srs', _imu, ('IMU',),
            'verification.consistency.imu_failure_checks:EstimatorConfig',

@@ -17,9 +17,12 @@ from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 
+from verification.check import Check, holds, within
 from verification.consistency.scenarios import RATE, Scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared, state_error
 
+#: s after the start until claims are compared with the truth
+SETTLING = 1.0
 #: s, between the errors that are used; neighbouring errors are strongly correlated
 ERROR_INTERVAL = 0.25
 
@@ -132,3 +135,48 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
                 degrees_of_freedom[row] = directions.shape[1]
     drives = np.full(len(nis), scenario.machine.actuated_count)
     return Consistency(Normalised(nees, degrees_of_freedom), Normalised(nis, drives))
+
+
+def consistency_checks(scenario: Scenario, seeds: int, config: EstimatorConfig | None = None) -> list[Check]:
+    """Normalised errors and innovations of the default filter, or of another one."""
+    result = consistency(scenario, seeds, config or EstimatorConfig(), SETTLING)
+    return [
+        normalised_check('NEES', 'state errors', result.nees),
+        normalised_check('NIS', 'innovations', result.nis),
+    ]
+
+
+def normalised_check(id: str, what: str, normalised: Normalised) -> Check:
+    """Mean over seeds and times within the 95 % bounds of the mean over the seeds at one time.
+
+    The share of the times whose own mean is inside is printed, too, but not judged: state errors are correlated over
+    seconds, so that few times of a run are independent.
+    """
+    dof = normalised.degrees_of_freedom
+    lower, upper = normalised.bounds()
+    wanted = f'{dof.mean():g}' if dof.min() == dof.max() else f'{dof.min()}-{dof.max()}'
+    note = f'{100.0 * normalised.part_inside():.0f} % of the times inside'
+    return within(id, f'mean of the normalised {what}, {wanted} expected', lower, upper, normalised.mean, note=note)
+
+
+def at_all_times_check(
+    id: str, what: str, normalised: Normalised, may_be_less: bool = False, part: float = 0.999
+) -> Check:
+    """Mean over the seeds at every time within bounds that all of them keep with a probability of 99.9 %.
+
+    The probability is shared out among the times (Bonferroni), so that the bounds hold however these are correlated;
+    it is so high because a suite has dozens of such lines. With ``may_be_less``, in the first second, there is no lower
+    bound: the broad prior of a start claims less than is known.
+    """
+    means = normalised.values.mean(axis=1)
+    lower, upper = normalised.bounds(1.0 - (1.0 - part) / len(means))
+    lower = 0.0 if may_be_less else lower
+    return holds(
+        id,
+        f'{"first second: " if may_be_less else ""}normalised {what} at each of {len(means)} times, mean of '
+        f'{normalised.values.shape[1]} seeds',
+        f'{lower:.4g} .. {upper:.4g}',
+        f'{means.min():.4g} .. {means.max():.4g}, {100.0 * normalised.part_inside():.0f} % of the times in the '
+        '95 % region of one',
+        bool(lower <= means.min() and means.max() <= upper),
+    )

@@ -16,10 +16,10 @@ from verification.consistency import (
     everything_wrong,
     imu_failure_checks,
     sweep,
-    wrong_geometry,
 )
-from verification.consistency.checks import consistency_checks, convergence_checks
+from verification.consistency.convergence import convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
+from verification.consistency.monte_carlo import consistency_checks
 from verification.consistency.scenarios import SCENARIOS, after_lead_in
 from verification.consistency.smoothing import smoothing_checks
 from verification.suite import Part, Plan, Request, Workers
@@ -148,10 +148,10 @@ def _cause_checks(machine: str, title: str, seeds: int) -> Iterable[Check]:
 
 
 def _geometry(extent: Extent) -> Iterator[Part]:
-    for name in wrong_geometry.MACHINES:
-        for tolerance in wrong_geometry.TOLERANCES:
+    for name in everything_wrong.MACHINES:
+        for tolerance in everything_wrong.TOLERANCES:
             checks = partial(
-                wrong_geometry.geometry_checks, name, tolerance, extent.geometry_seeds, extent.geometry_duration
+                everything_wrong.geometry_checks, name, tolerance, extent.geometry_seeds, extent.geometry_duration
             )
             yield Part(f'{name}, sines, geometry wrong by {1e3 * tolerance:g} mm', checks)
 

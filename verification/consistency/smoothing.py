@@ -10,8 +10,15 @@ from pkm_estimation.offline.smoothing import Smoother
 from pkm_estimation.stream import EstimatorConfig
 
 from verification.check import Check, at_most
-from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised, followed, forward_pose, make_filter, noisy
-from verification.consistency.normalised_check import normalised_check
+from verification.consistency.monte_carlo import (
+    ERROR_INTERVAL,
+    Normalised,
+    followed,
+    forward_pose,
+    make_filter,
+    noisy,
+    normalised_check,
+)
 from verification.consistency.scenarios import Scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared, true_state
 

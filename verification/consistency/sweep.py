@@ -19,8 +19,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPip
 from pkm_estimation.stream.verdict import WELL
 
 from verification.check import Check, at_most, equal, holds
-from verification.consistency.monte_carlo import Normalised
-from verification.consistency.normalised_check import at_all_times_check, normalised_check
+from verification.consistency.monte_carlo import Normalised, at_all_times_check, normalised_check
 from verification.consistency.scenarios import sines
 from verification.consistency.state_error import normalised_error_squared, true_state
 

@@ -15,14 +15,15 @@ from pkm_description.kinematics import forward_kinematics, joint_motion
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, Machine
+from pkm_description.machine.machine import with_joints
 
-from verification.engines import checks, dart, dart_checks, model_checks, random_checks
-from verification.engines.continuation import followed_from_home
+from verification.engines import checks, dart, model_checks, random_checks
 from verification.engines.drives import driven_by, independent_drives
 from verification.engines.pinocchio import PinocchioTree
+from verification.engines.projection import EngineMissingError
+from verification.engines.random_checks import followed_from_home
 from verification.engines.random_legs import FREE, HOLDING
 from verification.engines.random_machines import random_machines
-from verification.engines.result import EngineMissingError
 
 pytest.importorskip('pinocchio')
 pytest.importorskip('mujoco')
@@ -37,11 +38,11 @@ BUILT = {**OTHERS, **CLOSED, **OPEN}
     [
         *((checks, name, 5 if name in OPEN else 10) for name in BUILT),
         *((model_checks, name, 2 if name in OPEN else 3) for name in ('turned', *CLOSED, *OPEN)),
-        *((dart_checks, name, 4) for name in CLOSED),
+        *((dart, name, 4) for name in CLOSED),
     ],
 )
 def test_engines_agree(module: ModuleType, name: str, least: int) -> None:
-    if module is dart_checks:
+    if module is dart:
         pytest.importorskip('dartpy', exc_type=ImportError)  # on a bare Debian libGL.so.1 is missing
     found = list(module.checks(BUILT[name](), quick=True))
     assert [check for check in found if check.status != 'met'] == []
@@ -52,7 +53,7 @@ def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = heimann_check_robot()
     for name in ('pinocchio', 'mujoco', 'dartpy'):
         monkeypatch.setitem(sys.modules, name, None)
-    found = [check for module in (checks, dart_checks) for check in module.checks(machine, quick=True)]
+    found = [check for module in (checks, dart) for check in module.checks(machine, quick=True)]
     assert [check.status for check in found] == ['not reachable'] * 3
     assert 'pip install pin' in found[0].measured and 'pip install dartpy' in found[2].measured
     with pytest.raises(EngineMissingError):
@@ -62,7 +63,7 @@ def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError('libGL.so.1: cannot open shared object file')
 
     monkeypatch.setattr(dart, 'importlib', SimpleNamespace(import_module=not_loaded))
-    (check,) = dart_checks.checks(machine, quick=True)
+    (check,) = dart.checks(machine, quick=True)
     assert 'libGL.so.1' in check.measured and 'libgl1' in check.measured
 
 
@@ -81,8 +82,7 @@ def test_drives_in_dart_stay_within_their_limits(below: float, above: float, rea
         limits = dataclasses.replace(joint.limits, lower=q - below, upper=q + above)
         return dataclasses.replace(joint, limits=limits) if joint.actuated else joint
 
-    legs = tuple(dataclasses.replace(leg, joints=tuple(map(narrowed, leg.joints))) for leg in machine.legs)
-    machine = dataclasses.replace(machine, legs=legs)
+    machine = with_joints(machine, narrowed)
     start = np.array([home[joint.name] for joint in machine.actuated_joints])
     time = np.sort(np.append(np.linspace(0.0, 1.2, 100), np.pi / np.linspace(3.0, 5.0, len(start))))
     moved = dart.drive_motion(machine, start, time)[1] - start

@@ -19,7 +19,7 @@ from verification.check import Check, at_least, at_most, equal, near, refused, w
 from verification.miletovic_2017 import curves
 from verification.miletovic_2017.comparison import experiment
 from verification.miletovic_2017.figures import figures
-from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.miletovic_2017.rows import ROWS
 from verification.miletovic_2017.scenario import PRINTED, Scenario
 from verification.oh_2003 import campaign
@@ -60,7 +60,7 @@ def parts() -> Iterator[Any]:
                 yield pytest.param(name, replace(part, quick=True), id=title, marks=marks)
 
 
-@pytest.mark.parametrize(('suite', 'part'), parts())
+@pytest.mark.parametrize(('suite', 'part'), list(parts()))
 def test_no_check_fails(suite: str, part: Part) -> None:
     checks = run_part(part)
     assert [check for check in checks if check.failed] == []
@@ -92,7 +92,7 @@ def test_every_requirement_is_named_by_a_check() -> None:
         texts = [path.read_text(encoding='utf-8') for path in Path(requirements_file(name)).parent.glob('*.py')]
         unnamed = [one.id for one in requirements if not any(f"'{one.id}'" in text for text in texts)]
         if name == 'miletovic_2017':  # its rows say which requirements they measure
-            unnamed = sorted({one.id for one in requirements} ^ {id for group in ROWS for id in group.ids})
+            unnamed = sorted({one.id for one in requirements} ^ {id for ids in ROWS for id in ids})
         assert unnamed == []
 
 
