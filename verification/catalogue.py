@@ -8,6 +8,7 @@ from importlib import import_module
 
 from verification.consistency import plan as consistency
 from verification.engines import random_checks
+from verification.force_figures import figures_of
 from verification.heimann_abdellatif import figures as heimann_figures
 from verification.identification import plan as identification
 from verification.machine_groups import (
@@ -21,7 +22,7 @@ from verification.machine_groups import (
     open_chain,
     with_platform,
 )
-from verification.mata_2008 import figures as mata_figures
+from verification.mata_2008 import prediction as mata_figures
 from verification.miletovic_2017 import rows as miletovic
 from verification.oh_2003 import figures as oh_figures
 from verification.rosyid_2020 import figures as rosyid_figures
@@ -45,18 +46,18 @@ _TABLE: dict[str, tuple[tuple[str, str, tuple[str, ...] | Callable[..., bool]], 
     'engines': (
         ('independent engines, motion and forces', 'checks', every_machine),
         ('independent engines, models', 'model_checks', every_machine),
-        ('independent engines, simulation of the SDF', 'dart_checks', with_platform),
+        ('independent engines, simulation of the SDF', 'dart', with_platform),
     ),
     'oh_2003': (
         ('chapter 2', 'checks', _OH_HEXAPODS),
         ('the library against his model', 'library', _OH_HEXAPODS),
-        ('golden points', 'golden', ('uf',)),
-        ('friction', 'friction', ('uf',)),
-        ('groups of forces', 'dominance', _OH_HEXAPODS),
-        ('chapter 3', 'pendulum_checks', ('double_pendulum',)),
-        ('estimators of chapter 3', 'pendulum_identification', ('double_pendulum',)),
+        ('golden points', 'checks:golden_checks', ('uf',)),
+        ('friction', 'library:friction_checks', ('uf',)),
+        ('groups of forces', 'library:dominance_checks', _OH_HEXAPODS),
+        ('chapter 3', 'pendulum', ('double_pendulum',)),
+        ('estimators of chapter 3', 'pendulum:estimator_checks', ('double_pendulum',)),
         ('chapter 4', 'identification_checks', ('uf',)),
-        ('chapter 5', 'staged_checks', ('uf',)),
+        ('chapter 5', 'staged', ('uf',)),
     ),
     'estimators': (
         ('noisy runs, machines that can exist', 'feasible_runs',
@@ -64,11 +65,12 @@ _TABLE: dict[str, tuple[tuple[str, str, tuple[str, ...] | Callable[..., bool]], 
     ),
     'mata_2008': (
         ('the paper and the library', 'checks', ('valencia_3rps',)),
-        ('friction', 'friction', ('valencia_3rps',)),
+        ('friction', 'library:law_checks', ('valencia_3rps',)),
         ('excitation', 'excitation', ('valencia_3rps',)),
         ('estimation', 'estimation', ('valencia_3rps',)),
         ('simulator, currents and noise', 'machine_data', ('valencia_3rps',)),
-        ('models 1 to 4, predicted forces, figures', 'processing ladder prediction figures', ('valencia_3rps',)),
+        ('models 1 to 4, predicted forces, figures', 'processing ladder prediction prediction:figure_checks',
+         ('valencia_3rps',)),
     ),
     'rosyid_2020': (
         ('the paper and the library', 'checks', ('khalifa_3prr',)),
@@ -78,15 +80,15 @@ _TABLE: dict[str, tuple[tuple[str, str, tuple[str, ...] | Callable[..., bool]], 
     ),
     'heimann_abdellatif': (
         ('kinematics', 'kinematics', _HANNOVER_HEXAPODS),
-        ('limits', 'limits', _HANNOVER_HEXAPODS),
+        ('limits', 'kinematics:limit_checks', _HANNOVER_HEXAPODS),
         ('dynamics', 'dynamics', _HANNOVER_HEXAPODS),
         ('C code', 'c_export', _HANNOVER_HEXAPODS),
         ('parameters and friction', 'parameters', ('palida',)),
-        ('friction laws', 'friction', ('palida',)),
+        ('friction laws', 'dynamics:friction_checks', ('palida',)),
         ('estimators', 'estimators', ('palida',)),
         ('measured motion and forces', 'measurement', ('palida',)),
-        ('sensors', 'sensors', ('palida',)),
-        ('safe stop', 'safe_stop', _HANNOVER_HEXAPODS),
+        ('sensors', 'measurement:drive_sensor_checks', ('palida',)),
+        ('safe stop', 'control:safe_stop_checks', _HANNOVER_HEXAPODS),
         ('excitation', 'excitation', ('palida',)),
         ('excitation against random series', 'excitation:against_random', ('palida', *_OTHER_CONTROLLED)),
         ('hydraulic axes', 'hydraulic_axis', ('msi',)),
@@ -94,7 +96,7 @@ _TABLE: dict[str, tuple[tuple[str, str, tuple[str, ...] | Callable[..., bool]], 
         ('feed-forward with friction laws', 'control:law_checks', ('palida',)),
         ('feed-forward figures', 'figures', ('palida',)),
         ('feed-forward with identified parameters', 'control_identified', ('palida',)),
-        ('forces with identified parameters', 'validation', ('palida',)),
+        ('forces with identified parameters', 'control_identified:validated', ('palida',)),
         ('feed-forward control', 'control:other_machine_checks', _OTHER_CONTROLLED),
     ),
 }  # fmt: skip
@@ -129,10 +131,11 @@ SUITES: dict[str, Suite] = {
               partial(random_checks.plan, GROUPS['engines']), takes_files=True),
         _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum', oh_figures.figures),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS',
-                       mata_figures.figures),
-        _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR', rosyid_figures.figures),
+                       partial(figures_of, 'valencia_3rps', mata_figures.DRAWINGS)),
+        _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR',
+                       partial(figures_of, 'khalifa_3prr', rosyid_figures.DRAWINGS)),
         _machine_suite('heimann_abdellatif', 'Heimann and Abdellatif: hexapods, friction of all joints, feed-forward',
-                       heimann_figures.figures),
+                       partial(figures_of, 'palida', heimann_figures.DRAWINGS)),
         _machine_suite('estimators', 'estimators of the identification, and machines that can exist'),
         Suite('soak', 'the estimator under random faults', soak.plan, settings=soak.FULL, quick_settings=soak.QUICK),
         Suite('wiring', 'check_robot on seeded faults of wiring', wiring.plan, settings=wiring.FULL,

@@ -1,4 +1,4 @@
-"""Backward elimination: remove parameters from a linear model until the data determine all that remain.
+"""Ranks, and backward elimination: parameters are removed until the data determine all that remain.
 
 Heimann & Abdellatif reduce the friction parameters of all joints to a minimal set; this is the usual rule for it: drop
 the parameter with the largest relative standard deviation, estimate again, until all are below a threshold.
@@ -68,6 +68,15 @@ def backward_elimination(
         if result.relative[worst] <= threshold:
             return result
         dropped.append(kept.pop(worst))
+
+
+def rank_and_gap(matrix: Array) -> tuple[int, float]:
+    """Rank of a matrix with columns of unit norm, and how far its last singular value stands above the next."""
+    norms = np.linalg.norm(matrix, axis=0)
+    used = norms > 1e-9 * norms.max()
+    values = np.linalg.svd(matrix[:, used] / norms[used], compute_uv=False)
+    rank = int(np.sum(values > 1e-9 * values[0]))
+    return rank, float(values[rank - 1] / values[rank]) if rank < len(values) else np.inf
 
 
 def _least_squares(matrix: Array, measurement: Array) -> tuple[Array, Array, float]:

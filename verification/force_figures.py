@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from pkm_description.arrays import Array
+from pkm_description.loading.load import machine_file
 from pkm_description.report.page import new_figure
 
 from verification.check import Check, holds
+from verification.suite import Figure
 
 
 def curves(
@@ -43,6 +47,31 @@ def shown(id: str, what: str, drawing: Drawing, expected: Sequence[int]) -> Iter
     good = counts == list(expected) and all(map(all, found))
     required = ', '.join(map(str, expected))
     yield holds(id, f'{what}: curves that are not flat, by strip', required, ', '.join(map(str, counts)), good)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure like one of a paper: its number, title, how it is drawn of a machine file, and curves of each strip."""
+
+    number: int
+    title: str
+    make: Callable[[str], Drawing]
+    strips: tuple[int, ...]
+
+
+def figures_of(machine: str, drawings: Iterable[Drawn]) -> tuple[Figure, ...]:
+    """Of the report, for a machine file of the package."""
+    path = str(machine_file(machine))
+    return tuple(
+        Figure(f'figure_{one.number:02d}', f'Figure {one.number}: {one.title}', partial(one.make, path))
+        for one in drawings
+    )
+
+
+def drawing_checks(id: str, drawings: Iterable[Drawn], path: str) -> Iterator[Check]:
+    """Each figure has a curve for what the paper's shows, with something on it."""
+    for one in drawings:
+        yield from shown(id, f'figure like {one.number}, {one.title}', one.make(path), one.strips)
 
 
 def _varies(line: Line2D) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -20,13 +21,26 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, Machine, PlatformMotion, RigidBody
+from pkm_description.machine.machine import with_gravity
+from pkm_estimation.stream import EstimatorConfig
 
 from verification.catalogue import GROUPS
 from verification.check import Check, holds
+from verification.consistency import (
+    cause_checks,
+    delay_checks,
+    everything_wrong,
+    imu_failure_checks,
+    leg_fault_checks,
+    sweep,
+)
+from verification.consistency.monte_carlo import consistency_checks
+from verification.consistency.scenarios import scenario_of
+from verification.engines import random_checks
 from verification.heimann_abdellatif import measurement
 from verification.mata_2008 import estimation, ladder, machine_data
 from verification.mata_2008.data import NOISE, truth_run
-from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.miletovic_2017.rows import ROWS
 from verification.miletovic_2017.scenario import machine_named
 from verification.oh_2003.staged import Experiment, Stage
@@ -129,7 +143,7 @@ def _rows(*ids: str) -> Callable[[Machine], Iterator[Check]]:
     def checks(machine: Machine) -> Iterator[Check]:
         lab = Laboratory(quick=True)
         lab.seeds, lab.duration, lab.settling = range(1, 2), 12.0, 5.0
-        return chain.from_iterable(group.checks(lab) for group in ROWS if set(ids) & set(group.ids))
+        return chain.from_iterable(checks(lab) for measured, checks in ROWS.items() if set(ids) & set(measured))
 
     return checks
 
@@ -172,6 +186,39 @@ def _signals(machine: Machine) -> Iterator[Check]:
     yield from recording.signal_checks(machine, str(machine.path))
 
 
+def _random(machine: Machine) -> Iterator[Check]:
+    yield from random_checks.checks(4)
+
+
+def _claims(machine: Machine) -> Iterator[Check]:
+    yield from consistency_checks(scenario_of(machine, 'MP1', 10.0, 4.0, 24.0), 6)
+
+
+def _sweep(machine: Machine) -> Iterator[Check]:
+    yield from sweep.sweep_checks(machine.name, 1.0, 100.0, 5, 4.0)
+
+
+def _delay(machine: Machine) -> Iterator[Check]:
+    yield from delay_checks.delay_checks('srs, MP1', 1, 14.0, (0.03,))
+
+
+def _leg(machine: Machine) -> Iterator[Check]:
+    yield from leg_fault_checks.leg_fault_checks(machine, 1, 0.5, leg_fault_checks.CASES[:1])
+
+
+def _imu(machine: Machine) -> Iterator[Check]:
+    yield from imu_failure_checks.imu_failure_checks('srs, MP1', 1, ('in_g',))
+
+
+def _late(machine: Machine) -> Iterator[Check]:
+    late = next(case for case in cause_checks.CASES if case.title == 'IMU 10 ms late')
+    yield from cause_checks.cause_checks(machine.name, replace(late, duration=12.0), 1)
+
+
+def _wrong(machine: Machine) -> Iterator[Check]:
+    yield from everything_wrong.everything_wrong_checks('srs, MP1', 1, 15.0)
+
+
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
@@ -199,12 +246,17 @@ def _believes(**fields: float) -> Callable[[Any], Any]:
     return lambda right: lambda one: right(replace(one, config=replace(one.config, **fields)))
 
 
+def _believing(**fields: Any) -> Callable[[Any], Any]:
+    """A filter of a machine with other settings."""
+    return lambda right: lambda machine, config: right(machine, replace(config, **fields))
+
+
 def _misled(right: Callable[..., Any]) -> Callable[..., Any]:
     """A filter that believes a joint elsewhere than where it is simulated."""
 
     def wrong(one: Any) -> Any:
         moved = _point_moved(1e-3, 2)(machine_named('centred'))
-        with mock.patch('verification.miletovic_2017.filter_run.machine_named', return_value=moved):
+        with mock.patch('verification.miletovic_2017.scenario.machine_named', return_value=moved):
             return right(one)
 
     return wrong
@@ -292,6 +344,8 @@ def _rougher(joint: Joint) -> Joint:
     return replace(joint, friction=replace(joint.friction, law=law))
 
 
+_FILTER = 'verification.consistency.monte_carlo:make_filter'
+_NOTHING_TESTED = EstimatorConfig(baseline=False, history=0.1)
 _ENGINES = _group('engines', 'independent engines, motion')
 _SLIGHT = 1.0 + 1e-5
 _LAWS, _KANE = _group('mechanics', 'laws'), _group('oh_2003', 'chapter 2', 'golden points')
@@ -299,8 +353,15 @@ _CAMPAIGN, _STAGES = _group('oh_2003', 'chapter 4'), _group('oh_2003', 'chapter 
 _TABLE, _PLANAR = _group('mata_2008', 'the paper'), _group('rosyid_2020', 'the paper')
 
 
-def _of_wrong_mass(right: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda machine, *state: right(_platform(1.0 + 1e-6)(machine), *state)
+def _of_wrong_mass(factor: float) -> Callable[[Any], Any]:
+    return lambda right: lambda machine, *rest: right(_platform(factor)(machine), *rest)
+
+
+def _tilted(right: Callable[..., Any]) -> Callable[..., Any]:
+    def wrong(machine: Machine, *rest: Any, **options: Any) -> Any:
+        return right(with_gravity(machine, machine.gravity + np.array([1e-5, 0.0, 0.0])), *rest, **options)
+
+    return wrong
 
 
 MUTANTS = (
@@ -315,7 +376,15 @@ MUTANTS = (
            'verification.mechanics.momentum:joint_reactions',
            _scaled(_SLIGHT, 'closure_forces', 'joint_forces', 'drive_forces')),
     Mutant('engines', 'a platform heavier by 1e-6 in the engine', 'khalifa_3prr', _ENGINES, ('Pinocchio',),
-           'verification.engines.checks:pinocchio_result', _of_wrong_mass),
+           'verification.engines.checks:pinocchio_result', _of_wrong_mass(1.0 + 1e-6)),
+    Mutant('engines', 'a platform heavier by 1e-6 beside random machines', 'uf', _random, ('random',),
+           'verification.engines.random_checks:pinocchio_result', _of_wrong_mass(1.0 + 1e-6)),
+    Mutant('engines', 'gravity of the models turned by 1e-6', 'valencia_3rps',
+           _group('engines', 'independent engines, models'), ('Pinocchio',),
+           'verification.engines.model_checks:inverse_dynamics', _tilted),
+    Mutant('engines', 'a platform heavier by 1 % in the SDF', 'valencia_3rps',
+           _group('engines', 'independent engines, sim'), ('DART',), 'verification.engines.dart:sdf_text',
+           _of_wrong_mass(1.01), is_long=True),
     Mutant('oh_2003', 'a platform heavier by 1 %', 'uf', _KANE, ('T3', 'T5'), spoil=_platform(1.01)),
     Mutant('oh_2003', 'a joint 0.1 mm away', 'uf', _KANE, ('T2', 'T3'), spoil=_point_moved(1e-4)),
     Mutant('oh_2003', 'regressor off by 1e-5', 'uf', _group('oh_2003', 'the library'), ('T3',),
@@ -360,7 +429,7 @@ MUTANTS = (
            'verification.rosyid_2020.dynamics:PlanarDynamics.other_forces',
            lambda right: lambda self, q, velocity: right(self, q, np.zeros_like(velocity))),
     Mutant('rosyid_2020', 'a parameter of friction that is a body\'s', 'khalifa_3prr', _problem, ('R2-31',),
-           'verification.rosyid_2020.identification:NAMES', lambda names: (*names[:13], 'leg1.Iyy', *names[14:])),
+           'verification.rosyid_2020.data:NAMES', lambda names: (*names[:13], 'leg1.Iyy', *names[14:])),
     Mutant('rosyid_2020', 'a search that steps over the bounds', 'khalifa_3prr', _searches, ('R2-33',),
            'verification.rosyid_2020.searches:pattern_search', _careless, is_long=True),
     Mutant('rosyid_2020', 'constant friction called the best model', 'khalifa_3prr', _models, ('R2-41', 'R2-43'),
@@ -385,6 +454,28 @@ MUTANTS = (
            'verification.mata_2008.estimation:Model.fit', _instead(_unconstrained), is_long=True),
     Mutant('estimators', 'an engine that returns a negative friction', 'srs', _group('estimators', 'noisy'), ('runs',),
            'verification.estimators.feasible_runs:feasible_parameters', _unfit, is_long=True),
+    Mutant('consistency', 'noise of the IMU a twentieth', 'srs', _claims, ('NEES',), _FILTER, _believing(q_scale=0.05)),
+    Mutant('consistency', 'noise of the legs a quarter', 'srs', _claims, ('NIS',), _FILTER, _believing(r_scale=0.25)),
+    Mutant('consistency', 'noise four times as large', 'srs', _claims, ('NIS',), _FILTER,
+           _believing(noise_inflation=4.0)),
+    Mutant('consistency', 'integration of first order', 'srs', _claims, ('NEES', 'NIS'), _FILTER,
+           _believing(integrator='euler')),
+    Mutant('consistency', 'less noise than there is, at all times', 'srs', _sweep, ('sweep',),
+           'verification.consistency.sweep:CONFIG', _instead(replace(sweep.CONFIG, r_scale=0.25))),
+    Mutant('consistency', 'a delay that is ignored', 'srs', _delay, ('delay', 'band', 'error'),
+           'verification.consistency.delay_checks:UNKNOWN', _instead(replace(_NOTHING_TESTED, legs_alone=False)),
+           is_long=True),
+    Mutant('consistency', 'a leg that does not fail', 'srs', _leg, ('named',),
+           'verification.consistency.leg_fault_checks:FaultyLeg.spoil', _instead(lambda _, names, positions, random: (
+               names, positions)), is_long=True),
+    Mutant('consistency', 'an IMU that is never left out', 'srs', _imu, ('IMU',),
+           'verification.consistency.imu_failure_checks:EstimatorConfig',
+           _instead(partial(EstimatorConfig, legs_alone=False)), is_long=True),
+    Mutant('consistency', 'constants that nobody looks for', 'srs', _late, ('causes',),
+           'verification.consistency.cause_checks:_CONFIG', _instead(_NOTHING_TESTED)),
+    Mutant('consistency', 'sensors that nobody mends', 'srs', _wrong, ('wrong',),
+           'verification.consistency.everything_wrong:sensors_of_motion',
+           _instead(lambda machine, *_: SimpleNamespace(machine=machine, config=_NOTHING_TESTED))),
     Mutant('miletovic_2017', 'a joint 1 mm away', 'srs', _rows('S3-01'), ('S3-01', 'S3-02'),
            'verification.miletovic_2017.geometry:machine_named',
            lambda right: lambda name: _point_moved(1e-3, 2)(right(name))),

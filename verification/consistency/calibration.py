@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import drives_profile, fourier_profile, mp1_profile
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
@@ -18,7 +17,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 from verification.check import Check, within
 from verification.consistency.monte_carlo import Normalised
-from verification.consistency.scenarios import MotionScenario
+from verification.consistency.scenarios import Scenario, scenario_of
 
 #: what is estimated at once
 GROUPS: tuple[tuple[str, ...], ...] = (
@@ -40,44 +39,37 @@ PROBABILITY = 0.999
 PLACE_STD = 0.02
 
 
-def rich_scenario(machine: Machine, duration: float) -> MotionScenario:
+def rich_scenario(machine: Machine, duration: float) -> Scenario:
     """Sines up to 1 Hz in all six degrees of freedom, beginning at rest."""
-    profile = fourier_profile(machine, duration + 1.0)
-    return MotionScenario(f'{machine.name}, rich motion', machine, profile.evaluate, 0.0)
+    return scenario_of(machine, 'rich motion', 0.0, duration, duration + 1.0)
 
 
-def mp1_scenario(machine: Machine, duration: float) -> MotionScenario:
+def mp1_scenario(machine: Machine, duration: float) -> Scenario:
     """MP1 after its lead-in; it turns about one axis only, so that the place of the IMU along it is not observable."""
-    profile = mp1_profile(machine, duration + 30.0)
-    return MotionScenario(f'{machine.name}, MP1', machine, profile.evaluate, 12.0)
+    return scenario_of(machine, 'MP1', 12.0, duration, duration + 30.0)
 
 
-def drives_scenario(machine: Machine, duration: float) -> MotionScenario:
+def drives_scenario(machine: Machine, duration: float) -> Scenario:
     """Sines of the drives, for machines of any freedom, beginning at rest."""
-    profile = drives_profile(machine, duration + 1.0)
-    return MotionScenario(f'{machine.name}, sines', machine, profile.evaluate, 0.0)
+    return scenario_of(machine, 'sines', 0.0, duration, duration + 1.0)
 
 
-#: title -> machine and motion
-SCENARIOS: dict[str, tuple[str, Callable[[Machine, float], MotionScenario]]] = {
-    'srs, rich motion': ('srs', rich_scenario),
-    'srs, MP1': ('srs', mp1_scenario),
-    'hexaglide_6pus, sines': ('hexaglide_6pus', drives_scenario),
-    'valencia_3rps, sines': ('valencia_3rps', drives_scenario),
-    'khalifa_3prr, sines': ('khalifa_3prr', drives_scenario),
-    'delta, sines': ('delta', drives_scenario),
-}
+SCENARIOS = (
+    'srs, rich motion', 'srs, MP1', 'hexaglide_6pus, sines', 'valencia_3rps, sines', 'khalifa_3prr, sines',
+    'delta, sines',
+)  # fmt: skip
+_MAKERS = {'rich motion': rich_scenario, 'MP1': mp1_scenario, 'sines': drives_scenario}
 
 
 def calibration_checks(title: str, seeds: int, duration: float = DURATION) -> Iterator[Check]:
     """Normalised errors of the constants after ``duration`` s on one of the scenarios, each with ``seeds`` seeds."""
-    name, make = SCENARIOS[title]
-    scenario = make(load_machine(name), duration)
+    name, motion = title.split(', ')
+    scenario = _MAKERS[motion](load_machine(name), duration)
     for names in GROUPS:
         yield calibration_check(scenario, names, seeds, duration)
 
 
-def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:
+def calibration_check(scenario: Scenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:
     """Mean over the seeds of the normalised error squared of all constants ``names``, estimated at once."""
     runs = [calibration_run(scenario, names, seed, duration) for seed in range(seeds)]
     squares = np.array([error @ np.linalg.solve(covariance, error) for error, covariance in runs])
@@ -89,7 +81,7 @@ def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: i
 
 
 def calibration_run(
-    scenario: MotionScenario, names: tuple[str, ...], seed: int, duration: float
+    scenario: Scenario, names: tuple[str, ...], seed: int, duration: float
 ) -> tuple[Array, Array]:
     """Estimate constants drawn from the prior that the estimator is given; returns error (m,), covariance (m, m)."""
     config = EstimatorConfig(baseline=False, estimate=names, imu_position_std=PLACE_STD)
@@ -100,7 +92,7 @@ def calibration_run(
     truth *= start_std(config, layout, 0.0, 0.0)
     constants = {name: truth[rows] for name, rows in layout.groups.items()}
     true_machine, conditions = _with_constants(machine, constants)
-    time = scenario.time(duration)
+    time = replace(scenario, duration=duration).time
     feed(pipeline, simulate_sensors(true_machine, scenario.evaluate, time, conditions, seed))
     error = pipeline.filter.ukf.state - truth
     if layout.imu_delay is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp, rotation_log
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
@@ -21,6 +21,7 @@ from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
 from verification.check import Check, at_least, at_most, within
+from verification.consistency.state_error import pose_errors
 
 #: whose constants are spoiled unless another machine is asked for
 MACHINE = 'srs'
@@ -37,6 +38,10 @@ _RATE, _IMU_EVERY, _LEGS_EVERY = 1000, 4, 10
 _CONFIG = EstimatorConfig(baseline=False)
 
 
+Build = Callable[[Machine, int], Machine]
+Sense = Callable[[SimulatedData, int], SimulatedData]
+
+
 @dataclass(frozen=True)
 class Case:
     """Something that is not as the machine file says.
@@ -45,16 +50,18 @@ class Case:
     ----------
     title : in words
     duration : s
-    spoil : makes what is measured of a machine, for a seed
     right : names that are right, by machine and seed
+    built : makes the real machine of the file's, for a seed
+    sensed : makes of what it measures what its drivers send, for a seed
     is_of_imu : whether motion tells all of it; else an error of the legs that is to be claimed
     of_struts : whether it is an error of struts
     """
 
     title: str
     duration: float
-    spoil: Callable[[Machine, int, float], SimulatedData]
     right: Callable[[Machine, int], tuple[str, ...]]
+    built: Build = lambda machine, seed: machine
+    sensed: Sense = lambda data, seed: data
     is_of_imu: bool = True
     of_struts: bool = False
 
@@ -63,7 +70,7 @@ def cause_checks(source: str, case: Case, seeds: int) -> Iterator[Check]:
     """What is named over the seeds, and whether the claim is right, with the default filter and nothing configured."""
     machine, named, others, ratios, squares = load_machine(source), 0, [], [], []
     for seed in range(seeds):
-        data = case.spoil(machine, seed, case.duration)
+        data = case.sensed(_measured(machine, seed, case.duration, case.built(machine, seed)), seed)
         result = estimate(machine, data, _CONFIG)
         names = 'constants_found', 'over_confident_because'
         told = [event.detail for event in result.health.events if event.name in names]
@@ -136,9 +143,7 @@ def _errors(machine: Machine, data: SimulatedData, result: EstimationResult, see
     motion = _motion(machine.name, seed, (len(data.stamps) - 1) / _RATE)
     rows = np.searchsorted(data.stamps, found.stamps)
     late = rows > KNOWN * _RATE
-    rotation = np.array([matrix_from_quaternion(one) for one in found.orientation[late]])
-    turn = rotation_log(rotation @ motion.rotation_base_platform[rows[late]].transpose(0, 2, 1))
-    error = np.hstack([found.position[late] - motion.position[rows[late]], turn])
+    error = pose_errors(found, motion[rows])[late]
     precision = np.linalg.pinv(found.pose_covariance[late], rcond=1e-12, hermitian=True)
     squares = float(np.einsum('ni,nij,nj->n', error, precision, error).mean())
     return float(np.sqrt(np.square(error[:, :3]).sum(axis=1).mean())), squares / machine.degrees_of_freedom
@@ -154,79 +159,49 @@ def _usual(source: str, seed: int, duration: float) -> float:
 # -- what is not as it should be ---------------------------------------------------------------------------------------
 
 
-def _late(seconds: float) -> Callable[[Machine, int, float], SimulatedData]:
-    def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
-        data, shift = _measured(machine, seed, duration), round(seconds * _RATE)
-        received = data.imu_received.copy()
+def _late(seconds: float) -> Sense:
+    def late(data: SimulatedData, seed: int) -> SimulatedData:
+        shift, received = round(seconds * _RATE), data.imu_received.copy()
         received[: abs(shift)] = received[len(received) - abs(shift) :] = False
         force, rate = (np.roll(values, shift, axis=0) for values in (data.specific_force, data.angular_rate))
         return replace(data, specific_force=force, angular_rate=rate, imu_received=received)
 
-    return spoil
+    return late
 
 
-def _with_imu(change: Callable[[Any, int], Any]) -> Callable[[Machine, int, float], SimulatedData]:
-    """What an IMU measures that is another one than the file's."""
+def _mounted(degrees: float = 0.0, metres: float = 0.0, also: int = 0) -> Build:
+    """An IMU that is turned and elsewhere, by this much in a direction of the seed, the turn in that of a later one."""
 
-    def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
-        return _measured(machine, seed, duration, replace(machine, imu=change(machine.imu, seed)))
+    def build(machine: Machine, seed: int) -> Machine:
+        turn = rotation_exp(np.deg2rad(degrees) * _direction(seed + also))
+        return replace(machine, imu=replace(
+            machine.imu, position=machine.imu.position + metres * _direction(seed),
+            rotation_platform_imu=turn @ machine.imu.rotation_platform_imu,
+        ))  # fmt: skip
 
-    return spoil
-
-
-def _turned(degrees: float) -> Callable[[Machine, int, float], SimulatedData]:
-    def change(imu: Any, seed: int) -> Any:
-        turn = rotation_exp(np.deg2rad(degrees) * _direction(seed))
-        return replace(imu, rotation_platform_imu=turn @ imu.rotation_platform_imu)
-
-    return _with_imu(change)
+    return build
 
 
-def _placed(metres: float) -> Callable[[Machine, int, float], SimulatedData]:
-    return _with_imu(lambda imu, seed: replace(imu, position=imu.position + metres * _direction(seed)))
+def _of_both(change: Callable[[Array], Array], of_rate: Callable[[Array], Array] | None = None) -> Sense:
+    """Samples (N, 3) of the accelerometer, and of the gyroscope, changed alike unless both are given."""
+    return lambda data, seed: replace(
+        data, specific_force=change(data.specific_force), angular_rate=(of_rate or change)(data.angular_rate)
+    )
 
 
-def _everything(machine: Machine, seed: int, duration: float) -> SimulatedData:
-    """8 ms late, turned by 2 degrees, 37 mm off its place."""
-    turn = rotation_exp(np.deg2rad(2.0) * _direction(seed + 1))
-    imu = replace(
-        machine.imu, position=machine.imu.position + 0.037 * _direction(seed),
-        rotation_platform_imu=turn @ machine.imu.rotation_platform_imu,
-    )  # fmt: skip
-    data, late = _measured(machine, seed, duration, replace(machine, imu=imu)), 8
-    received = data.imu_received.copy()
-    received[:late] = False
-    force, rate = (np.roll(values, late, axis=0) for values in (data.specific_force, data.angular_rate))
-    return replace(data, specific_force=force, angular_rate=rate, imu_received=received)
-
-
-def _filtered(hertz: float) -> Callable[[Machine, int, float], SimulatedData]:
+def _filtered(hertz: float) -> Sense:
     """The IMU through a low-pass of one pole."""
-
-    def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
-        data = _measured(machine, seed, duration)
-        kept = np.exp(-2.0 * np.pi * hertz / _RATE)
-        force, rate = (
-            lfilter([1.0 - kept], [1.0, -kept], values, axis=0, zi=kept * values[:1])[0]
-            for values in (data.specific_force, data.angular_rate)
-        )
-        return replace(data, specific_force=force, angular_rate=rate)
-
-    return spoil
+    kept = np.exp(-2.0 * np.pi * hertz / _RATE)
+    return _of_both(lambda values: lfilter([1.0 - kept], [1.0, -kept], values, axis=0, zi=kept * values[:1])[0])
 
 
-def _heavy(machine: Machine, seed: int, duration: float) -> SimulatedData:
-    return _measured(machine, seed, duration, replace(machine, gravity=1.003 * machine.gravity))
+def _heavy(machine: Machine, seed: int) -> Machine:
+    return replace(machine, gravity=1.003 * machine.gravity)
 
 
-def _misaligned(force: Array, rate: Array) -> Callable[[Machine, int, float], SimulatedData]:
+def _misaligned(force: Array, rate: Array) -> Sense:
     """Samples of both sensors times matrices (3, 3)."""
-
-    def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
-        data = _measured(machine, seed, duration)
-        return replace(data, specific_force=data.specific_force @ force.T, angular_rate=data.angular_rate @ rate.T)
-
-    return spoil
+    return _of_both(lambda values: values @ force.T, lambda values: values @ rate.T)
 
 
 def _bent(seed: int) -> Array:
@@ -234,35 +209,28 @@ def _bent(seed: int) -> Array:
     return np.asarray(np.eye(3) + 5e-3 * np.random.default_rng(seed).normal(size=(3, 3)))
 
 
-def _skewed(machine: Machine, seed: int, duration: float) -> SimulatedData:
+def _skewed(values: Array) -> Array:
     """The IMU's clock is 20 ppm fast: its stamps, of samples in between, are those of the legs."""
-    data = _measured(machine, seed, duration)
-    elapsed = 1e-9 * (data.stamps - data.stamps[0])
-    force, rate = (
-        np.column_stack([np.interp(elapsed / (1.0 + 2e-5), elapsed, column) for column in values.T])
-        for values in (data.specific_force, data.angular_rate)
-    )
-    return replace(data, specific_force=force, angular_rate=rate)
+    elapsed = np.arange(len(values)) / _RATE
+    return np.column_stack([np.interp(elapsed / (1.0 + 2e-5), elapsed, column) for column in values.T])
 
 
-def _offset(
-    size: float, speed: float = 0.0, scale: float = 0.0, late: int = 0
-) -> Callable[[Machine, int, float], SimulatedData]:
+def _offset(size: float, speed: float = 0.0, scale: float = 0.0, late: int = 0) -> Sense:
     """Positions of one drive that are off, drift, are too large by a part of them, or ``late`` ms."""
 
-    def spoil(machine: Machine, seed: int, duration: float) -> SimulatedData:
-        data, leg = _measured(machine, seed, duration), _leg(machine, seed)
+    def offset(data: SimulatedData, seed: int) -> SimulatedData:
         positions = data.drive_positions.copy()
+        leg = seed % positions.shape[1]
         read = np.concatenate([np.repeat(positions[0, leg], late), positions[: len(positions) - late, leg]])
         positions[:, leg] = (1.0 + scale) * read + size + speed * np.arange(len(positions)) / _RATE
         return replace(data, drive_positions=positions)
 
-    return spoil
+    return offset
 
 
-def _moved(machine: Machine, seed: int, duration: float) -> SimulatedData:
+def _moved(machine: Machine, seed: int) -> Machine:
     """A joint centre of a leg is elsewhere by a millimetre, on the base or on the platform."""
-    index, move = _leg(machine, seed), 1e-3 * _direction(seed)
+    index, move = seed % machine.actuated_count, 1e-3 * _direction(seed)
     leg = machine.legs[index]
     if seed % 2:
         joint = replace(leg.joints[0], translation=leg.joints[0].translation + move)
@@ -271,16 +239,11 @@ def _moved(machine: Machine, seed: int, duration: float) -> SimulatedData:
         end = leg.platform_closures[0]
         other = replace(end, other_point=end.other_point + move)
         leg = replace(leg, closures=tuple(other if closure is end else closure for closure in leg.closures))
-    legs = (*machine.legs[:index], leg, *machine.legs[index + 1 :])
-    return _measured(machine, seed, duration, replace(machine, legs=legs))
+    return replace(machine, legs=(*machine.legs[:index], leg, *machine.legs[index + 1 :]))
 
 
 def _direction(seed: int) -> Array:
     return np.asarray(Rotation.random(random_state=seed).apply([1.0, 0.0, 0.0]))
-
-
-def _leg(machine: Machine, seed: int) -> int:
-    return seed % machine.actuated_count
 
 
 def _is(*names: str) -> Callable[[Machine, int], tuple[str, ...]]:
@@ -288,7 +251,7 @@ def _is(*names: str) -> Callable[[Machine, int], tuple[str, ...]]:
 
 
 def _of_leg(machine: Machine, seed: int) -> tuple[str, ...]:
-    leg = _leg(machine, seed)
+    leg = seed % machine.actuated_count
     names = [f'{what} of {machine.drive_labels[leg]}' for what in ('offset', 'drift', 'scale', 'lateness')]
     return (*names, f'geometry of {machine.legs[leg].name}')
 
@@ -296,24 +259,25 @@ def _of_leg(machine: Machine, seed: int) -> tuple[str, ...]:
 _DELAY, _MOUNTING, _PLACE = _is('delay of the IMU'), _is('mounting of the IMU'), _is('place of the IMU')
 
 CASES = (
-    *(Case(f'IMU {ms:g} ms late', 20.0, _late(1e-3 * ms), _DELAY) for ms in (-5, 1, 2, 5, 10, 20)),
-    *(Case(f'IMU turned by {angle:g} degrees', 20.0, _turned(angle), _MOUNTING) for angle in (0.5, 2, 5)),
-    *(Case(f'IMU {mm:g} mm off its place', 20.0, _placed(1e-3 * mm), _PLACE) for mm in (10, 50)),
-    *(Case(f'IMU with a low-pass of {hertz:g} Hz', 20.0, _filtered(hertz), _is('delay of the IMU', 'low-pass'))
+    *(Case(f'IMU {ms:g} ms late', 20.0, _DELAY, sensed=_late(1e-3 * ms)) for ms in (-5, 1, 2, 5, 10, 20)),
+    *(Case(f'IMU turned by {angle:g} degrees', 20.0, _MOUNTING, _mounted(angle)) for angle in (0.5, 2, 5)),
+    *(Case(f'IMU {mm:g} mm off its place', 20.0, _PLACE, _mounted(0.0, 1e-3 * mm)) for mm in (10, 50)),
+    *(Case(f'IMU with a low-pass of {hertz:g} Hz', 20.0, _is('delay of the IMU', 'low-pass'), sensed=_filtered(hertz))
       for hertz in (98, 44, 21)),
-    Case('IMU 8 ms late, turned by 2 degrees, 37 mm off', 20.0, _everything, _is('delay', 'mounting', 'place')),
-    Case('gravity 0.3 % larger', 20.0, _heavy, _is('gravity'), is_of_imu=False),
-    Case('accelerometer 0.5 % too much', 20.0, _misaligned(1.005 * np.eye(3), np.eye(3)), _is('scale or axes')),
-    Case('gyroscope 1 % too much', 20.0, _misaligned(np.eye(3), 1.01 * np.eye(3)), _is('scale or axes')),
-    Case('axes of both sensors 0.5 % off', 20.0, _misaligned(_bent(0), _bent(1)), _is('scale or axes')),
-    Case('clocks 20 ppm apart', 60.0, _skewed, _is('clock skew', 'delay')),
-    Case('a leg 5 mm off', 30.0, _offset(5e-3), _of_leg, is_of_imu=False),
-    Case('a leg 0.5 mm off', 30.0, _offset(5e-4), _of_leg, is_of_imu=False),
-    Case('a leg drifts by 0.1 mm/s', 60.0, _offset(0.0, 1e-4), _of_leg, is_of_imu=False),
-    Case('a leg drifts by 0.01 mm/s', 60.0, _offset(0.0, 1e-5), _of_leg, is_of_imu=False),
-    Case('a leg 0.2 % too long', 30.0, _offset(0.0, scale=2e-3), _of_leg, is_of_imu=False),
-    Case('a leg read 2 ms late', 30.0, _offset(0.0, late=2), _of_leg, is_of_imu=False),
-    Case('a joint centre 1 mm off', 60.0, _moved, _of_leg, is_of_imu=False, of_struts=True),
+    Case('IMU 8 ms late, turned by 2 degrees, 37 mm off', 20.0, _is('delay', 'mounting', 'place'),
+         _mounted(2.0, 0.037, 1), _late(0.008)),
+    Case('gravity 0.3 % larger', 20.0, _is('gravity'), _heavy, is_of_imu=False),
+    Case('accelerometer 0.5 % too much', 20.0, _is('scale or axes'), sensed=_misaligned(1.005 * np.eye(3), np.eye(3))),
+    Case('gyroscope 1 % too much', 20.0, _is('scale or axes'), sensed=_misaligned(np.eye(3), 1.01 * np.eye(3))),
+    Case('axes of both sensors 0.5 % off', 20.0, _is('scale or axes'), sensed=_misaligned(_bent(0), _bent(1))),
+    Case('clocks 20 ppm apart', 60.0, _is('clock skew', 'delay'), sensed=_of_both(_skewed)),
+    Case('a leg 5 mm off', 30.0, _of_leg, sensed=_offset(5e-3), is_of_imu=False),
+    Case('a leg 0.5 mm off', 30.0, _of_leg, sensed=_offset(5e-4), is_of_imu=False),
+    Case('a leg drifts by 0.1 mm/s', 60.0, _of_leg, sensed=_offset(0.0, 1e-4), is_of_imu=False),
+    Case('a leg drifts by 0.01 mm/s', 60.0, _of_leg, sensed=_offset(0.0, 1e-5), is_of_imu=False),
+    Case('a leg 0.2 % too long', 30.0, _of_leg, sensed=_offset(0.0, scale=2e-3), is_of_imu=False),
+    Case('a leg read 2 ms late', 30.0, _of_leg, sensed=_offset(0.0, late=2), is_of_imu=False),
+    Case('a joint centre 1 mm off', 60.0, _of_leg, _moved, is_of_imu=False, of_struts=True),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Everything wrong at once: do ``tune`` and ``estimate`` come near what ideal sensors give, without hand work."""
+"""Everything wrong at once, or the geometry: do ``tune`` and ``estimate`` come near ideal sensors, as claimed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine
-from pkm_description.motion.profiles import drives_profile, mp1_profile
+from pkm_description.machine import Tolerances
+from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.sensors import sensors_of_motion
-from pkm_estimation.offline.estimate import estimate_recording, recorded
+from pkm_estimation.offline.estimate import estimate, estimate_recording, recorded
 from pkm_estimation.offline.result import EstimationResult
-from pkm_estimation.sensors import SensorConditions, simulate_sensors
+from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.sensors.simulated import Evaluate
 from pkm_estimation.stream import EstimatorConfig
 from scipy.special import chdtri
 
-from verification.check import Check, at_least, at_most
-from verification.consistency.scenarios import RATE
+from verification.check import Check, at_least, at_most, equal, holds
+from verification.consistency.scenarios import RATE, Scenario, titled
+from verification.consistency.state_error import pose_errors
 
 #: position error by that of ideal sensors
 LARGEST_RATIO = 2.0
@@ -36,24 +38,16 @@ _WALKS, _JITTER = (3e-4, 2e-5), 2e-4
 #: m or rad, of the zeros of the drives
 _ZERO_STD = 3e-4
 
-#: title -> machine, and whether its drives move as sines
-SCENARIOS = {
-    'srs, MP1': ('srs', False),
-    'palida, MP1': ('palida', False),
-    'hexaglide_6pus, sines': ('hexaglide_6pus', True),
-    'valencia_3rps, sines': ('valencia_3rps', True),
-    'octopod_8ups, sines': ('octopod_8ups', True),
-}
+SCENARIOS = 'srs, MP1', 'palida, MP1', 'hexaglide_6pus, sines', 'valencia_3rps, sines', 'octopod_8ups, sines'
 
 
-def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
+def everything_wrong_checks(title: str, seeds: int, duration: float = _DURATION) -> Iterator[Check]:
     """Tune over a recording, estimate it again with what was found, and with ideal sensors, ``seeds`` times."""
-    name, by_drives = SCENARIOS[title]
-    machine = load_machine(name)
-    evaluate = (drives_profile if by_drives else mp1_profile)(machine, _BEGIN + _DURATION + 20.0).evaluate
+    scenario = titled(title, _BEGIN, duration, _BEGIN + duration + 20.0)
+    machine, evaluate = scenario.machine, scenario.evaluate
     ratios, nis, count = [], [], 0
     for seed in range(seeds):
-        wrong, ideal = _recordings(machine, evaluate, seed)
+        wrong, ideal = _recordings(scenario, seed)
         found = sensors_of_motion(machine, wrong, EstimatorConfig(), _ZERO_STD)
         tuned = estimate_recording(found.machine, wrong, found.config)
         best = estimate_recording(machine, ideal)
@@ -68,9 +62,9 @@ def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
     yield at_least('wrong', f'{title}: the same, least', 1.0 - spread, nis)
 
 
-def _recordings(machine: Machine, evaluate: Evaluate, seed: int) -> tuple[RecordedData, RecordedData]:
+def _recordings(scenario: Scenario, seed: int) -> tuple[RecordedData, RecordedData]:
     """With everything wrong, and with ideal sensors."""
-    time = _BEGIN + np.arange(round(_DURATION * RATE)) / RATE
+    machine, evaluate, time = scenario.machine, scenario.evaluate, scenario.time
     data, random = simulate_sensors(machine, evaluate, time, _WRONG, seed), np.random.default_rng([seed, 5])
     walk = np.cumsum(random.normal(size=(len(data.stamps), 6)) * np.repeat(_WALKS, 3) / RATE**0.5, axis=0)
     wrong, rows = recorded(machine, data), data.imu_received
@@ -96,3 +90,53 @@ def _error(result: EstimationResult, evaluate: Evaluate) -> float:
     late = _late(result)
     time = _BEGIN + 1e-9 * (result.motion.stamps[late] - 1_000_000_000)
     return float(np.sqrt(np.mean(np.square(result.motion.position[late] - evaluate(time).position))))
+
+
+#: names, and standard deviations of joint centres and zeros [m, rad]
+MACHINES = ('srs', 'palida', 'hexaglide_6pus', 'delta', 'valencia_3rps')
+TOLERANCES = (5e-5, 1e-4, 3e-4, 1e-3)
+#: Hz, of both sensors
+_RATE = 100.0
+#: of the normalised squared error of the pose, per freedom
+_LEAST, _MOST = 0.5, 1.5
+_CONFIG = EstimatorConfig(baseline=False)
+
+
+def geometry_checks(name: str, tolerance: float, seeds: int, duration: float) -> Iterator[Check]:
+    """Pose errors of ``seeds`` machines drawn from a tolerance, in the first and in the last second."""
+    runs = [_run(name, tolerance, seed, duration) for seed in range(seeds)]
+    errors, claimed = (np.sqrt(np.mean([np.square(run[part]) for run in runs])) for part in ('error', 'claimed'))
+    bounds = f'{_LEAST:g} .. {_MOST:g}'
+    second = round(_RATE)
+    for part, rows in (('first', slice(second)), ('last', slice(-second, None))):
+        each = [float(run['nees'][rows].mean()) / 6.0 for run in runs]
+        mean = float(np.mean(each))
+        yield holds(
+            'geometry',
+            f'{seeds} seeds of {duration:g} s, {part} second: normalised squared error of the pose, per freedom',
+            bounds,
+            f'{mean:.3g} (one seed {min(each):.2g} .. {max(each):.2g}); error {1e3 * errors:.3g} mm, '
+            f'claimed {1e3 * claimed:.3g} mm',
+            _LEAST <= mean <= _MOST,
+        )
+    doubted = sum('over_confident' in run['events'] for run in runs)
+    yield equal('geometry', 'runs that are called over-confident', 0, doubted)
+
+
+def _run(name: str, tolerance: float, seed: int, duration: float) -> dict[str, Array]:
+    """Errors of one machine: normalised squares (N,), rms of the position and what is claimed of it [m]; events."""
+    machine = replace(load_machine(name), tolerances=Tolerances(tolerance, tolerance))
+    count = len(geometry_constants(machine).kind)
+    built = with_geometry(machine, np.random.default_rng([seed, 7]).normal(size=count))
+    motion = profile('drives', built, duration=duration, rate=_RATE)
+    result = estimate(machine, measure(built, motion, seed=seed), _CONFIG)
+    found = result.motion
+    rows = len(motion) - len(found) + np.arange(len(found))
+    error = pose_errors(found, motion[rows])
+    covariance = found.pose_covariance
+    return {
+        'nees': np.einsum('ni,ni->n', error, np.linalg.solve(covariance, error[..., None])[..., 0]),
+        'error': np.sqrt(np.square(error[:, :3]).sum(axis=1).mean()),
+        'claimed': np.sqrt(np.trace(covariance[:, :3, :3], axis1=1, axis2=2).mean()),
+        'events': np.array([event.name for event in result.health.events]),
+    }

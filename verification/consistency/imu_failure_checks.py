@@ -6,23 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import drives_profile, mp1_profile
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
 from pkm_estimation.sensors.conditions import IMU_FAULTS
-from pkm_estimation.sensors.simulated import Evaluate
 from pkm_estimation.stream import EstimatorConfig
 from scipy.linalg import null_space
-from scipy.spatial.transform import Rotation
 
 from verification.check import Check, at_most, holds
-from verification.consistency.scenarios import RATE, sines
+from verification.consistency.scenarios import Scenario, titled
+from verification.consistency.state_error import normalised_error_squared, pose_errors
 
 #: s: of the failure, and of the run; until a failure that began is over for the estimates
 _BEGIN, _END, _DURATION, _AFTER = 4.0, 6.0, 10.0, 0.5
@@ -40,17 +36,10 @@ _CLIPPED, _HARDLY_TURNS = (0.6, 0.99), 0.02
 UNKNOWN_RANGE = 'clipped, range unknown'
 KINDS = (*IMU_FAULTS, UNKNOWN_RANGE)
 
-#: title -> machine, motion
-SCENARIOS = {
-    'srs, MP1': ('srs', 'mp1'),
-    'srs, 2 Hz': ('srs', 'fast'),
-    'palida, MP1': ('palida', 'mp1'),
-    'hexaglide_6pus, sines': ('hexaglide_6pus', 'drives'),
-    'valencia_3rps, sines': ('valencia_3rps', 'drives'),
-    'khalifa_3prr, sines': ('khalifa_3prr', 'drives'),
-    'delta, sines': ('delta', 'drives'),
-    'octopod_8ups, sines': ('octopod_8ups', 'drives'),
-}
+SCENARIOS = (
+    'srs, MP1', 'srs, 2 Hz', 'palida, MP1', 'hexaglide_6pus, sines', 'valencia_3rps, sines', 'khalifa_3prr, sines',
+    'delta, sines', 'octopod_8ups, sines',
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,11 +65,11 @@ class FailureRun:
     blamed: frozenset[str]
 
 
-def imu_failure_checks(title: str, seeds: int) -> Iterator[Check]:
+def imu_failure_checks(title: str, seeds: int, kinds: tuple[str, ...] = KINDS) -> Iterator[Check]:
     """Every failure of the IMU on one of :data:`SCENARIOS`, ``seeds`` times."""
-    machine, evaluate, begin = _scenario(title)
-    for kind in KINDS:
-        runs = [failure_run(machine, evaluate, begin, kind, seed) for seed in range(seeds)]
+    scenario = titled(title, 0.0 if title.endswith('Hz') else 12.0, _DURATION, 40.0)
+    for kind in kinds:
+        runs = [failure_run(scenario, kind, seed) for seed in range(seeds)]
         yield from _judge(kind, runs)
 
 
@@ -111,20 +100,10 @@ def _judge(kind: str, runs: list[FailureRun]) -> Iterator[Check]:
                 said == len(runs))  # fmt: skip
 
 
-def _scenario(title: str) -> tuple[Machine, Evaluate, float]:
-    name, motion = SCENARIOS[title]
-    machine = load_machine(name)
-    if motion == 'mp1':
-        return machine, mp1_profile(machine, 40.0).evaluate, 12.0
-    if motion == 'fast':
-        return machine, lambda time: sines(machine, 2.0, time), 0.0
-    return machine, drives_profile(machine, 40.0).evaluate, 12.0
-
-
-def failure_run(machine: Machine, evaluate: Evaluate, begin: float, kind: str, seed: int) -> FailureRun:
-    """One failure from :data:`_BEGIN` to :data:`_END`, a clipped sensor all the time; times from ``begin`` s on."""
-    time = begin + np.arange(round(_DURATION * RATE)) / RATE
-    elapsed, motion = time - time[0], evaluate(time)
+def failure_run(scenario: Scenario, kind: str, seed: int) -> FailureRun:
+    """One failure from :data:`_BEGIN` to :data:`_END` of the scenario, a clipped sensor all the time."""
+    machine, evaluate, time, motion = scenario.machine, scenario.evaluate, scenario.time, scenario.motion
+    elapsed = time - time[0]
     known, fault = machine, ImuFault(kind, _BEGIN, _END) if kind in IMU_FAULTS else None
     wrong = elapsed >= _BEGIN
     failing = wrong & (elapsed < _END + _AFTER)
@@ -167,19 +146,14 @@ def _ranges(specific_force: Array, angular_rate: Array) -> tuple[float, float]:
 def _squares(machine: Machine, motion: PlatformMotion, result: EstimationResult) -> tuple[Array, Array]:
     """Squares (N,) of the errors of pose and twist by their variances, per degree of freedom of the machine."""
     truth, found = motion.rotation_base_platform, result.motion
-    turned = Rotation.from_matrix(Rotation.from_quat(found.orientation).as_matrix() @ truth.transpose(0, 2, 1))
-    pose = np.hstack([found.position - motion.position, turned.as_rotvec()])
     linear, angular = (np.einsum('nji,nj->ni', truth, v) for v in (motion.linear_velocity, motion.angular_velocity))
     twist = np.hstack([found.linear_velocity - linear, found.angular_velocity - angular])
     free = [null_space(rows) if len(rows) else np.eye(6)
             for rows in close_legs(machine, motion.position, truth).constraints]  # fmt: skip
     in_platform = [np.linalg.qr(np.kron(np.eye(2), turn.T) @ ways)[0] for turn, ways in zip(truth, free, strict=True)]
-    return _ratio(pose, found.pose_covariance, free), _ratio(twist, found.twist_covariance, in_platform)
-
-
-def _ratio(errors: Array, covariances: Array, free: list[NDArray[np.float64]]) -> Array:
-    ratios = np.empty(len(errors))
-    for k, (error, covariance, ways) in enumerate(zip(errors, covariances, free, strict=True)):
-        seen = ways.T @ error
-        ratios[k] = seen @ np.linalg.solve(ways.T @ covariance @ ways, seen) / len(seen)
-    return ratios
+    pose, by_pose = pose_errors(found, motion), found.pose_covariance
+    squares = [
+        [normalised_error_squared(*one) / one[2].shape[1] for one in zip(*parts, strict=True)]
+        for parts in ((pose, by_pose, free), (twist, found.twist_covariance, in_platform))
+    ]
+    return np.array(squares[0]), np.array(squares[1])

@@ -14,11 +14,57 @@ from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 from verification.check import Check, at_most, holds
-from verification.consistency.faulty_leg import FaultyLeg
-from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised
-from verification.consistency.normalised_check import normalised_check
-from verification.consistency.scenarios import RATE, mp1_scenario
+from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised, normalised_check
+from verification.consistency.scenarios import RATE, scenario_of
 from verification.consistency.state_error import normalised_error_squared, state_error
+
+LEG_FAULTS = ('offset', 'spikes', 'stuck', 'end_of_stroke', 'swapped', 'millimetres', 'not_a_number', 'missing_name')
+
+#: part of the samples that are spikes, and their size [m]
+_SPIKE_PART, _SPIKE = 0.3, 0.1
+
+
+@dataclass(frozen=True)
+class FaultyLeg:
+    """A fault from now on.
+
+    Attributes
+    ----------
+    kind : one of :data:`LEG_FAULTS`
+    leg, other : which leg; the one that it is swapped with
+    offset : m
+    held : m, where it is stuck
+    end : m, of its stroke
+    """
+
+    kind: str
+    leg: int
+    other: int = -1
+    offset: float = 0.0
+    held: float = 0.0
+    end: float = 0.0
+
+    def spoil(self, names: list[str], positions: Array, random: np.random.Generator) -> tuple[list[str], Array]:
+        """Names and positions (L,) as the faulty sensor sends them; the input is not changed."""
+        kind, leg, x = self.kind, self.leg, positions.copy()
+        if kind == 'offset':
+            x[leg] += self.offset
+        elif kind == 'spikes' and random.random() < _SPIKE_PART:
+            x[leg] += random.choice([-_SPIKE, _SPIKE])
+        elif kind == 'stuck':
+            x[leg] = self.held
+        elif kind == 'end_of_stroke':
+            x[leg] = self.end
+        elif kind == 'swapped':
+            x[[leg, self.other]] = x[[self.other, leg]]
+        elif kind == 'millimetres':
+            x[leg] *= 1e3
+        elif kind == 'not_a_number':
+            x[leg] = random.choice([np.nan, np.inf, -np.inf, 1e300])
+        elif kind == 'missing_name':
+            return names[:leg] + names[leg + 1 :], np.delete(x, leg)
+        return names, x
+
 
 #: s of good samples before the fault, and limits: s until the leg is named, m of the position's error
 _BEFORE, NAMED_WITHIN, LARGEST_ERROR = 8.0, 0.05, 0.2e-3
@@ -83,7 +129,7 @@ def leg_fault_checks(
     machine: Machine, seeds: int, duration: float, cases: tuple[FaultCase, ...] = CASES
 ) -> list[Check]:
     """Every leg of a hexapod with every fault for ``duration`` s of MP1, ``seeds`` times."""
-    scenario = mp1_scenario(machine, _BEFORE + duration)
+    scenario = scenario_of(machine, 'MP1', 10.0, _BEFORE + duration, 20.0 + _BEFORE + duration)
     run = partial(fault_run, scenario.machine, scenario.motion)
     legs = range(scenario.machine.leg_count)
     checks = []
@@ -106,7 +152,7 @@ def fault_run(machine: Machine, motion: PlatformMotion, case: FaultCase, leg: in
     biases = _biases(machine)
     random = np.random.default_rng([*seed, 1])
     pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
-    naming, largest, squares = _Naming(faulty), 0.0, []
+    largest, squares, told, wrong = 0.0, [], list[tuple[int, Event]](), []
     for k, stamp in enumerate(data.stamps.tolist()):
         if k == begin:
             pipeline.health.report()  # what was before does not count
@@ -115,41 +161,27 @@ def fault_run(machine: Machine, motion: PlatformMotion, case: FaultCase, leg: in
         outputs += pipeline.add_joint_positions(stamp, *sent)
         if k < begin:
             continue
-        naming.listen(stamp, _is_wrong(sent, ideal[k], machine), pipeline.health.report().events)
+        wrong += [stamp] if _is_wrong(sent, ideal[k], machine) else []
+        told += [(stamp, event) for event in pipeline.health.report().events]
         off = float(np.linalg.norm(outputs[-1].motion.position - motion.position[k])) if outputs else np.inf
         largest = max(largest, off)
         if (k - begin) % round(ERROR_INTERVAL * RATE) == 0:
             error = state_error(pipeline.filter, motion, k, biases)
             squares.append(normalised_error_squared(error, pipeline.filter.covariance, np.eye(STATE_SIZE)))
-    return FaultRun(naming.after, frozenset(naming.reasons), frozenset(naming.others), largest, np.array(squares))
+    reasons = frozenset(event.name for _, event in told if any(name in event.detail for name in faulty))
+    others = frozenset(event.name for _, event in told if not any(name in event.detail for name in faulty))
+    after = _named_after(faulty, wrong[0], told) if wrong else np.inf
+    return FaultRun(after, reasons, others, largest, np.array(squares))
 
 
-class _Naming:
-    """Listens until all faulty legs have been named.
-
-    Attributes
-    ----------
-    after : s from the first wrong measurement on; infinite until then
-    reasons, others : names of the events that concern faulty legs, and of those that do not
-    """
-
-    def __init__(self, faulty: set[str]) -> None:
-        self.after = np.inf
-        self.reasons: set[str] = set()
-        self.others: set[str] = set()
-        self._faulty, self._unnamed = faulty, set(faulty)
-        self._first_wrong: int | None = None
-
-    def listen(self, stamp: int, is_wrong: bool, events: tuple[Event, ...]) -> None:
-        """Take the events of a measurement of ``stamp`` [ns]."""
-        if is_wrong and self._first_wrong is None:
-            self._first_wrong = stamp
-        for event in events:
-            concerned = {name for name in self._faulty if name in event.detail}
-            (self.reasons if concerned else self.others).add(event.name)
-            self._unnamed -= concerned
-        if self._first_wrong is not None and not self._unnamed and self.after == np.inf:
-            self.after = 1e-9 * (stamp - self._first_wrong)
+def _named_after(faulty: set[str], first_wrong: int, told: list[tuple[int, Event]]) -> float:
+    """Time [s] from a stamp [ns] until events have named all faulty legs; infinite where they have not."""
+    unnamed = set(faulty)
+    for stamp, event in told:
+        unnamed -= {name for name in faulty if name in event.detail}
+        if not unnamed:
+            return 1e-9 * max(0, stamp - first_wrong)
+    return np.inf
 
 
 def _biases(machine: Machine) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -10,14 +11,18 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine import Machine, Pose
+from pkm_estimation.filters import Innovation
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 
-from verification.consistency.scenarios import Scenario
+from verification.check import Check, holds, within
+from verification.consistency.scenarios import RATE, Scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared, state_error
 
+#: s after the start until claims are compared with the truth
+SETTLING = 1.0
 #: s, between the errors that are used; neighbouring errors are strongly correlated
 ERROR_INTERVAL = 0.25
 
@@ -86,9 +91,19 @@ def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array
     )
     noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     turn = np.kron(np.eye(2), machine.imu.rotation_platform_imu)
-    inputs = scenario.inputs + biases + (noise * random.normal(size=scenario.inputs.shape)) @ turn.T
-    positions = scenario.positions + machine.leg_sensors.position_noise * random.normal(size=scenario.positions.shape)
+    inputs, positions = scenario.ideal
+    inputs = inputs + biases + (noise * random.normal(size=inputs.shape)) @ turn.T
+    positions = positions + machine.leg_sensors.position_noise * random.normal(size=positions.shape)
     return inputs, positions, biases
+
+
+def followed(
+    filter_: PlatformFilter, inputs: Array, positions: Array, first: int = 1, interval: float = 1.0 / RATE
+) -> Iterator[tuple[int, Innovation]]:
+    """Predict over each interval [s] of inputs (N, 6), correct by positions (N, L): rows and their innovations."""
+    for k in range(first, len(positions)):
+        filter_.predict(inputs[k - 1], inputs[k], interval)
+        yield k, filter_.update(positions[k])
 
 
 def forward_pose(machine: Machine, positions: Array) -> Pose:
@@ -108,9 +123,7 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
         inputs, positions, biases = noisy(scenario, seed, config)
         filter_ = make_filter(scenario.machine, config)
         filter_.start_at(forward_pose(scenario.machine, positions[0]))
-        for k in range(1, len(positions)):
-            filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
-            innovation = filter_.update(positions[k])
+        for k, innovation in followed(filter_, inputs, positions):
             if k < first:
                 continue
             nis[k - first, seed] = innovation.nis
@@ -120,5 +133,50 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
                 error = state_error(filter_, scenario.motion, k, biases)
                 nees[row, seed] = normalised_error_squared(error, filter_.covariance, directions)
                 degrees_of_freedom[row] = directions.shape[1]
-    drives = np.full(len(nis), scenario.positions.shape[1])
+    drives = np.full(len(nis), scenario.machine.actuated_count)
     return Consistency(Normalised(nees, degrees_of_freedom), Normalised(nis, drives))
+
+
+def consistency_checks(scenario: Scenario, seeds: int, config: EstimatorConfig | None = None) -> list[Check]:
+    """Normalised errors and innovations of the default filter, or of another one."""
+    result = consistency(scenario, seeds, config or EstimatorConfig(), SETTLING)
+    return [
+        normalised_check('NEES', 'state errors', result.nees),
+        normalised_check('NIS', 'innovations', result.nis),
+    ]
+
+
+def normalised_check(id: str, what: str, normalised: Normalised) -> Check:
+    """Mean over seeds and times within the 95 % bounds of the mean over the seeds at one time.
+
+    The share of the times whose own mean is inside is printed, too, but not judged: state errors are correlated over
+    seconds, so that few times of a run are independent.
+    """
+    dof = normalised.degrees_of_freedom
+    lower, upper = normalised.bounds()
+    wanted = f'{dof.mean():g}' if dof.min() == dof.max() else f'{dof.min()}-{dof.max()}'
+    note = f'{100.0 * normalised.part_inside():.0f} % of the times inside'
+    return within(id, f'mean of the normalised {what}, {wanted} expected', lower, upper, normalised.mean, note=note)
+
+
+def at_all_times_check(
+    id: str, what: str, normalised: Normalised, may_be_less: bool = False, part: float = 0.999
+) -> Check:
+    """Mean over the seeds at every time within bounds that all of them keep with a probability of 99.9 %.
+
+    The probability is shared out among the times (Bonferroni), so that the bounds hold however these are correlated;
+    it is so high because a suite has dozens of such lines. With ``may_be_less``, in the first second, there is no lower
+    bound: the broad prior of a start claims less than is known.
+    """
+    means = normalised.values.mean(axis=1)
+    lower, upper = normalised.bounds(1.0 - (1.0 - part) / len(means))
+    lower = 0.0 if may_be_less else lower
+    return holds(
+        id,
+        f'{"first second: " if may_be_less else ""}normalised {what} at each of {len(means)} times, mean of '
+        f'{normalised.values.shape[1]} seeds',
+        f'{lower:.4g} .. {upper:.4g}',
+        f'{means.min():.4g} .. {means.max():.4g}, {100.0 * normalised.part_inside():.0f} % of the times in the '
+        '95 % region of one',
+        bool(lower <= means.min() and means.max() <= upper),
+    )

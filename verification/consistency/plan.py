@@ -16,11 +16,11 @@ from verification.consistency import (
     everything_wrong,
     imu_failure_checks,
     sweep,
-    wrong_geometry,
 )
-from verification.consistency.checks import consistency_checks, convergence_checks
+from verification.consistency.convergence import convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
-from verification.consistency.scenarios import SCENARIOS, make_scenario
+from verification.consistency.monte_carlo import consistency_checks
+from verification.consistency.scenarios import SCENARIOS, after_lead_in
 from verification.consistency.smoothing import smoothing_checks
 from verification.suite import Part, Plan, Request, Workers
 
@@ -103,13 +103,7 @@ def plan(request: Request, workers: Workers) -> Plan:
 
 
 def _of_scenario(checks: Callable[..., Iterable[Check]], title: str, duration: float, seeds: int) -> Iterable[Check]:
-    return checks(make_scenario(title, duration), seeds)
-
-
-def _over_scenarios(checks: Callable[..., Iterable[Check]], ending: str, extent: Extent) -> Iterator[Part]:
-    for scenario in SCENARIOS:
-        run = partial(_of_scenario, checks, scenario.title, extent.duration, extent.seeds)
-        yield Part(f'{scenario.title}{ending}', run)
+    return checks(after_lead_in(title, duration), seeds)
 
 
 def _sweep(extent: Extent) -> Iterator[Part]:
@@ -125,10 +119,6 @@ def _sweep(extent: Extent) -> Iterator[Part]:
                 partial(sweep.sweep_checks, sweep.MACHINE, frequency, rate, extent.sweep_seeds, extent.sweep_duration,
                         jitter),
             )  # fmt: skip
-
-
-def _delay_checks(title: str, seeds: int, duration: float) -> Iterable[Check]:
-    return delay_checks.delay_checks(delay_checks.delay_scenario(title, duration), seeds, duration)
 
 
 def _leg_checks(name: str, seeds: int, duration: float) -> Iterable[Check]:
@@ -158,21 +148,25 @@ def _cause_checks(machine: str, title: str, seeds: int) -> Iterable[Check]:
 
 
 def _geometry(extent: Extent) -> Iterator[Part]:
-    for name in wrong_geometry.MACHINES:
-        for tolerance in wrong_geometry.TOLERANCES:
+    for name in everything_wrong.MACHINES:
+        for tolerance in everything_wrong.TOLERANCES:
             checks = partial(
-                wrong_geometry.geometry_checks, name, tolerance, extent.geometry_seeds, extent.geometry_duration
+                everything_wrong.geometry_checks, name, tolerance, extent.geometry_seeds, extent.geometry_duration
             )
             yield Part(f'{name}, sines, geometry wrong by {1e3 * tolerance:g} mm', checks)
 
 
 _PARTS: dict[str, Callable[[Extent], Iterable[Part]]] = {
-    'nees': partial(_over_scenarios, consistency_checks, ''),
+    'nees': lambda extent: _each(
+        partial(_of_scenario, consistency_checks), SCENARIOS, '', extent.duration, extent.seeds
+    ),
     'sweep': _sweep,
-    'smoother': partial(_over_scenarios, smoothing_checks, ', smoothed'),
+    'smoother': lambda extent: _each(
+        partial(_of_scenario, smoothing_checks), SCENARIOS, ', smoothed', extent.duration, extent.seeds
+    ),
     'starts': lambda extent: [Part('srs, starts', partial(convergence_checks, extent.starts, extent.duration))],
     'delay': lambda extent: _each(
-        _delay_checks, delay_checks.SCENARIOS, '', extent.delay_seeds, extent.fault_duration
+        delay_checks.delay_checks, delay_checks.SCENARIOS, ', unknown delay', extent.delay_seeds, extent.fault_duration
     ),
     'legs': lambda extent: _each(
         _leg_checks, FAULTY_MACHINES, ', MP1, legs that fail', extent.leg_seeds, extent.fault_duration

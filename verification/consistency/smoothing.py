@@ -10,8 +10,15 @@ from pkm_estimation.offline.smoothing import Smoother
 from pkm_estimation.stream import EstimatorConfig
 
 from verification.check import Check, at_most
-from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised, forward_pose, make_filter, noisy
-from verification.consistency.normalised_check import normalised_check
+from verification.consistency.monte_carlo import (
+    ERROR_INTERVAL,
+    Normalised,
+    followed,
+    forward_pose,
+    make_filter,
+    noisy,
+    normalised_check,
+)
 from verification.consistency.scenarios import Scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared, true_state
 
@@ -63,9 +70,7 @@ def _run(scenario: Scenario, seed: int) -> list[tuple[Array, Array, Array, Array
     filter_.record = record
     filter_.start_at(forward_pose(scenario.machine, positions[0]))
     filter_.known(inputs[0])
-    for k in range(1, len(positions)):
-        filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
-        filter_.update(positions[k])
+    for k, _ in followed(filter_, inputs, positions):
         filter_.known(inputs[k])
     result = []
     for k, (entry, smooth) in enumerate(Smoother(STATE_SIZE).smooth(record.take(), lambda number: True)):

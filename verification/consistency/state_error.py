@@ -8,8 +8,10 @@ from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.rotation import quaternion_from_matrix, skew
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCITY
+from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.stream import PlatformFilter
 from scipy.linalg import null_space
+from scipy.spatial.transform import Rotation
 
 #: directions of the velocity in which the IMU's point moves by less than this share of the largest motion count as
 #: blocked by the constraints
@@ -27,17 +29,25 @@ def state_error(filter_: PlatformFilter, motion: PlatformMotion, sample: int, bi
     return error
 
 
-def true_state(motion: PlatformMotion, imu_position: Array, sample: int, biases: Array, chart: Array) -> Array:
-    """True state (15,), seen from a chart; ``biases`` (6,) are the true ones, platform axes."""
+def true_state(
+    motion: PlatformMotion, imu_position: Array, sample: int | slice, biases: Array, chart: Array
+) -> Array:
+    """True states (..., 15), seen from a chart; ``biases`` (6,) are the true ones, platform axes."""
     rotation = motion.rotation_base_platform[sample]
     arm = rotation @ imu_position
     velocity = motion.linear_velocity[sample] + np.cross(motion.angular_velocity[sample], arm)
-    state = np.empty(STATE_SIZE)
-    state[POSITION] = chart.T @ (motion.position[sample] + arm)
-    state[VELOCITY] = rotation.T @ velocity
-    state[ATTITUDE] = quaternion_from_matrix(chart.T @ rotation)[:3]
-    state[BIASES] = biases
+    state = np.empty((*arm.shape[:-1], STATE_SIZE))
+    state[..., POSITION] = (motion.position[sample] + arm) @ chart
+    state[..., VELOCITY] = (velocity[..., None, :] @ rotation)[..., 0, :]
+    state[..., ATTITUDE] = quaternion_from_matrix(chart.T @ rotation)[..., :3]
+    state[..., BIASES] = biases
     return state
+
+
+def pose_errors(found: MotionEstimate, motion: PlatformMotion) -> Array:
+    """Estimates less the samples of a motion that belong to them (N, 6): position m, and turn rad, base axes."""
+    turned = Rotation.from_quat(found.orientation).as_matrix() @ motion.rotation_base_platform.transpose(0, 2, 1)
+    return np.hstack([found.position - motion.position, Rotation.from_matrix(turned).as_rotvec()])
 
 
 def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart: Array) -> Array:

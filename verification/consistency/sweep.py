@@ -9,21 +9,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine
 from pkm_estimation.exchange.output import OutputBlock
-from pkm_estimation.filtering.point_motion import FilterStates
-from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCITY
+from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.verdict import WELL
 
 from verification.check import Check, at_most, equal, holds
-from verification.consistency.monte_carlo import Normalised
-from verification.consistency.normalised_check import at_all_times_check, normalised_check
+from verification.consistency.monte_carlo import Normalised, at_all_times_check, normalised_check
 from verification.consistency.scenarios import sines
+from verification.consistency.state_error import normalised_error_squared, true_state
 
 #: machine; Hz, of the fastest coordinate, and of both sensors
 MACHINE, FREQUENCIES, RATES = 'srs', (0.1, 0.2, 0.5, 1.0, 2.0), (100.0, 250.0, 1000.0)
@@ -128,7 +126,10 @@ def sweep_run(
     time = 1e-9 * (block.stamps - data.stamps[0])
     motion, bias = evaluate(time), ImuFrame(machine.imu).to_platform(bias)
     judged = _judged(time, rate)
-    nees = [_nees(machine, motion, bias, block.known, k) for k in judged]
+    known, everything, nees = block.known, np.eye(STATE_SIZE), []
+    for k in judged:
+        error = known.state[k] - true_state(motion, machine.imu.position, k, bias, known.chart[k])
+        nees.append(normalised_error_squared(error, known.covariance[k], everything))
     found = outputs[0].model.motion(block.known)
     error = found.position - motion.position
     std = np.sqrt(found.pose_covariance.diagonal(axis1=1, axis2=2)[:, :3])
@@ -141,15 +142,3 @@ def _judged(time: Array, rate: float) -> NDArray[np.intp]:
     first = round(FIRST_SECOND * rate)
     early = range(round(EARLY_INTERVAL * rate), first, round(EARLY_INTERVAL * rate))
     return np.array([*early, *range(first, len(time), round(INTERVAL * rate))])
-
-
-def _nees(machine: Machine, motion: PlatformMotion, bias: Array, known: FilterStates, k: int) -> float:
-    state, chart, rotation = known.state[k], known.chart[k], motion.rotation_base_platform[k]
-    arm = rotation @ machine.imu.position
-    error = np.empty(STATE_SIZE)
-    error[POSITION] = state[POSITION] - chart.T @ (motion.position[k] + arm)
-    velocity = motion.linear_velocity[k] + np.cross(motion.angular_velocity[k], arm)
-    error[VELOCITY] = state[VELOCITY] - rotation.T @ velocity
-    error[ATTITUDE] = state[ATTITUDE] - quaternion_from_matrix(chart.T @ rotation)[:3]
-    error[BIASES] = state[BIASES] - bias
-    return float(error @ np.linalg.solve(known.covariance[k], error))

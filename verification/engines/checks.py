@@ -16,7 +16,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from verification.check import Check, at_most, not_reachable, relative_error
 from verification.engines.mujoco import mujoco_open_chain, mujoco_result
 from verification.engines.pinocchio import pinocchio_open_chain, pinocchio_result
-from verification.engines.result import EngineMissingError, EngineResult
+from verification.engines.projection import EngineMissingError, EngineResult
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:

@@ -12,6 +12,7 @@ step earlier than the positions: so the reference is.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +25,11 @@ from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.machine import without_rotors
+from pkm_description.report.words import figure_text
 
+from verification.check import Check, at_most, not_reachable, within
 from verification.engines.drives import driven_by, independent_drives
-from verification.engines.result import EngineMissingError
+from verification.engines.projection import EngineMissingError
 from verification.engines.sdf_reader import Pose, SdfModel, compose
 
 #: largest way of a drive from home, m or rad
@@ -36,6 +39,13 @@ _SHARE_OF_RANGE = 0.8
 _DURATION = 1.5  # s: all drives go there, most come back
 _FREQUENCIES = (3.0, 5.0)  # rad/s, of the first and the last drive
 _KINDS = {'fixed': 'Weld', 'ball': 'Ball', 'universal': 'Universal', 'revolute': 'Revolute', 'prismatic': 'Prismatic'}
+_STEP = 1e-3  # s
+#: N or N m, rms of a leg: the requirement
+_FORCE = 0.02
+#: N or N m: where forces are larger, 20 mN are less than two millionths of them, and the loops' drift of a step of 1 ms
+#: (tenths of a micrometre, times the servo's stiffness) is more than that: a smaller step shows that it is the step
+_HEAVY = 1e4
+_FINE_STEP = 2.5e-4  # s
 
 
 @dataclass(frozen=True)
@@ -210,3 +220,31 @@ def _numbers(text: str) -> Array:
 def _relative(first: Pose, second: Pose) -> Pose:
     """The second pose in the first one's frame."""
     return first[1].T @ (second[0] - first[0]), first[1].T @ second[1]
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Simulate with two time steps: what is left must go with the step.
+
+    Two simulations are the least that this needs: ``quick`` changes nothing.
+    """
+    try:
+        coarse, fine = dart_errors(machine, _STEP), dart_errors(machine, _STEP / 2.0)
+        redundant = machine.actuated_count > int(machine.model.degrees_of_freedom[0])
+        coarse_step = coarse.force > _HEAVY or (redundant and coarse.correction > _FORCE)
+        finest = dart_errors(machine, _FINE_STEP) if coarse_step else None
+    except EngineMissingError as error:
+        what = 'simulation of the SDF with the forces of the inverse dynamics'
+        yield not_reachable('DART', what, f'<= {figure_text(_FORCE, "N")}', str(error))
+        return
+    what = f'controllers beside the inverse dynamics (up to {figure_text(coarse.force, "N")})'
+    if finest is None:
+        yield at_most('DART', f'{what} at 1 ms, rms', _FORCE, coarse.correction, 'N')
+    else:
+        # what the loops drift strains a redundant machine, whose servos push against each other
+        limit = 2e-4 if redundant else 5e-6
+        yield at_most('DART', f'{what} at 1 ms, rms, relative', limit, coarse.correction / coarse.force)
+        yield at_most('DART', f'{what} at 0.25 ms, rms', _FORCE, finest.correction, 'N')
+    yield at_most('DART', "error of the platform's position at 1 ms", 1e-5, coarse.position, 'm')
+    yield at_most('DART', 'opening of the loops at 1 ms', 5e-5, coarse.gap, 'm')
+    ratio = fine.correction / coarse.correction
+    yield within('DART', 'controllers at 0.5 ms over those at 1 ms', 0.2, 0.65, ratio)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_joints
 from scipy.linalg import qr
 
 
@@ -25,8 +26,5 @@ def driven_by(machine: Machine, drives: Sequence[int]) -> Machine:
     names = {machine.actuated_joint_names[drive] for drive in drives}
     if len(names) == machine.actuated_count:
         return machine
-    legs = tuple(
-        replace(leg, joints=tuple(replace(joint, actuated=joint.name in names) for joint in leg.joints))
-        for leg in machine.legs
-    )
-    return replace(machine, legs=legs, drive_weights=())
+    chosen = with_joints(machine, lambda joint: replace(joint, actuated=joint.name in names))
+    return replace(chosen, drive_weights=())

@@ -31,7 +31,7 @@ from verification.engines.pinocchio_models import (
     kinetic_matrices,
     tree_regressor,
 )
-from verification.engines.result import EngineMissingError
+from verification.engines.projection import EngineMissingError
 
 _LIMIT = 1e-9
 
@@ -64,7 +64,7 @@ def forward_checks(machine: Machine, motion: PlatformMotion, positions: Array) -
     """Accelerations and constraint forces under given drive forces, which are not those of the motion."""
     forces = inverse_dynamics(machine, motion, friction=False)
     forces = forces * np.random.default_rng(6).uniform(0.5, 1.5, forces.shape)
-    expected, _, _ = forward_motion(machine, positions, motion, forces)
+    expected, _ = forward_motion(machine, positions, motion, forces)
     found = forward_dynamics(
         machine, motion.position, motion.rotation_base_platform, motion.twist, forces, friction=False
     )
@@ -73,7 +73,7 @@ def forward_checks(machine: Machine, motion: PlatformMotion, positions: Array) -
     if machine.actuated_count > int(machine.model.degrees_of_freedom[0]):
         # reactions are those under the least drive forces
         forces = inverse_dynamics(machine, moved, friction=False)
-    _, closing, _ = forward_motion(machine, positions, motion, forces)
+    _, closing = forward_motion(machine, positions, motion, forces)
     if pinocchio_result(machine, positions[:1], motion[:1]).determined:
         reactions = joint_reactions(machine, moved, friction=False).closure_forces
         what = 'constraint forces of the forward dynamics, relative'

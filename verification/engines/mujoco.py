@@ -26,8 +26,7 @@ from verification.engines.closure_equations import (
     turning_drift,
     turning_gap,
 )
-from verification.engines.projection import Projection, idle_joints, project
-from verification.engines.result import EngineMissingError, EngineResult
+from verification.engines.projection import EngineMissingError, EngineResult, Projection, idle_joints, project
 
 
 class MujocoTree:

@@ -24,8 +24,7 @@ from verification.engines.closure_equations import (
     turning_drift,
     turning_gap,
 )
-from verification.engines.projection import Projection, idle_joints, project
-from verification.engines.result import EngineMissingError, EngineResult
+from verification.engines.projection import EngineMissingError, EngineResult, Projection, idle_joints, project
 
 #: s, of the energy's central difference
 _STEP = 1e-5

@@ -58,8 +58,8 @@ def kinetic_matrices(machine: Machine, joint_positions: Array, motion: PlatformM
 
 def forward_motion(
     machine: Machine, joint_positions: Array, motion: PlatformMotion, forces: Array
-) -> tuple[Array, Array, Array]:
-    """Platform accelerations (N, 6), forces and moments (N, K, 3) of the legs on what they hold, under drive forces.
+) -> tuple[Array, Array]:
+    """Platform accelerations (N, 6), and forces (N, K, 3) of the legs on what they hold, under drive forces.
 
     Machines whose closures are all balls: Pinocchio's own constraint dynamics. Others: mass matrix, forces and
     constraints of Pinocchio in one linear system.
@@ -67,19 +67,18 @@ def forward_motion(
     tree = PinocchioTree(machine)
     balls = all(cut.closure.kind == 'ball' for cut in tree.closures) and not len(tree.idle)
     solve = _constraint_dynamics if balls and not machine.planar and _has_mass(machine) else _linear_system
-    accelerations, wrenches = [], []
+    accelerations, closing = [], []
     for sample in range(len(motion)):
         configuration, velocity, second, _ = tree.state(joint_positions[sample], motion, sample)
         drive = np.zeros(tree.model.nv)
         drive[tree.driven] = forces[sample]
-        found, closures = solve(tree, configuration, velocity, drive, second)
+        found, forces_of_legs = solve(tree, configuration, velocity, drive, second)
         rotation, spin = motion.rotation_base_platform[sample], motion.angular_velocity[sample]
         own = found[tree.free]
         linear = rotation @ own[:3] + np.cross(spin, motion.linear_velocity[sample])
         accelerations.append(np.concatenate([linear, rotation @ own[3:]]))
-        wrenches.append([-part for part in closures])
-    closing, turning = (np.array(column) for column in zip(*wrenches, strict=True))
-    return np.array(accelerations), closing, turning
+        closing.append(-forces_of_legs)
+    return np.array(accelerations), np.array(closing)
 
 
 def _has_mass(machine: Machine) -> bool:
@@ -89,7 +88,7 @@ def _has_mass(machine: Machine) -> bool:
 
 def _constraint_dynamics(
     tree: PinocchioTree, configuration: Array, velocity: Array, drive: Array, _: Array
-) -> tuple[Array, tuple[Array, Array]]:
+) -> tuple[Array, Array]:
     """Tree accelerations (nv,) and forces on the legs' bodies (K, 3), base axes, by Pinocchio's solver."""
     pin, model = tree.pin, tree.model
     model.armature = tree.rotors
@@ -115,12 +114,12 @@ def _constraint_dynamics(
     turns: list[Any] = [data.oMi[joint.joint1_id].rotation @ joint.joint1_placement.rotation for joint in joints]
     forces = np.array([turn @ state.contact_force.linear for turn, state in zip(turns, states, strict=True)])
     model.armature = np.zeros(model.nv)
-    return np.array(accelerations), (forces, np.zeros_like(forces))
+    return np.array(accelerations), forces
 
 
 def _linear_system(
     tree: PinocchioTree, configuration: Array, velocity: Array, drive: Array, admissible: Array
-) -> tuple[Array, tuple[Array, Array]]:
+) -> tuple[Array, Array]:
     """The same by ``M a + h = u + J^T lambda, J a = J a_admissible``; idle joints are held, too."""
     jacobian = tree.closure_jacobian(configuration)
     fixed = np.vstack([jacobian, np.eye(tree.model.nv)[tree.idle]])
@@ -133,4 +132,4 @@ def _linear_system(
     dependent = np.linalg.matrix_rank(fixed, tol=1e-9 * np.linalg.norm(fixed, 2)) < rows
     solution = np.linalg.lstsq(system, right, rcond=1e-12)[0] if dependent else np.linalg.solve(system, right)
     tree.closure_jacobian(configuration)
-    return solution[:count], tree.closure_wrenches(solution[count : count + len(jacobian)])
+    return solution[:count], tree.closure_wrenches(solution[count : count + len(jacobian)])[0]

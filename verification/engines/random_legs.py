@@ -7,7 +7,8 @@ positions there, so that nothing is aligned with anything by construction.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -44,6 +45,11 @@ class Layout:
         self.joints.append(PlacedJoint(kind, unit(axis), point, before, driven))
         return len(self.joints) - 1
 
+    def change(self, places: Sequence[int], **fields: Any) -> None:
+        """Drive joints, or take their bodies' mass away."""
+        for place in places:
+            self.joints[place] = replace(self.joints[place], **fields)
+
     def close(self, kind: str, point: Array, other: int = PLATFORM, body: int | None = None) -> None:
         """Add a closure, by default of the last body."""
         self.closures.append((kind, len(self.joints) - 1 if body is None else body, other, point))
@@ -66,24 +72,20 @@ def _ups(base: Array, anchor: Array, random: np.random.Generator, driven: tuple[
     layout = Layout()
     rod(layout, base, anchor, random)
     layout.add('prismatic', anchor - base + 0.05 * random.normal(size=3), 0.5 * (base + anchor))
-    for place in driven:
-        one = layout.joints[place]
-        layout.joints[place] = PlacedJoint(one.kind, one.axis, one.point, one.parent, True)
+    layout.change(driven, driven=True)
     return layout
 
 
-def ups(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
+def ups(base: Array, anchor: Array, random: np.random.Generator, driven: tuple[int, ...] = (2,)) -> Layout:
     """Universal joint and driven strut on a ball."""
-    layout = _ups(base, anchor, random)
+    layout = _ups(base, anchor, random, driven)
     layout.close('ball', anchor)
     return layout
 
 
 def two_drives(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
     """The same, the first turn driven, too."""
-    layout = _ups(base, anchor, random, (0, 2))
-    layout.close('ball', anchor)
-    return layout
+    return ups(base, anchor, random, (0, 2))
 
 
 def rus(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
@@ -163,12 +165,19 @@ def fixed(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
     return layout
 
 
-def rocker(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
-    """A rocker that a slide on the base moves through a rod, a loop inside the leg; from the rocker a rod on a ball."""
-    layout, size = Layout(), np.linalg.norm(anchor - base)
+def _rocker(base: Array, anchor: Array, random: np.random.Generator) -> tuple[Layout, float, Array, Array]:
+    """A first joint that turns an arm; size of the leg, knee at the arm's end, axis."""
+    layout, size = Layout(), float(np.linalg.norm(anchor - base))
     knee = 0.5 * (base + anchor) + 0.25 * size * unit(random.normal(size=3))
     axis = np.cross(knee - base, anchor - knee)
-    arm = layout.add('revolute', axis, base)
+    layout.add('revolute', axis, base)
+    return layout, size, knee, axis
+
+
+def rocker(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
+    """A rocker that a slide on the base moves through a rod, a loop inside the leg; from the rocker a rod on a ball."""
+    layout, size, knee, axis = _rocker(base, anchor, random)
+    arm = 0
     foot = base + 0.3 * size * unit(np.cross(axis, [0.0, 0.0, 1.0]) + 0.2 * random.normal(size=3))
     held = 0.5 * (base + knee) + 0.05 * size * random.normal(size=3)
     slide = layout.add('prismatic', np.cross(unit(axis), unit(knee - base)), foot, BASE, driven=True)
@@ -180,10 +189,8 @@ def rocker(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
 
 def propped(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
     """A rocker propped up by a driven strut that ends in a ball on the base; from the rocker a rod on a ball."""
-    layout, size = Layout(), np.linalg.norm(anchor - base)
-    knee = 0.5 * (base + anchor) + 0.25 * size * unit(random.normal(size=3))
-    axis = np.cross(knee - base, anchor - knee)
-    arm = layout.add('revolute', axis, base)
+    layout, size, knee, axis = _rocker(base, anchor, random)
+    arm = 0
     foot = base + 0.35 * size * unit(np.cross(axis, knee - base)) + 0.05 * size * random.normal(size=3)
     held = 0.6 * (base + knee) - 0.1 * base
     rod(layout, held, foot, random, arm)
@@ -200,9 +207,7 @@ def sps(base: Array, anchor: Array, random: np.random.Generator) -> Layout:
     first = unit(np.cross(along, random.normal(size=3)))
     for axis in (first, np.cross(along, first), along):
         layout.add('revolute', axis, base)
-    for place in (0, 1):
-        one = layout.joints[place]
-        layout.joints[place] = PlacedJoint(one.kind, one.axis, one.point, one.parent, massless=True)
+    layout.change((0, 1), massless=True)
     layout.add('prismatic', along, 0.5 * (base + anchor), driven=True)
     layout.close('ball', anchor)
     return layout

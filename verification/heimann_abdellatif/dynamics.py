@@ -1,4 +1,4 @@
-"""Heimann & Abdellatif, R4-09, R4-10, R4-14 to R4-16: inverse dynamics, regressor, power, simulation, reactions."""
+"""Heimann & Abdellatif, R4-09, R4-10, R4-14 to R4-16, R4-21, R4-22: forces, power, simulation, reactions, friction."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     forward_dynamics,
+    friction_forces,
     inverse_dynamics,
     kinetic_energy,
     potential_energy,
@@ -16,16 +18,24 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.friction_laws import (
+    Sign,
+    ViscousCoulomb,
+    friction_law_names,
+)
 from pkm_description.kinematics import drive_jacobian, joint_motion
 from pkm_description.kinematics.closed_legs import platform_joints
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.kinematics.workspace import random_states
-from pkm_description.machine import JointFriction, Machine, PlatformMotion, RigidBody
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, RigidBody
+from pkm_description.machine.machine import with_friction, with_joints
 from pkm_description.motion.fourier import FourierSeries
-from pkm_description.motion.profiles import fourier_profile
+from pkm_description.motion.profiles import fourier_profile, profile
 
-from verification.check import Check, at_most, equal, relative_error
+from pkm_bringup import LegReference, LegServo, ServoSettings
+from verification.check import Check, at_most, equal, near_each, relative_error
 from verification.mechanics import lagrange
+from verification.mechanics.friction import power_check, rubbing, scaled
 from verification.mechanics.momentum import momentum_rates
 
 #: m/s and rad/s, of the tanh in place of the sign of dry friction in simulation
@@ -131,34 +141,20 @@ def with_random_bodies(machine: Machine, seed: int) -> Machine:
         root = random.normal(size=(3, 3))
         return RigidBody(old.name, random.uniform(0.5, 20.0), 0.2 * random.normal(size=3), 0.1 * root @ root.T)
 
-    legs = tuple(
-        dataclasses.replace(
-            leg, joints=tuple(dataclasses.replace(joint, body=body(joint.body)) for joint in leg.joints)
-        )
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, platform=body(machine.platform), legs=legs)
+    platform = dataclasses.replace(machine, platform=body(machine.platform))
+    return with_joints(platform, lambda joint: dataclasses.replace(joint, body=body(joint.body)))
 
 
 def with_friction_everywhere(machine: Machine, seed: int) -> Machine:
     """The machine with viscous and dry friction in every joint, drawn from plausible ranges."""
     random = np.random.default_rng(seed)
 
-    def friction(kind: str) -> JointFriction:
-        size = 1.0 if kind == 'prismatic' else 0.1
+    def friction(joint: Joint) -> JointFriction:
+        size = 1.0 if joint.kind == 'prismatic' else 0.1
         viscous, coulomb = size * random.uniform(5.0, 20.0), size * random.uniform(2.0, 8.0)
         return JointFriction.viscous_coulomb(float(viscous), float(coulomb))
 
-    legs = tuple(
-        dataclasses.replace(
-            leg,
-            joints=tuple(
-                dataclasses.replace(joint, friction=friction(joint.kind)) for joint in leg.joints
-            ),
-        )
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
+    return with_friction(machine, friction)
 
 
 def _runge_kutta_step(
@@ -187,3 +183,48 @@ def _runge_kutta_step(
     third = slope(start + 0.5 * step * second, time + 0.5 * step)
     fourth = slope(start + step * third, time + step)
     return at(start + step / 6.0 * (first + 2.0 * second + 2.0 * third + fourth))
+
+
+def friction_checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """R4-21 and R4-22: other laws in all joints, sign and dead band."""
+    motion = random_states(machine, 20 if quick else 100, seed=23)
+    for name in friction_law_names():
+        yield power_check('R4-21', machine, name, motion)
+
+    band = ViscousCoulomb(viscous=0.0, coulomb=4.0, sign=Sign('dead_band', 0.004))
+    yield near_each('R4-22', 'dead band of 4 mm/s: force at 1, 2, 4, 8 mm/s', [1, 2, 4, 4],
+                    band.force([1e-3, 2e-3, 4e-3, 8e-3]), 1e-12, 'N')  # fmt: skip
+    yield from feedforward_checks(machine)
+    rough = rubbing(machine, 'viscous_coulomb')
+    backwards = friction_forces(rough, scaled(motion, np.full(len(motion), -1.0)))
+    error = relative_error(backwards, -friction_forces(rough, motion))
+    yield at_most('R4-22', 'sign from the commanded velocity: reversed motion, reversed friction', 1e-10, error)
+
+
+def feedforward_checks(machine: Machine) -> Iterator[Check]:
+    """R4-22: the controller's friction is that of the desired rates, whatever is measured; dead band settable."""
+    motion = profile('drives', machine, 4.0, 50.0)
+    times = np.arange(0, 4 * 10**9, 2 * 10**6, dtype=np.int64)
+    dry = with_friction(machine, lambda joint: JointFriction.viscous_coulomb(0.0, 4.0 * joint.actuated))
+    bare = LegReference(dry, motion, 0, 'rigid_body').evaluate(times)
+    for band in (0.004, 0.02):
+        friction = LegReference(dry, motion, 0, 'rigid_body_friction', band).evaluate(times).forces - bare.forces
+        error = np.abs(friction - 4.0 * np.clip(bare.rates / band, -1.0, 1.0)).max()
+        what = f'feed-forward with a dead band of {1e3 * band:g} mm/s: error of the force'
+        yield at_most('R4-22', what, 1e-9, error, 'N')
+    worst = 0.0
+    for name in friction_law_names():
+        rough = rubbing(machine, name)
+        found = LegReference(rough, motion, 0, 'rigid_body_friction', 0.0).evaluate(_nanoseconds(motion))
+        worst = max(worst, relative_error(found.forces, inverse_dynamics(rough, motion)))
+    what = f'feed-forward with each of {len(friction_law_names())} laws in all joints: error at the knots, relative'
+    yield at_most('R4-22', what, 1e-9, worst)
+    servo = LegServo(machine, 10**6, ServoSettings(feedforward='rigid_body_friction'))
+    home, rate = joint_motion(machine, motion).positions[0, machine.drive_columns], np.full(6, 0.05)
+    forward, backward = (servo.forces(0, home, sign * rate) for sign in (1.0, -1.0))
+    error = relative_error(forward - backward, -2.0 * machine.servo.damping * rate)
+    yield at_most('R4-22', 'measured velocities change the force by damping only, relative', 1e-10, error)
+
+
+def _nanoseconds(motion: PlatformMotion) -> NDArray[np.int64]:
+    return np.round(motion.time * 1e9).astype(np.int64)

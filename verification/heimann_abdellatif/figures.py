@@ -8,36 +8,13 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 from pkm_description.kinematics.rotation import angles_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.report.page import new_figure
 
 from verification.check import Check
-from verification.force_figures import shown
+from verification.force_figures import Drawn, drawing_checks
 from verification.heimann_abdellatif.control import STAGES, palida_study
-from verification.suite import Figure
-
-
-def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Each figure has a curve for what the paper's shows, with something on it."""
-    path = str(machine.path)
-    for number, drawing, curves in (
-        (3, excitation(path), [3, 3]),
-        (4, tracking_errors(path, quick), [len(STAGES)] * 2),
-        (5, platform_errors(path, quick), [len(STAGES)] * 2),
-    ):
-        yield from shown('R4-47', f'figure like {number}', drawing, curves)
-
-
-def figures() -> tuple[Figure, ...]:
-    """Of the report, for PaLiDA's file."""
-    path = str(machine_file('palida'))
-    return (
-        Figure('figure_03', 'Figure 3: excitation, one period of a Fourier motion', lambda: excitation(path)),
-        Figure('figure_04', 'Figure 4: tracking errors of two drives on the circle', lambda: tracking_errors(path)),
-        Figure('figure_05', 'Figure 5: Cartesian errors on the circle', lambda: platform_errors(path)),
-    )
 
 
 def excitation(path: str) -> Drawing:
@@ -54,9 +31,9 @@ def excitation(path: str) -> Drawing:
     return drawing
 
 
-def tracking_errors(path: str, quick: bool = True) -> Drawing:
+def tracking_errors(path: str) -> Drawing:
     """Of two drives, stage by stage."""
-    study = palida_study(path, quick)
+    study = palida_study(path, True)
     drawing, axes = _two('leg 1 [mm]', 'leg 4 [mm]')
     for stage, text in STAGES.items():
         record = study.records[stage]
@@ -67,9 +44,9 @@ def tracking_errors(path: str, quick: bool = True) -> Drawing:
     return drawing
 
 
-def platform_errors(path: str, quick: bool = True) -> Drawing:
+def platform_errors(path: str) -> Drawing:
     """Errors of x and of the second cardan angle, stage by stage."""
-    study = palida_study(path, quick)
+    study = palida_study(path, True)
     drawing, axes = _two('x [mm]', 'second cardan angle [mrad]')
     first, last = study.circle.on_circle
     for stage, text in STAGES.items():
@@ -88,3 +65,15 @@ def _two(*labels: str) -> tuple[Drawing, list]:
         axis.grid(alpha=0.3)
     axes[-1].set(xlabel='time [s]')
     return drawing, axes
+
+
+DRAWINGS = (
+    Drawn(3, 'excitation, one period of a Fourier motion', excitation, (3, 3)),
+    Drawn(4, 'tracking errors of two drives on the circle', tracking_errors, (len(STAGES),) * 2),
+    Drawn(5, 'Cartesian errors on the circle', platform_errors, (len(STAGES),) * 2),
+)
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Each figure has a curve for what the paper's shows."""
+    yield from drawing_checks('R4-47', DRAWINGS, str(machine.path))

@@ -16,7 +16,7 @@ from pkm_bringup.simulation.hydraulic_simulation import (
 )
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.coordinates import Envelope, product
+from pkm_description.motion.coordinates import Envelope, motion_from_coordinates, product
 
 from verification.check import Check, at_least, at_most, equal
 
@@ -81,17 +81,8 @@ def heave(machine: Machine, duration: float, fade: float) -> PlatformMotion:
         Envelope(duration, fade, fade).evaluate(time),
         (AMPLITUDE * sine, AMPLITUDE * rate * cosine, -AMPLITUDE * rate**2 * sine),
     )
-    along, still = np.array([0.0, 0.0, 1.0]), np.zeros((len(time), 3))
-    home = machine.home
-    return PlatformMotion(
-        time,
-        home.position + way[0][:, None] * along,
-        np.repeat(home.rotation_base_platform[None], len(time), axis=0),
-        way[1][:, None] * along,
-        still,
-        way[2][:, None] * along,
-        still,
-    )
+    place, first, second = (np.outer(part, np.eye(6)[2]) for part in way)
+    return motion_from_coordinates(time, place, first, second, machine.home)
 
 
 def _amplitude(cylinder: Cylinder, frequency: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
+from pkm_description.machine.machine import with_joints
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.excitation.design import design_excitation
 from pkm_identification.excitation.objective import ExcitationSettings
@@ -42,11 +43,7 @@ def design_checks(source: str, seed: int) -> Iterator[Check]:
 def rotor_checks(source: str) -> Iterator[Check]:
     """Observation matrix times parameters against inverse dynamics, with heavy rotors: known, and identified."""
     plain = load_machine(source)
-    legs = [
-        replace(leg, joints=tuple(replace(one, rotor_inertia=ROTOR) if one.actuated else one for one in leg.joints))
-        for leg in plain.legs
-    ]
-    machine = replace(plain, legs=tuple(legs))
+    machine = with_joints(plain, lambda one: replace(one, rotor_inertia=ROTOR) if one.actuated else one)
     motion = random_states(machine, 200, seed=5)
     expected = inverse_dynamics(machine, motion)
     moved = float(np.abs(expected - inverse_dynamics(plain, motion)).max())

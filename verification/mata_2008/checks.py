@@ -12,26 +12,25 @@ from pkm_description.machine import Machine
 from scipy.linalg import qr
 
 from verification.check import Check, at_least, at_most, equal, near, relative_error
+from verification.elimination import rank_and_gap
 from verification.mata_2008.library import library_checks
 from verification.mata_2008.model import DEPENDENT, INDEPENDENT, ThreeRps
 from verification.mata_2008.regressor import (
+    ELIMINATED,
+    PRINTED_CAD,
     Samples,
     drive_regressor,
     energy,
     friction_columns,
+    heads,
+    model_columns,
     parameter_names,
     project,
     random_samples,
     robot_state,
-    tree_regressor,
-)
-from verification.mata_2008.table import (
-    ELIMINATED,
-    PRINTED_CAD,
-    heads,
-    model_columns,
     rounding,
     table_matrix,
+    tree_regressor,
 )
 
 #: (rank of all columns with friction on the drives, on all nine joints) per law
@@ -239,12 +238,3 @@ def other_columns(robot: ThreeRps, samples: Samples, law: str, drives_only: bool
         columns = columns[..., chosen]
     rotors = samples.accelerations[:, :, None] * np.eye(3)
     return np.concatenate([columns, rotors], axis=-1).reshape(-1, columns.shape[-1] + 3)
-
-
-def rank_and_gap(matrix: Array) -> tuple[int, float]:
-    """Rank of a matrix with columns of unit norm, and how far its last singular value stands above the next."""
-    norms = np.linalg.norm(matrix, axis=0)
-    used = norms > 1e-9 * norms.max()
-    values = np.linalg.svd(matrix[:, used] / norms[used], compute_uv=False)
-    rank = int(np.sum(values > 1e-9 * values[0]))
-    return rank, float(values[rank - 1] / values[rank]) if rank < len(values) else np.inf

@@ -20,8 +20,7 @@ from pkm_description.machine.machine import with_friction
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_identification.excitation.design import ExcitationDesign, design_excitation
 
-from verification.drive_data import DriveData, DriveNoise
-from verification.forward_run import forward_run
+from verification.drive_data import DriveData, DriveNoise, forward_run
 from verification.mata_2008.excitation import PERIOD, POINTS, SETTINGS
 
 #: steps of the integration per period; m/s of the smooth sign

@@ -31,9 +31,8 @@ from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.optimize import minimize_scalar
 
 from verification.check import Check, at_least, at_most, equal, holds
-from verification.drive_data import DriveData, DriveNoise
+from verification.drive_data import DriveData, DriveNoise, forward_run
 from verification.estimators.base_feasibility import FEASIBLE, INFEASIBLE, base_feasibility
-from verification.forward_run import forward_run
 from verification.mata_2008.data import robot
 
 #: seconds, points and steps of a recording; N of noise (assumed); N, N s/m of the drives' friction in the file
@@ -59,26 +58,6 @@ class Run:
     data: DriveData
     bodies: Array
     noisy: Array
-
-    @property
-    def time(self) -> Array:
-        """Times (N,) s."""
-        return self.data.time
-
-    @property
-    def rates(self) -> Array:
-        """Rates (N, 3) of the drives, m/s."""
-        return self.data.velocities
-
-    @property
-    def accelerations(self) -> Array:
-        """Accelerations (N, 3) of the drives, m/s^2."""
-        return self.data.accelerations
-
-    @property
-    def clean(self) -> Array:
-        """Forces (N, 3) without noise."""
-        return self.data.efforts
 
 
 @cache
@@ -134,9 +113,12 @@ class Model:
 
     def columns(self, run: Run) -> Array:
         """Observation matrix (N, 3, P)."""
-        size, sign = np.abs(run.rates), np.sign(run.rates)
-        own = np.stack([run.accelerations, (sign > 0) * 1.0, (sign < 0) * -1.0, sign * size**self.exponent], axis=-1)
-        result = np.concatenate([run.bodies, np.zeros((*run.rates.shape, 12))], axis=-1)
+        rates = run.data.velocities
+        size, sign = np.abs(rates), np.sign(rates)
+        own = np.stack(
+            [run.data.accelerations, (sign > 0) * 1.0, (sign < 0) * -1.0, sign * size**self.exponent], axis=-1
+        )
+        result = np.concatenate([run.bodies, np.zeros((*rates.shape, 12))], axis=-1)
         for leg in range(3):
             at = run.bodies.shape[-1] + 4 * leg
             result[:, leg, at : at + 4] = own[:, leg]
@@ -219,7 +201,7 @@ def fit_checks(run: Run, linear: Model, fitted: Array, quick: bool) -> Iterator[
     ratio = np.sqrt(np.sum((linear.columns(run) @ values[linear] - run.noisy) ** 2) / least)
     yield at_least('M27', 'residual of the constrained fit over that of least squares', 1.0, float(ratio))
     yield _compared('M28', 'noisy forces', run, run.noisy, values)
-    yield _compared('M28', 'original forces', run, run.clean, values)
+    yield _compared('M28', 'original forces', run, run.data.efforts, values)
     yield from order_checks(run, fitted, values)
     for seed in OTHERS[:2] if quick else OTHERS:
         other = run_of(linear.machine, seed)
@@ -231,7 +213,7 @@ def order_checks(run: Run, fitted: Array, values: dict[Model, Array]) -> Iterato
     predicted = {'linear, LSM': fitted}
     for model, word in zip(values, ('linear, SQP', 'nonlinear, SQP'), strict=True):
         predicted[word] = model.columns(run) @ values[model]
-    for kind, forces, id in (('noisy', run.noisy, 'M27'), ('original', run.clean, 'M28')):
+    for kind, forces, id in (('noisy', run.noisy, 'M27'), ('original', run.data.efforts, 'M28')):
         errors = {word: 100.0 * relative_absolute_error(forces, found).stacked for word, found in predicted.items()}
         shown = ', '.join(f'{word} {error:.2f} %' for word, error in errors.items())
         wanted = ['nonlinear, SQP', 'linear, LSM', 'linear, SQP']

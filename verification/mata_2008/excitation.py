@@ -20,8 +20,7 @@ from pkm_identification.excitation.search import optimised
 
 from verification.check import Check, at_most, equal, holds
 from verification.mata_2008.checks import robot_of
-from verification.mata_2008.regressor import drive_regressor, parameter_names
-from verification.mata_2008.table import heads
+from verification.mata_2008.regressor import drive_regressor, heads, parameter_names
 
 #: s, points of the paper
 PERIOD, POINTS = 7.5, 75

@@ -1,4 +1,4 @@
-"""The library's model of the 3-RPS machine file against the paper's model of the same robot."""
+"""The library's model of the 3-RPS machine file against the paper's model of the same robot; friction laws."""
 
 from __future__ import annotations
 
@@ -20,21 +20,31 @@ from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELI
 from pkm_description.dynamics.parameters import rotor_regressor
 from pkm_description.friction_laws.registry import friction_law
 from pkm_description.kinematics import joint_motion, motion_from_drives
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.machine import without_rotors
 
 from verification.check import Check, at_most, equal, near, relative_error
 from verification.mata_2008.model import ThreeRps
 from verification.mata_2008.regressor import (
+    PRINTED_CAD,
+    REMOVED_BY_MODEL_2,
     Samples,
     body_frames,
     drive_regressor,
     friction_columns,
+    heads,
+    model_columns,
     parameter_names,
     project,
+    table_matrix,
 )
-from verification.mata_2008.table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads, model_columns, table_matrix
-from verification.mechanics.friction import rubbing
+from verification.mechanics.friction import power_check, rubbing, typical_law
+
+#: of Mata et al. 2008: section 6.2, Table 5, Eqs. 14, 16, 17 (symmetric and not) and 32
+MATA_LAWS = (
+    'viscous_coulomb', 'asymmetric_coulomb', 'asymmetric', 'atan', 'power', 'asymmetric_power', 'stribeck',
+)  # fmt: skip
 
 
 def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterator[Check]:
@@ -169,3 +179,13 @@ def _columns(machine: Machine) -> NDArray[np.intp]:
     ]  # fmt: skip
     order = ('Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz', 'mx', 'my', 'mz', 'm')
     return np.array([names.index(f'{body.name}.{name}') for body in bodies for name in order])
+
+
+def law_checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """M6: every law in actuated and passive joints, the latter projected on the drives."""
+    motion = random_states(machine, 20 if quick else 200, seed=22)
+    laws = [typical_law(name) for name in MATA_LAWS]
+    count = [len(law.linear_parameters()) + len(law.nonlinear_parameters) for law in laws]
+    yield equal('M6', 'parameters per joint: ' + ', '.join(MATA_LAWS), [2, 3, 4, 4, 3, 4, 5], count)
+    for name in MATA_LAWS:
+        yield power_check('M6', machine, name, motion)

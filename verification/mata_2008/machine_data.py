@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
+import yaml
+from pkm_bringup.robot_check.wiring import with_driver
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_description.dynamics import forward_dynamics, inverse_dynamics
 from pkm_description.errors import InfeasibleMachineError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics.joint_motion import drive_positions
-from pkm_description.loading.read_driver import read_driver
-from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.motion.profiles import profile
 from pkm_identification.recording.recording import recording_from_joint_states
 
 from pkm_bringup import simulate
 from verification.check import Check, at_least, at_most, equal, refused, within
-from verification.drive_data import DriveNoise
-from verification.forward_run import forward_run
+from verification.drive_data import DriveNoise, forward_run
 from verification.mata_2008.data import NOISE, SMOOTHING, robot
 
 #: N m/A, m per turn of each drive (invented: the paper prints neither)
@@ -39,7 +37,7 @@ def current_checks(machine: Machine) -> Iterator[Check]:
     motion = profile('drives', machine, 4.0, 100.0, 1)
     positions, forces = drive_positions(machine, motion), inverse_dynamics(machine, motion)
     content = {'effort': {'quantity': 'current', 'gain': TORQUE_CONSTANTS, 'lead': LEADS}}
-    driven = dataclasses.replace(machine, driver=read_driver(machine, Section(Path('driver.yaml'), 'driver', content)))
+    driven = with_driver(machine, yaml.safe_dump({'driver': content}))
     # work of one turn: torque times 2 pi = force times lead
     currents = forces * np.array(LEADS) / (2.0 * np.pi * np.array(TORQUE_CONSTANTS))
     stamps = 10**9 + np.round(motion.time * 1e9).astype(np.int64)

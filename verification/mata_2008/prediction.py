@@ -1,4 +1,4 @@
-"""Mata et al. (2008), M36, M37 and M39: errors of predicted forces, each motion from each other, a slow motion.
+"""Mata et al. (2008), M36, M37, M39, M42: errors of predicted forces, each motion from each other, figures like 2 to 4.
 
 Real recordings, of which Table 4 speaks, are not public. The synthetic robot has Stribeck friction, which no model here
 has: that is what the fits have to get over.
@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from matplotlib.figure import Figure as Drawing
 from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_MODELS
+from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.estimator.least_squares import ordinary
+from pkm_identification.excitation.plots import excitation_figure
 from pkm_identification.validation.other_motions import (
     CrossPrediction,
     mean_relative_error,
@@ -21,7 +25,10 @@ from pkm_identification.validation.other_motions import (
 )
 
 from verification.check import Check, at_least, at_most, holds, not_reachable, within
+from verification.force_figures import Drawn, curves, drawing_checks
+from verification.mata_2008.data import NOISE, excitation, truth_run
 from verification.mata_2008.estimation import OTHERS, Model, Run, run_of
+from verification.mata_2008.ladder import Ladder
 
 #: exponent of the power law (Eq. 17) that M28 finds
 EXPONENT = 1.46
@@ -77,7 +84,8 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 
 def error_checks(run: Run) -> Iterator[Check]:
     """M36: Eqs. 33 and 34, against sums written out."""
-    rough = run.clean + 30.0 * np.sin(np.arange(len(run.clean)))[:, None]
+    clean = run.data.efforts
+    rough = clean + 30.0 * np.sin(np.arange(len(clean)))[:, None]
     error = relative_absolute_error(run.noisy, rough)
     rows = [*zip(run.noisy.ravel().tolist(), rough.ravel().tolist(), strict=True)]
     mean = sum(measured for measured, _ in rows) / len(rows)
@@ -128,7 +136,7 @@ def slow_checks(found: dict[str, Way], run: Run, slow: Run) -> Iterator[Check]:
         word: 100.0 * relative_absolute_error(slow.noisy, way.predict(way.fit(run), slow)).stacked
         for word, way in found.items()
     }
-    fastest = [float(np.abs(one.rates).max()) for one in (slow, run)]
+    fastest = [float(np.abs(one.data.velocities).max()) for one in (slow, run)]
     shown = ', '.join(f'{word} {error:.1f} %' for word, error in errors.items())
     what = f'slow motion ({fastest[0]:.2f} against {fastest[1]:.2f} m/s)'
     good = errors['nonlinear, SQP'] < errors['linear, SQP']
@@ -141,3 +149,36 @@ def slow_checks(found: dict[str, Way], run: Run, slow: Run) -> Iterator[Check]:
                         'friction is printed')  # fmt: skip
     printed = '8.40, 8.43, 8.53, 8.62 % for models 1 to 4'
     yield not_reachable('M38', 'errors with the recordings of the real robot', printed, 'the recordings are not public')
+
+
+def fitted_forces(path: str) -> Drawing:
+    """Measured forces, and those by least squares and by the constrained fit."""
+    machine = load_machine(path)
+    run = run_of(machine, 1)
+    found = ways(machine, run)
+    values = {'measured': run.noisy}
+    values |= {word: way.predict(way.fit(run), run) for word, way in found.items() if word.startswith('linear')}
+    return curves(run.data.time, values, machine.actuated_joint_names, 'N', ['measured'])
+
+
+def predicted_forces(path: str) -> Drawing:
+    """Model 4 found on one excitation, and the forces of another."""
+    machine = load_machine(path)
+    ladder, noisy = Ladder(machine), truth_run(path).with_noise(NOISE, 1)
+    fit = ladder.fit(MATA_MODELS[3], noisy, truth_run(path))
+    other = run_of(machine, 11)
+    _, _, rows = ladder.rows(MATA_MODELS[3], other.data)
+    values = {'measured': other.noisy, 'model 4': rows @ fit.estimate.parameters}
+    return curves(other.data.time, values, machine.actuated_joint_names, 'N', ['measured'])
+
+
+DRAWINGS = (
+    Drawn(2, 'an excitation of 11 harmonics', lambda path: excitation_figure(excitation(path)), (3, 3, 3, 3, 0)),
+    Drawn(3, 'synthetic forces, and those of both linear fits', fitted_forces, (3, 3, 3)),
+    Drawn(4, 'forces of a motion that the fit did not use', predicted_forces, (2, 2, 2)),
+)
+
+
+def figure_checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Every figure has the curves of the paper's."""
+    yield from drawing_checks('M42', DRAWINGS, str(machine.path))

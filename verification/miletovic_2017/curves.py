@@ -9,11 +9,9 @@ from pkm_description.arrays import Array
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import SensorConditions
 
-from verification.miletovic_2017.comparison import ESTIMATORS, SET_POINT_LEAD, deviations, experiment
-from verification.miletovic_2017.error_text import errors_against
+from verification.miletovic_2017.comparison import ESTIMATORS, SET_POINT_LEAD, deviations, errors_against, experiment
 from verification.miletovic_2017.filter_run import FilterRun
-from verification.miletovic_2017.laboratory import Laboratory
-from verification.miletovic_2017.pipeline_run import simulated
+from verification.miletovic_2017.pipeline_run import Laboratory, simulated
 from verification.miletovic_2017.scenario import PRINTED, Scenario, machine_named
 
 #: signs of the state's vectors between z up and z down

@@ -14,8 +14,8 @@ from scipy.stats import norm
 
 from verification.miletovic_2017 import curves
 from verification.miletovic_2017.curves import BASELINE, Panel
-from verification.miletovic_2017.laboratory import Laboratory
-from verification.miletovic_2017.paper_axes import DEVIATIONS, RANGES, Range
+from verification.miletovic_2017.data import DEVIATIONS, RANGES, Range
+from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.suite import Figure
 
 MOTIONS = ('mp1', 'mp2')

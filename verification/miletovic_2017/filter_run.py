@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
-from pkm_description.machine import PlatformMotion, Pose
+from pkm_description.machine import Pose
 from pkm_estimation.baseline import KinematicEstimator
 from pkm_estimation.filtering.singular_reach import AssemblySide
 from pkm_estimation.filters import CovarianceError, Innovation
@@ -16,6 +17,8 @@ from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import simulate_sensors
 from pkm_estimation.stream import PlatformFilter
 
+from verification.consistency.monte_carlo import followed
+from verification.consistency.state_error import true_state
 from verification.miletovic_2017.euler_truth import euler_truth
 from verification.miletovic_2017.scenario import INTERVAL, Scenario, machine_named, profile_named
 
@@ -81,25 +84,6 @@ def in_band(runs: list[FilterRun], begin: float) -> Array:
     return result
 
 
-def true_states(machine_name: str, motion: PlatformMotion) -> Array:
-    """States (N, 15) of the IMU's point along a motion, exact."""
-    machine = machine_named(machine_name)
-    rotation = motion.rotation_base_platform
-    arm = rotation @ machine.imu.position
-    velocity = motion.linear_velocity + np.cross(motion.angular_velocity, arm)
-    in_platform = np.squeeze(velocity[:, None] @ rotation, axis=1)
-    return np.hstack(
-        [motion.position + arm, in_platform, quaternion_from_matrix(rotation)[:, :3], true_biases(machine_name, motion)]
-    )
-
-
-def true_biases(machine_name: str, motion: PlatformMotion) -> Array:
-    """Constant biases (N, 6), platform axes."""
-    imu = machine_named(machine_name).imu
-    bias = ImuFrame(imu).to_platform(np.concatenate([imu.accelerometer_bias, imu.gyroscope_bias]))
-    return np.tile(bias, (len(motion), 1))
-
-
 @dataclass(frozen=True)
 class Signals:
     """What a filter gets, and the truth.
@@ -118,41 +102,48 @@ class Signals:
 
 def signals_of(scenario: Scenario) -> Signals:
     """Simulate the sensors of a scenario."""
-    name = scenario.machine
-    evaluate, time = profile_named(name, scenario.motion), scenario.time
-    believed = machine_named(scenario.believed or name)
-    data = simulate_sensors(machine_named(name), evaluate, time, scenario.conditions, scenario.seed)
-    imu = np.hstack([data.specific_force, data.angular_rate])
+    evaluate, time = profile_named(scenario.machine, scenario.motion), scenario.time
+    machine, believed = machine_named(scenario.machine), scenario.believed_machine
+    data = simulate_sensors(machine, evaluate, time, scenario.conditions, scenario.seed)
+    imu, own = np.hstack([data.specific_force, data.angular_rate]), machine.imu
     motion = evaluate(time)
+    biases = ImuFrame(own).to_platform(np.concatenate([own.accelerometer_bias, own.gyroscope_bias]))
     if scenario.truth == 'exact':
         inputs = imu @ np.kron(np.eye(2), believed.imu.rotation_platform_imu).T
-        states = true_states(name, motion)
-        states[:, 12:] += _drift(scenario, time)
+        states = true_state(motion, own.position, slice(None), biases, np.eye(3))
+        drift = own.rotation_platform_imu @ np.array(scenario.conditions.gyroscope_drift)
+        states[:, 12:] += np.outer(time - time[0], drift)
         return Signals(inputs, data.drive_positions, states)
     # the noise and biases of the simulated sensors, on the Euler recursion's own truth
-    ideal = simulate_sensors(
-        machine_named(name), evaluate, time, replace(scenario.conditions, noise=False, bias=False), scenario.seed
-    )
+    quiet = replace(scenario.conditions, noise=False, bias=False)
+    ideal = simulate_sensors(machine, evaluate, time, quiet, scenario.seed)
     longer = evaluate(np.concatenate([time, time[-1] + INTERVAL * np.array([1.0, 2.0])]))
     truth = euler_truth(longer, believed.gravity, believed.imu.position)
     exact = np.hstack([ideal.specific_force, ideal.angular_rate])
     inputs = np.hstack([truth.specific_force, truth.angular_rate]) + imu - exact
-    states = np.hstack([truth.position, truth.velocity, truth.attitude, true_biases(name, motion)])
-    return Signals(inputs, data.drive_positions, states)
-
-
-def _drift(scenario: Scenario, time: Array) -> Array:
-    rotation = machine_named(scenario.machine).imu.rotation_platform_imu
-    return np.outer(time - time[0], rotation @ np.array(scenario.conditions.gyroscope_drift))
+    constant = np.tile(biases, (len(motion), 1))
+    return Signals(inputs, data.drive_positions, np.hstack([truth.position, truth.velocity, truth.attitude, constant]))
 
 
 def make_filter(scenario: Scenario) -> PlatformFilter:
     """Filter of a scenario's settings for the machine that it believes in."""
-    machine = machine_named(scenario.believed or scenario.machine)
+    machine = scenario.believed_machine
     noise = np.diag(machine.leg_sensors.position_noise**2)
     return PlatformFilter(
         EstimatorGeometry.from_machine(machine), ImuFrame(machine.imu).noise_covariance, noise, scenario.config
     )
+
+
+def started(scenario: Scenario) -> tuple[PlatformFilter, Signals]:
+    """Filter that the scenario's signals have started, and those."""
+    signals, filter_ = signals_of(scenario), make_filter(scenario)
+    start(scenario, filter_, signals)
+    return filter_, signals
+
+
+def stepped(filter_: PlatformFilter, signals: Signals, count: int | None = None) -> Iterator[int]:
+    """Take one sample after the other, up to ``count``; yields their rows."""
+    return (k for k, _ in followed(filter_, signals.inputs, signals.positions[:count]))
 
 
 def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None:
@@ -164,7 +155,7 @@ def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None
             factor = np.linalg.cholesky(filter_.ukf.covariance)
             filter_.ukf.state = filter_.ukf.state + factor @ random.normal(size=len(filter_.ukf.state))
         return
-    machine = machine_named(scenario.believed or scenario.machine)
+    machine = scenario.believed_machine
     pose: Pose = KinematicEstimator(machine, np.eye(machine.leg_count)).pose(signals.positions[0])[0]
     filter_.start_at(pose)
     if scenario.start == 'pose_known':
@@ -177,7 +168,7 @@ def first_update(scenario: Scenario, filter_: PlatformFilter, signals: Signals) 
     """First correction after a start far off: printed filters as printed, the default one as its pipeline does it."""
     if scenario.config.filter != 'manifold':
         return filter_.update(signals.positions[0])
-    side = AssemblySide(machine_named(scenario.believed or scenario.machine))
+    side = AssemblySide(scenario.believed_machine)
     innovation = filter_.first_update(signals.positions[0], side.is_home_mode)
     if innovation is None:
         raise CovarianceError('no pose on the home assembly mode explains the positions')

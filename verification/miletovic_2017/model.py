@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.machine import Machine
 from pkm_estimation.filters import INTEGRATORS, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
-from pkm_estimation.models.extra_states import ImuFrame
-from pkm_estimation.stream import EstimatorConfig, PlatformFilter
+from pkm_estimation.stream import EstimatorConfig
 
 from verification.check import Check, at_least, at_most, equal, near, near_each, within
+from verification.consistency.monte_carlo import make_filter
 from verification.miletovic_2017 import data as paper
 from verification.miletovic_2017.filter_run import mean_nis
-from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.miletovic_2017.scenario import DEFAULT, PRINTED, RATE, Scenario, machine_named
 
 #: gravity, section 4, z down
@@ -40,7 +39,6 @@ G_ATTITUDE = np.array([[0.498748434, -0.025, -0.02], [0.025, 0.498748434, -0.015
 
 def vectors(lab: Laboratory) -> Iterator[Check]:
     """S3-13 and S3-37: the check state, in the paper's frame."""
-    del lab
     state = np.concatenate([paper.POSITION, VELOCITY, paper.QUATERNION_VECTOR, BIASES])
     process = InertialProcess(GRAVITY, INTEGRATORS['heun'])
     yield equal('S3-13', 'states', 15, len(state))
@@ -72,7 +70,6 @@ def inputs(lab: Laboratory) -> Iterator[Check]:
 
 def transform(lab: Laboratory) -> Iterator[Check]:
     """S3-15: weights and settings."""
-    del lab
     for size, spread, weight in WEIGHTS:
         own = ScaledUnscentedTransform(size)
         found = (own.spread**0.5, own.centre_mean_weight, own.centre_covariance_weight, own.weight)
@@ -81,7 +78,7 @@ def transform(lab: Laboratory) -> Iterator[Check]:
     config = EstimatorConfig()
     scaling = (config.alpha, config.beta, config.kappa)
     yield near_each('S3-15', 'default alpha, beta, kappa', (0.1, 2.0, 0.0), scaling, 0)
-    chosen = _filter(machine_named('srs'), EstimatorConfig(filter='paper', alpha=0.5, beta=1.0, kappa=3.0)).ukf
+    chosen = make_filter(machine_named('srs'), EstimatorConfig(filter='paper', alpha=0.5, beta=1.0, kappa=3.0)).ukf
     assert isinstance(chosen, UnscentedKalmanFilter)
     chosen_scaling = [getattr(chosen.transform, name) for name in ('alpha', 'beta', 'kappa')]
     yield near_each('S3-15', 'alpha, beta, kappa set to 0.5, 1, 3, in the filter', (0.5, 1.0, 3.0), chosen_scaling, 0)
@@ -96,7 +93,7 @@ def noise(lab: Laboratory) -> Iterator[Check]:
     machine = machine_named('srs')
     imu = machine.imu
     sigma = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise])
-    printed, own = _filter(machine, PRINTED), _filter(machine, DEFAULT)
+    printed, own = make_filter(machine, PRINTED), make_filter(machine, DEFAULT)
     legs = machine.leg_sensors.position_noise
     for what, found, wanted in (
         ('Q, printed filter, over 1.1 diag(sigma^2)', printed.imu_covariance, 1.1 * np.diag(sigma**2)),
@@ -111,7 +108,7 @@ def noise(lab: Laboratory) -> Iterator[Check]:
         leg_sensors=replace(machine.leg_sensors, position_noise=noisy_legs),
         imu=replace(imu, gyroscope_noise=noisy_axes),
     )
-    free = _filter(changed, replace(PRINTED, q_scale=5.0, r_scale=0.5))
+    free = make_filter(changed, replace(PRINTED, q_scale=5.0, r_scale=0.5))
     found = np.concatenate([free.imu_covariance.diagonal()[3:], free.length_covariance.diagonal()])
     wanted = np.concatenate([5.5 * noisy_axes**2, 0.55 * noisy_legs**2])
     yield at_most('S3-17', 'noise of each sensor set, q_scale 5, r_scale 0.5: relative', 1e-12, found / wanted - 1.0)
@@ -146,10 +143,3 @@ def _order(name: str) -> float:
     exact = after('rk4', round(20 * RATE))
     coarse, fine = (float(np.linalg.norm(after(name, steps) - exact)) for steps in (10, 20))
     return float(np.log2(coarse / fine))
-
-
-def _filter(machine: Machine, config: EstimatorConfig) -> PlatformFilter:
-    noise = np.diag(machine.leg_sensors.position_noise**2)
-    return PlatformFilter(
-        EstimatorGeometry.from_machine(machine), ImuFrame(machine.imu).noise_covariance, noise, config
-    )

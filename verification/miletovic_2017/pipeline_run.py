@@ -1,8 +1,10 @@
-"""Run of the whole estimator on a scenario: samples in order of stamps, as in the node and offline."""
+"""Run of the whole estimator on a scenario, samples in order of stamps; and a cache of runs that rows share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,9 @@ from pkm_estimation.stream import EstimatorPipeline
 from pkm_estimation.stream.verdict import summarise
 from scipy.spatial.transform import Rotation
 
+from verification.miletovic_2017.filter_run import FilterRun, run_filter
 from verification.miletovic_2017.scenario import Scenario, machine_named, profile_named
+from verification.suite import Workers
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,7 @@ def simulated(scenario: Scenario) -> SimulatedData:
 def run_pipeline(scenario: Scenario, data: SimulatedData | None = None) -> PipelineRun:
     """Run a scenario; ``data`` in place of its own samples, e.g. with faults."""
     start = 'printed' if scenario.start == 'printed' else 'forward_kinematics'
-    pipeline = EstimatorPipeline(
-        machine_named(scenario.believed or scenario.machine), replace(scenario.config, start=start)
-    )
+    pipeline = EstimatorPipeline(scenario.believed_machine, replace(scenario.config, start=start))
     data = simulated(scenario) if data is None else data
     outputs = feed(pipeline, data)
     report = pipeline.health.report()
@@ -137,3 +139,63 @@ def run_pipeline(scenario: Scenario, data: SimulatedData | None = None) -> Pipel
 def part(data: SimulatedData, rows: slice) -> SimulatedData:
     """Some of the samples."""
     return SimulatedData(**{name: getattr(data, name)[rows] for name in data.__dataclass_fields__})
+
+
+_Result = TypeVar('_Result')
+
+
+class Laboratory:
+    """Cache of runs.
+
+    Parameters
+    ----------
+    quick : fewer seeds and shorter runs
+    workers : run scenarios; without them they run here
+
+    Attributes
+    ----------
+    seeds : of the Monte-Carlo rows
+    duration : s, of their runs
+    settling : s, that statistics leave out at the beginning of a run
+    starts : how many drawn starts
+    """
+
+    def __init__(self, quick: bool = False, workers: Workers | None = None) -> None:
+        self.quick = quick
+        self.seeds = range(1, 4) if quick else range(1, 21)
+        self.duration, self.settling = (25.0, 10.0) if quick else (70.0, 20.0)
+        self.starts = 6 if quick else 40
+        self._workers = workers
+        self._filters: dict[Scenario, FilterRun] = {}
+        self._pipelines: dict[Scenario, PipelineRun] = {}
+
+    def filters(self, scenarios: Sequence[Scenario]) -> list[FilterRun]:
+        """Runs of the filter alone."""
+        self._run(run_filter, scenarios, self._filters)
+        return [self._filters[scenario] for scenario in scenarios]
+
+    def pipelines(self, scenarios: Sequence[Scenario]) -> list[PipelineRun]:
+        """Runs of the whole estimator."""
+        self._run(run_pipeline, scenarios, self._pipelines)
+        return [self._pipelines[scenario] for scenario in scenarios]
+
+    def seeded(self, scenario: Scenario) -> list[Scenario]:
+        """Return a scenario with every seed, as long as Monte-Carlo runs are; no two motions share their noise."""
+        first = 10_000 * ('mp1', 'mp2', 'hold').index(scenario.motion)
+        return [replace(scenario, duration=self.duration, seed=first + seed) for seed in self.seeds]
+
+    def monte_carlo(self, scenario: Scenario) -> list[FilterRun]:
+        """Runs of the filter with every seed."""
+        return self.filters(self.seeded(scenario))
+
+    @property
+    def steps(self) -> int:
+        """Filter steps of all runs so far that were not lost."""
+        return sum(len(run.time) for run in self._filters.values() if not run.lost)
+
+    def _run(
+        self, run: Callable[[Scenario], _Result], scenarios: Sequence[Scenario], known: dict[Scenario, _Result]
+    ) -> None:
+        missing = [scenario for scenario in dict.fromkeys(scenarios) if scenario not in known]
+        map_ = map if self._workers is None else self._workers.map
+        known.update(zip(missing, map_(run, missing), strict=True))

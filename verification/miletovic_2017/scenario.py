@@ -29,6 +29,27 @@ DEFAULT = EstimatorConfig(baseline=False)
 EXPERIMENT_SCALE = 1000.0 / 1.1
 EXPERIMENT = replace(PRINTED, q_scale=EXPERIMENT_SCALE)
 
+#: of the experiment's IMU, s (sections 5.2 to 5.4)
+DELAYS = (0.010, 0.020, 0.030, 0.050)
+
+#: actuator offsets of a few tenths of a millimetre, m
+ALTERNATING_OFFSETS = (3e-4, -3e-4, 3e-4, -3e-4, 3e-4, -3e-4)
+
+#: bursts on all six lengths at once, in every third 5 s
+BURSTS = SensorConditions(burst_std=1e-4)
+
+#: all at once: IMU 10 to 50 ms late (by axis, fluctuating), averaging, turned by half a degree; tails, offsets, bursts
+EXPERIMENT_LIKE = SensorConditions(
+    heavy_tails=True,
+    averaging=True,
+    imu_delay=(0.02, 0.03, 0.03, 0.03, 0.04, 0.03),
+    imu_delay_fluctuation=0.005,
+    imu_misalignment=(0.0087, -0.0087, 0.0087),
+    leg_offsets=(2e-4, -1e-4, 3e-4, -2e-4, 1e-4, -3e-4),
+    burst_std=1e-4,
+    length_step=2e-6,
+)
+
 #: profiles are long enough to leave the fade-out behind every run
 _PROFILE_DURATION = {'mp1': 130.0, 'mp2': 120.0}
 
@@ -63,6 +84,11 @@ class Scenario:
     seed: int = 1
 
     @property
+    def believed_machine(self) -> Machine:
+        """What the filter assumes."""
+        return machine_named(self.believed or self.machine)
+
+    @property
     def time(self) -> Array:
         """Sample times (N,) s of the motion."""
         return self.begin + sample_times(self.duration, RATE)
@@ -90,3 +116,8 @@ def profile_named(machine: str, motion: str) -> Evaluate:
     if motion == 'hold':
         return RollPitchSines(machine_named(machine).home, scale=0.0, heave=0.0).evaluate
     raise ValueError(f'motion = {motion!r}: there are mp1, mp2 and hold')
+
+
+def late(delay: float) -> SensorConditions:
+    """IMU late by a constant time [s], all axes."""
+    return replace(SensorConditions(), imu_delay=delay)

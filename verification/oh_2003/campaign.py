@@ -17,9 +17,8 @@ from pkm_identification.online.estimators import FixedNoise, RandomWalk, Unscent
 from scipy.integrate import solve_ivp
 
 from verification.oh_2003.kane import PARAMETERS, energy_regressor, regressor, strut_force_regressor
-from verification.oh_2003.kinematics import HOME_ANGLES, OhMotion, strut_kinematics
+from verification.oh_2003.kinematics import HOME_ANGLES, OH_FREQUENCIES, OhMotion, sine, strut_kinematics
 from verification.oh_2003.parameters import OhModel
-from verification.oh_2003.trajectories import OH_FREQUENCIES, sine
 
 #: the design of section 4.3 (kg, kg m^2), in the order of PARAMETERS; y is the strut's long axis
 TRUE = np.array([

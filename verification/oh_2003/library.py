@@ -1,4 +1,4 @@
-"""The library's kinematics and dynamics of Oh's machines against his Kane form."""
+"""The library's kinematics and dynamics of Oh's machines against his Kane form; T6, T13: groups of forces, friction."""
 
 from __future__ import annotations
 
@@ -10,22 +10,34 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
 from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.dynamics.inverse import drive_force_terms
+from pkm_description.friction_laws import DeadBand
 from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Joint, Machine, PlatformMotion
+from pkm_description.machine.machine import with_joints
 
-from verification.check import Check, at_most, equal, near, relative_error
+from verification.check import Check, at_least, at_most, equal, near, near_each, relative_error
+from verification.elimination import rank_and_gap
+from verification.mechanics.friction import scaled
 from verification.mechanics.momentum import body_twists
 from verification.oh_2003 import lagrange as oh_lagrange
-from verification.oh_2003.checks import column_rank
 from verification.oh_2003.kane import PARAMETERS, group_regressors, pseudo_jacobian, strut_force_regressor
 from verification.oh_2003.kane import energy_regressor as oh_energy_regressor
-from verification.oh_2003.kinematics import OhMotion, apply, dot, rotation_zxz, strut_kinematics
+from verification.oh_2003.kinematics import (
+    OH_FREQUENCIES,
+    OhMotion,
+    apply,
+    case,
+    dot,
+    rotation_zxz,
+    sine,
+    strut_kinematics,
+)
 from verification.oh_2003.kinematics import angle_rate_matrix as oh_angle_rate_matrix
 from verification.oh_2003.kinematics import angle_rate_matrix_rate as oh_angle_rate_matrix_rate
 from verification.oh_2003.parameters import OhModel, oh_model, random_motion
-from verification.oh_2003.trajectories import OH_FREQUENCIES, sine
 
 #: columns in which it does not matter that real Hooke joints turn their struts about the long axis
 _WITHOUT_SPIN = [place for place, name in enumerate(PARAMETERS) if name[0] == 'm' or name.endswith('p')]
@@ -88,7 +100,7 @@ def rank_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
     for name, axes, rank in (('X', (0,), 4), ('Z', (2,), 5), ('XY', (0, 1), 5), ('rotation', (4, 5), 8)):
         platform = model.platform_motion(sine(axes, OH_FREQUENCIES['high'], time, model.home))
         rows = rigid_body_regressor(machine, platform, identical_legs=True) @ model.matrix
-        found = column_rank(rows.reshape(-1, len(PARAMETERS)))
+        found, _ = rank_and_gap(rows.reshape(-1, len(PARAMETERS)))
         yield near('T7', f'library, {machine.name}: rank of the regressor, {name}', rank - less, found, 0.0)
 
 
@@ -121,10 +133,7 @@ def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
     def point_mass(joint: Joint) -> Joint:
         return dataclasses.replace(joint, body=dataclasses.replace(joint.body, inertia=np.zeros((3, 3))))
 
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(point_mass(joint) for joint in leg.joints)) for leg in machine.legs
-    )
-    thin = dataclasses.replace(machine, legs=legs)
+    thin = with_joints(machine, point_mass)
     model = oh_model(thin)
     terms = drive_force_terms(thin, model.platform_motion(motion), friction=False)
     jacobian = pseudo_jacobian(model.geometry, motion)
@@ -180,3 +189,74 @@ def energy_regressor(machine: Machine, motion: PlatformMotion, identical_legs: b
     for body, place in enumerate(block):
         result[:, place] += columns[:, body]
     return result.reshape(len(motion), -1)
+
+
+def friction_checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """T13: dead band as printed and continuous; friction of a strut adds to its own drive alone."""
+    laws = [joint.friction.law for joint in machine.actuated_joints]
+    found = [(law.width, law.form) if isinstance(law, DeadBand) else None for law in laws]
+    yield equal('T13', 'law of every strut: half zone [m/s] and form', [(0.002, 'printed')] * len(laws), found)
+    bands = [law for law in laws if isinstance(law, DeadBand)]
+    for form, factor in (('printed', 0.002), ('continuous', 0.0)):
+        shaped = [dataclasses.replace(law, form=form) for law in bands]
+        jumps = [float(law.force(np.nextafter(0.002, 1.0)) - law.force(0.002)) for law in shaped]
+        required = [factor * law.viscous for law in bands]
+        yield near_each('T13', f'jump at the edge of the zone, {form} form', required, jumps, 1e-9, 'N')
+
+    motion = random_states(machine, 20 if quick else 200, seed=21)
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
+    # a share of the states inside of the zone
+    motion = scaled(motion, np.where(np.arange(len(rates)) % 2, 1.0, 1.5e-3 / np.abs(rates).max(axis=1)))
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
+    viscous, coulomb = (np.array([getattr(law, key) for law in bands]) for key in ('viscous', 'coulomb'))
+    zone = 2.0 * coulomb / 0.004 * rates
+    expected = np.where(np.abs(rates) > 0.002, viscous * rates + coulomb * np.sign(rates), zone)
+    share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
+    error = relative_error(share, expected)
+    yield at_most('T13', 'F_a - F_rigid = F_f strut by strut (2.55, B.17), relative', 1e-10, error)
+
+
+TRANSLATIONS, ALL_CASES = (1, 2, 3, 4), (1, 2, 3, 4, 5, 6)
+
+
+def shares(
+    model: OhModel, parameters: Array, number: int, frequency: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Dominance (2.76 to 2.81) and variation (2.83 to 2.88) of the groups along a case of Table 2.2, in per cent."""
+    time = np.linspace(0.0, 2.0 * np.pi / frequency, 100, endpoint=False)
+    motion = case(number, frequency, time, model.home)
+    jacobian = pseudo_jacobian(model.geometry, motion)
+    groups = group_regressors(model.geometry, motion)
+    sizes = {
+        name: np.linalg.norm(np.linalg.solve(jacobian, (group @ parameters)[..., None])[..., 0], axis=1)
+        for name, group in groups.items()
+    }
+    total = np.sum([group @ parameters for group in groups.values()], axis=0)
+    mean = float(np.linalg.norm(np.linalg.solve(jacobian, total[..., None])[..., 0], axis=1).mean())
+    return (
+        {name: float(100.0 * size.mean() / mean) for name, size in sizes.items()},
+        {name: float(100.0 * np.ptp(size) / mean) for name, size in sizes.items()},
+    )
+
+
+def dominance_checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """T6. The heights of the bars in Figs. 2.10 to 2.15 cannot be read: their order is what is judged."""
+    model = oh_model(machine)
+    masses = model.parameters
+    ratio = masses[2] / (6.0 * masses[0])
+    high, low = OH_FREQUENCIES['high'], OH_FREQUENCIES['low']
+    fast = {number: shares(model, masses, number, high) for number in ALL_CASES}
+    small = [fast[number][0]['cor'] + fast[number][0]['cen'] for number in ALL_CASES]
+    yield at_most('T6', 'cor + cen, mean, all cases, high speed, % of the mean force', 2.0, small, '%')
+    # section 2.4.1: struts below a mass ratio of 1, the platform above it
+    first, second = ('sm', 'pm') if ratio < 1.0 else ('pm', 'sm')
+    what = f'{first} / {second}, mean, cases 1 to 4, high speed, m_p / (6 m_e) = {ratio:.3g}: least'
+    yield at_least('T6', what, 1.0, [fast[number][0][first] / fast[number][0][second] for number in TRANSLATIONS])
+    slow = [shares(model, masses, number, low)[0] for number in ALL_CASES]
+    gravity = [(entry['grp'] + entry['grs']) / (entry['pm'] + entry['sm']) for entry in slow]
+    yield at_least('T6', 'gravity / inertia, mean, all cases, low speed: least', 10.0, gravity)
+    cases = ALL_CASES if ratio < 1.0 else TRANSLATIONS
+    varied = [fast[number][1] for number in cases]
+    largest = [entry[first] / max(value for name, value in entry.items() if name != first) for entry in varied]
+    what = f'variation of {first} / largest of the others, cases 1 to {len(cases)}, high speed: least'
+    yield at_least('T6', what, 1.0, largest)

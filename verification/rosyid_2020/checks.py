@@ -14,6 +14,7 @@ from pkm_identification.judgement.physical import body_from_parameters
 from scipy.linalg import null_space
 
 from verification.check import Check, at_most, equal, near, refused, relative_error
+from verification.elimination import rank_and_gap
 from verification.rosyid_2020.dynamics import PlanarDynamics, base_parameters
 from verification.rosyid_2020.library import library_checks
 from verification.rosyid_2020.model import ACTIVE, PlanarGeometry, PlanarSamples, random_planar
@@ -162,8 +163,8 @@ def identifiability_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> 
     for gravity in ((0.0, -_G), (0.0, 0.0)):
         robot = PlanarDynamics(geometry, DESIGN, np.array(gravity))
         matrix = robot.regressor(samples.q, samples.velocity, samples.acceleration[:, ACTIVE]).reshape(-1, 16)
-        ranks = [_rank(matrix), _rank(np.delete(matrix, 14, axis=1)), _rank(matrix @ common)]
-        ranks.append(_rank(np.hstack([matrix @ common, friction])))
+        every = matrix, np.delete(matrix, 14, axis=1), matrix @ common, np.hstack([matrix @ common, friction])
+        ranks = [rank_and_gap(one)[0] for one in every]
         what = f'ranks of 16, 15, 13 parameters, 13 with friction, g = {abs(gravity[1]):g}'
         yield equal('R2-39', what, [10, 9, 9, 11], ranks)
         error = np.abs(matrix @ hidden).max() / np.abs(matrix).max()
@@ -172,10 +173,3 @@ def identifiability_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> 
     for name, parameters, printed in (('design', DESIGN, BASE_OF_DESIGN), ('estimate', ESTIMATE, BASE_OF_ESTIMATE)):
         error = base_parameters(geometry, parameters) - printed
         yield at_most('R2-39', f'base parameters of Table 1, {name}', 5e-5, error)
-
-
-def _rank(matrix: Array) -> int:
-    norms = np.linalg.norm(matrix, axis=0)
-    used = norms > 1e-9 * norms.max()
-    values = np.linalg.svd(matrix[:, used] / norms[used], compute_uv=False)
-    return int(np.sum(values > 1e-9 * values[0]))

@@ -23,8 +23,17 @@ from pkm_identification.validation.other_motions import relative_absolute_error
 
 from verification.check import Check, at_least, at_most, equal, holds, near_each
 from verification.estimators.base_feasibility import INFEASIBLE, base_feasibility
-from verification.rosyid_2020.data import FORCE_NOISE, LibraryExperiment, measured, truth_run
-from verification.rosyid_2020.identification import FRICTION_LIMITS, GRAVITY, NOISE, SHARES, truth
+from verification.rosyid_2020.data import (
+    FORCE_NOISE,
+    FRICTION_LIMITS,
+    GRAVITY,
+    NOISE,
+    SHARES,
+    Experiment,
+    measured,
+    truth,
+    truth_run,
+)
 
 #: (Stribeck or not, varying normal force or its mean), in words
 MODELS = {
@@ -49,8 +58,8 @@ class Outcome:
     fit : its result
     """
 
-    data: LibraryExperiment
-    circle: LibraryExperiment
+    data: Experiment
+    circle: Experiment
     fit: FitResult
 
     @property

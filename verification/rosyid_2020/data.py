@@ -19,13 +19,88 @@ from pkm_description.loading.load import machine_file
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.circles import CirclePath
+from pkm_identification.estimator.constrained import ForceFit, design_bounds
 from pkm_identification.judgement.physical import machine_with
 
-from verification.drive_data import DriveData, DriveNoise
-from verification.forward_run import forward_run
-from verification.rosyid_2020.identification import NOISE, WEIGHT_ROWS, Experiment, best_random_poses
+from verification.drive_data import DriveData, DriveNoise, forward_run
+from verification.rosyid_2020.dynamics import PlanarDynamics
 from verification.rosyid_2020.library import platform_motion
-from verification.rosyid_2020.table import embedding, geometry_of, printed_parameters
+from verification.rosyid_2020.model import ACTIVE, POSE, PlanarGeometry
+from verification.rosyid_2020.table import DESIGN, ESTIMATE, FRICTION, embedding, geometry_of, printed_parameters
+
+#: kg, names of the 13 inertial parameters of Table 1 as a body's, then friction
+NAMES = (
+    'slider.m', 'leg1.m', 'leg2.m', 'leg3.m', 'leg1.mx', 'leg2.mx', 'leg3.mx', 'leg1.Izz', 'leg2.Izz', 'leg3.Izz',
+    'platform.m', 'platform.mx', 'platform.Izz', 'mu_c', 'f_v', 'mu_s', 'v_s',
+)  # fmt: skip
+#: shares of the platform's weight on the guides, m/s^2, N (uniform noise)
+SHARES, GRAVITY, NOISE = np.array([0.7, 0.2, 0.1]), 9.81, 0.0381
+#: start of friction, and finite upper bounds for it
+START_FRICTION, FRICTION_LIMITS = (0.1, 10.0, 0.1, 0.1), (1.0, 500.0, 1.0, 2.0)
+
+
+def _weight_rows() -> Array:
+    """Weight on each guide (3, 13) per unit of the parameters, Eq. 39."""
+    rows = np.zeros((3, 13))
+    rows[:, 0] = GRAVITY
+    rows[[0, 1, 2], [1, 2, 3]] = GRAVITY
+    rows[:, 10] = SHARES * GRAVITY
+    return rows
+
+
+#: (3, 13)
+WEIGHT_ROWS = _weight_rows()
+
+
+def truth() -> Array:
+    """17 parameters of Table 1's estimates."""
+    inertial = np.linalg.lstsq(printed_parameters(), ESTIMATE, rcond=None)[0]
+    return np.concatenate([inertial, FRICTION])
+
+
+def best_random_poses(
+    geometry: PlanarGeometry, time: Array, seed: int = 0, harmonics: int = 5
+) -> tuple[Array, Array, Array]:
+    """Poses (N, 3) and derivatives of the best conditioned of 40 random series of 4 s around (0, 0.32 m, 0)."""
+    random = np.random.default_rng(seed)
+    coarse = np.linspace(0.0, 4.0, 101)
+    best: tuple[float, Array, Array] | None = None
+    for _ in range(40):
+        sines, cosines = random.normal(size=(2, harmonics, 3))
+        flat = _rigid_rows(geometry, *_series(coarse, sines, cosines))
+        sizes = np.linalg.svd(flat / np.linalg.norm(flat, axis=0), compute_uv=False)
+        if best is None or sizes[0] / sizes[8] < best[0]:
+            best = float(sizes[0] / sizes[8]), sines, cosines
+    assert best is not None
+    return _series(time, *best[1:])
+
+
+def _series(time: Array, sines: Array, cosines: Array) -> tuple[Array, Array, Array]:
+    """Poses (N, 3) and derivatives of a series that fills its box."""
+    omega = 2.0 * np.pi * 0.25 * np.arange(1, len(sines) + 1)[:, None]
+    phase = time[:, None] * omega.T
+    fine = np.linspace(0.0, 4.0, 401)[:, None] * omega.T
+    scale = np.array([0.15, 0.10, 0.35]) / np.abs(np.sin(fine) @ sines + np.cos(fine) @ cosines).max(axis=0)
+    wave = np.sin(phase) @ sines + np.cos(phase) @ cosines
+    rate = np.cos(phase) @ (omega * sines) - np.sin(phase) @ (omega * cosines)
+    second = -np.sin(phase) @ (omega**2 * sines) - np.cos(phase) @ (omega**2 * cosines)
+    return np.array([0.0, 0.32, 0.0]) + scale * wave, scale * rate, scale * second
+
+
+def paper_rates(geometry: PlanarGeometry, seed: int = 0) -> Array:
+    """Rates (401, 3) of the sliders along the excitation, by the paper's own model."""
+    pose, rate, _ = best_random_poses(geometry, np.linspace(0.0, 4.0, 401), seed)
+    return geometry.velocities(geometry.coordinates(pose), POSE, rate)[:, ACTIVE]
+
+
+def _rigid_rows(geometry: PlanarGeometry, pose: Array, rate: Array, second: Array) -> Array:
+    """Slider forces (3 N, 13) per unit of Table 1's inertial parameters."""
+    q = geometry.coordinates(pose)
+    velocity = geometry.velocities(q, POSE, rate)
+    sliders = geometry.accelerations(q, velocity, POSE, second)[:, ACTIVE]
+    rows = PlanarDynamics(geometry, np.zeros(16), np.zeros(2)).regressor(q, velocity, sliders) @ printed_parameters()
+    return rows.reshape(-1, 13)
+
 
 #: m/s of the smooth sign in truth and model (the paper gives none); Hz of integration, recording and fits
 SMOOTHING, STEPS_RATE, FINE_RATE, RATE = 5e-3, 2000.0, 1000.0, 100.0
@@ -79,14 +154,21 @@ def circle(machine: Machine) -> PlatformMotion:
 
 
 @dataclass(frozen=True)
-class LibraryExperiment(Experiment):
+class Experiment:
     """The paper's 17 parameters, with the library's regressor, reactions and friction laws.
 
     Attributes
     ----------
+    rigid, normal : (N, 3, 13) slider forces and guide normals per unit of Table 1's inertial parameters
+    rates : (N, 3) of the sliders
+    forces : (N, 3) measured
     stribeck, varying : without either, static friction is that of Coulomb, or the normal force in the plane its mean
     """
 
+    rigid: Array
+    normal: Array
+    rates: Array
+    forces: Array
     stribeck: bool = True
     varying: bool = True
 
@@ -136,8 +218,18 @@ class LibraryExperiment(Experiment):
             result[:, guide, 16] = sensitivity[:, names.index('stribeck_velocity')] if self.stribeck else 0.0
         return result
 
+    def fit(self, friction_limits: tuple[float, ...]) -> ForceFit:
+        """The paper's problem from its start, the design values, with its bounds (R2-31, R2-32, R2-36)."""
+        design = np.concatenate([np.linalg.lstsq(printed_parameters(), DESIGN, rcond=None)[0], START_FRICTION])
+        lower, upper = design_bounds(NAMES, design)
+        upper[13:], lower[16] = friction_limits, 1e-3
+        return ForceFit(
+            NAMES, design, lower, upper, lambda x: (self.predicted(x) - self.forces).ravel(),
+            lambda x: self.jacobian(x).reshape(-1, 17),
+        )  # fmt: skip
 
-def library_experiment(machine: Machine, data: DriveData, forces: Array) -> LibraryExperiment:
+
+def library_experiment(machine: Machine, data: DriveData, forces: Array) -> Experiment:
     """Rows of a recording, by the library alone.
 
     Parameters
@@ -159,11 +251,11 @@ def library_experiment(machine: Machine, data: DriveData, forces: Array) -> Libr
     first = normal(start)
     # reactions are linear in the parameters
     slopes = np.stack([normal(start + column) - first for column in places.T], axis=-1)
-    return LibraryExperiment(rigid, slopes, data.velocities, forces)
+    return Experiment(rigid, slopes, data.velocities, forces)
 
 
 @cache
-def measured(path: str, motion: str = 'excitation', seed: int = 0) -> LibraryExperiment:
+def measured(path: str, motion: str = 'excitation', seed: int = 0) -> Experiment:
     """A recording with the noise of the force sensor."""
     data = truth_run(path, motion)
     return library_experiment(load_machine(path), data, data.with_noise(FORCE_NOISE, seed).efforts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -25,13 +25,11 @@ from pkm_description.report.words import text_table
 from pkm_identification.estimator.constrained import FitResult, ForceFit
 
 from verification.check import Check, at_most, equal, holds
-from verification.force_figures import curves, shown
+from verification.force_figures import Drawn, curves, drawing_checks
 from verification.rosyid_2020.comparison import BEST, outcomes
-from verification.rosyid_2020.data import measured, true_machine, truth_run
-from verification.rosyid_2020.identification import FRICTION_LIMITS, NAMES, truth
+from verification.rosyid_2020.data import FRICTION_LIMITS, NAMES, measured, true_machine, truth, truth_run
 from verification.rosyid_2020.recording import differentiated, recorded
 from verification.rosyid_2020.table import ESTIMATE, embedding
-from verification.suite import Figure
 
 #: columns of Table 1 and a remark, and units of its rows
 HEADER = ('parameter', 'unit', 'lower', 'upper', 'design', 'estimate', 'change', 'remark')
@@ -46,9 +44,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Table, data, figures."""
     yield from table_checks(machine)
     yield from data_checks(machine)
-    path = str(machine.path)
-    for number, title, make, strips in DRAWINGS:
-        yield from shown('R2-44', f'figure like {number}, {title}', make(path), strips)
+    yield from drawing_checks('R2-44', DRAWINGS, str(machine.path))
 
 
 def table_checks(machine: Machine) -> Iterator[Check]:
@@ -102,15 +98,6 @@ def digest() -> str:
     motion = profile('drives', machine, 4.0, 100.0, 1)
     forces, normal = inverse_dynamics(machine, motion), joint_reactions(machine, motion).joint_forces
     return hashlib.sha256(forces.tobytes() + normal.tobytes()).hexdigest()[:16]
-
-
-def figures() -> tuple[Figure, ...]:
-    """Of the report, for the machine file of the paper."""
-    path = str(machine_file('khalifa_3prr'))
-    return tuple(
-        Figure(f'figure_{number:02d}', f'Figure {number}: {title}', partial(make, path))
-        for number, title, make, _ in DRAWINGS
-    )
 
 
 def _excitation(path: str) -> Drawing:
@@ -174,16 +161,15 @@ def _shares(path: str) -> Drawing:
     return curves(run.time, values, SLIDERS, 'N')
 
 
-#: number, title, how it is drawn, curves per strip
-DRAWINGS: tuple[tuple[int, str, Callable[[str], Drawing], tuple[int, ...]], ...] = (
-    (7, 'excitation of the platform', _excitation, (1, 1, 1)),
-    (8, 'positions of the sliders, as measured', _positions, (1, 1, 1)),
-    (9, 'velocities, differences and smoothed', partial(_derivatives, order=1), (2, 2, 2)),
-    (10, 'accelerations, differences and smoothed', partial(_derivatives, order=2), (2, 2, 2)),
-    (11, 'forces, raw and filtered', _filtered, (2, 2, 2)),
-    (12, 'forces by Coulomb and viscous and by Stribeck friction', _two_laws, (3, 3, 3)),
-    (13, 'normal forces in the plane', _normal, (1, 1, 1)),
-    (14, 'the circle', _circle, (1,)),
-    (15, 'forces on the circle by constant and by varying normal force', _circle_forces, (3, 3, 3)),
-    (16, 'friction and the whole force on the circle', _shares, (2, 2, 2)),
+DRAWINGS = (
+    Drawn(7, 'excitation of the platform', _excitation, (1, 1, 1)),
+    Drawn(8, 'positions of the sliders, as measured', _positions, (1, 1, 1)),
+    Drawn(9, 'velocities, differences and smoothed', partial(_derivatives, order=1), (2, 2, 2)),
+    Drawn(10, 'accelerations, differences and smoothed', partial(_derivatives, order=2), (2, 2, 2)),
+    Drawn(11, 'forces, raw and filtered', _filtered, (2, 2, 2)),
+    Drawn(12, 'forces by Coulomb and viscous and by Stribeck friction', _two_laws, (3, 3, 3)),
+    Drawn(13, 'normal forces in the plane', _normal, (1, 1, 1)),
+    Drawn(14, 'the circle', _circle, (1,)),
+    Drawn(15, 'forces on the circle by constant and by varying normal force', _circle_forces, (3, 3, 3)),
+    Drawn(16, 'friction and the whole force on the circle', _shares, (2, 2, 2)),
 )

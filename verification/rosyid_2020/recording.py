@@ -6,18 +6,16 @@ have the printed uncertainty of the encoders, forces that of the force signal; g
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
+import yaml
+from pkm_bringup.robot_check.wiring import with_driver
 from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
-from pkm_description.loading.read_driver import read_driver
-from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_identification.estimator.constrained import bounded_least_squares
 from pkm_identification.judgement.force_error import force_error
@@ -28,16 +26,18 @@ from verification.check import Check, at_least, at_most, equal, near, near_each,
 from verification.drive_data import DriveData
 from verification.rosyid_2020.data import (
     FINE_RATE,
+    FRICTION_LIMITS,
+    NOISE,
     RATE,
     SENSOR_NOISE,
-    LibraryExperiment,
+    Experiment,
     excitation,
     fine_run,
     library_experiment,
     measured,
     true_machine,
+    truth,
 )
-from verification.rosyid_2020.identification import FRICTION_LIMITS, NOISE, truth
 from verification.rosyid_2020.table import geometry_of
 
 #: A per V, N per A of each axis (invented)
@@ -66,7 +66,7 @@ def recorded(path: str) -> Recording:
 def with_voltages(machine: Machine) -> Machine:
     """The machine with a driver that tells the controller's output voltages."""
     content = {'effort': {'quantity': 'voltage', 'amplifier': AMPLIFIERS, 'gain': GAINS}}
-    return dataclasses.replace(machine, driver=read_driver(machine, Section(Path('driver.yaml'), 'driver', content)))
+    return with_driver(machine, yaml.safe_dump({'driver': content}))
 
 
 @cache
@@ -83,7 +83,7 @@ def differentiated(path: str) -> tuple[list[Array], list[Array]]:
 
 
 @cache
-def experiment_of(path: str, filtered: bool = True) -> LibraryExperiment:
+def experiment_of(path: str, filtered: bool = True) -> Experiment:
     """Rows of the measured motion at the rate of the fits, with filtered or raw forces."""
     recording, (_, smooth) = recorded(path), differentiated(path)
     efforts = smooth[3] if filtered else recording.forces
@@ -91,14 +91,13 @@ def experiment_of(path: str, filtered: bool = True) -> LibraryExperiment:
     return rows_of(path, data)
 
 
-def rows_of(path: str, data: DriveData) -> LibraryExperiment:
+def rows_of(path: str, data: DriveData) -> Experiment:
     """Rows away from the ends and from reversals of any slider."""
     rates = differentiated(path)[1][1]
     turning = np.flatnonzero(np.any(rates[1:] * rates[:-1] <= 0.0, axis=1))
     places = np.arange(EDGE, len(rates) - EDGE, round(FINE_RATE / RATE))
     kept = places[np.abs(places[:, None] - turning).min(axis=1) > REVERSAL]
-    parts = (data.time, data.positions, data.velocities, data.accelerations, data.efforts)
-    chosen = DriveData(*(part[kept] for part in parts))
+    chosen = data[kept]
     return library_experiment(load_machine(path), chosen, chosen.efforts)
 
 

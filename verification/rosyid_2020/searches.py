@@ -28,9 +28,17 @@ from pkm_identification.estimator.least_squares import weighted
 from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities
 
 from verification.check import Check, at_least, at_most, equal, holds, near_each
-from verification.rosyid_2020.data import measured, truth_run
+from verification.rosyid_2020.data import (
+    FRICTION_LIMITS,
+    NAMES,
+    NOISE,
+    Experiment,
+    measured,
+    paper_rates,
+    truth,
+    truth_run,
+)
 from verification.rosyid_2020.dynamics import base_parameters
-from verification.rosyid_2020.identification import FRICTION_LIMITS, NAMES, NOISE, Experiment, experiment, truth
 from verification.rosyid_2020.model import PlanarGeometry
 from verification.rosyid_2020.table import FRICTION, geometry_of, printed_parameters
 
@@ -56,8 +64,8 @@ def truth_checks(geometry: PlanarGeometry, path: str, data: Experiment) -> Itera
     clean = truth_run(path).efforts
     error = np.abs(data.predicted(truth()) - clean).max() / np.abs(clean).max()
     yield at_most('R2-46', 'rows times Table 1, and friction laws, against forward dynamics, relative', 1e-9, error)
-    paper = experiment(geometry)
-    close = np.sqrt(np.mean((paper.rates - data.rates) ** 2) / np.mean(paper.rates**2))
+    paper = paper_rates(geometry)
+    close = np.sqrt(np.mean((paper - data.rates) ** 2) / np.mean(paper**2))
     yield at_most('R2-46', "rates of the run against the paper's excitation, relative rms", 0.05, close)
 
 
@@ -146,24 +154,11 @@ def _base_error(geometry: PlanarGeometry, values: Array) -> Array:
 def feasibility_checks(machine: Machine, runs: int) -> Iterator[Check]:
     """R2-37, R2-38: the bodies of Table 1 can exist, and so can those of every constrained fit."""
     values = dict(zip(NAMES, truth(), strict=True))
-    bodies = {
-        body: np.array(
-            # slender: little inertia about x
-            [
-                values[f'{body}.m'],
-                values[f'{body}.mx'],
-                0,
-                0,
-                1e-3,
-                0,
-                0,
-                values[f'{body}.Izz'],
-                0,
-                values[f'{body}.Izz'],
-            ]
-        )
-        for body in ('leg1', 'leg2', 'leg3', 'platform')
-    }
+    bodies = {}
+    for body in ('leg1', 'leg2', 'leg3', 'platform'):
+        mass, moment, inertia = (values[f'{body}.{kind}'] for kind in ('m', 'mx', 'Izz'))
+        # slender: little inertia about x
+        bodies[body] = np.array([mass, moment, 0.0, 0.0, 1e-3, 0.0, 0.0, inertia, 0.0, inertia])
     central = [float(body_from_parameters(body, ten).inertia[2, 2]) for body, ten in bodies.items()]
     yield near_each('R2-37', 'central inertias of the estimates, kg m^2', CENTRAL, central, 5e-5)
     yield equal('R2-37', 'bodies of Table 1 that cannot exist', [], list(infeasibilities(bodies)))

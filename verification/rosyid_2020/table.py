@@ -15,43 +15,17 @@ PINS = (0.280, 0.0, 0.280)
 LEG_CENTERS = (0.2401, 0.2071, 0.2728)
 PLATFORM_CENTER = 0.2395
 
-#: barycentric parameters of Table 1, in the order of :class:`PlanarDynamics`: design values and estimates
-DESIGN = np.array(
-    [
-        *[6.2550] * 3,
-        11.1280,
-        9.0800,
-        13.3720,
-        2.6718,
-        1.8805,
-        3.6474,
-        0.9765,
-        0.5937,
-        1.3898,
-        30.3510,
-        7.2690,
-        0.0,
-        2.3986,
-    ]
-)
-ESTIMATE = np.array(
-    [
-        *[7.2614] * 3,
-        12.1299,
-        10.0817,
-        14.4665,
-        3.3970,
-        2.4049,
-        3.6484,
-        1.2206,
-        0.7421,
-        1.5088,
-        31.3359,
-        8.2238,
-        0.0,
-        2.9509,
-    ]
-)
+#: barycentric parameters of Table 1, in the order of :class:`PlanarDynamics`, a group a line: design values, estimates
+DESIGN = np.array([
+    6.2550, 6.2550, 6.2550, 11.1280, 9.0800, 13.3720,
+    2.6718, 1.8805, 3.6474, 0.9765, 0.5937, 1.3898,
+    30.3510, 7.2690, 0.0, 2.3986,
+])  # fmt: skip
+ESTIMATE = np.array([
+    7.2614, 7.2614, 7.2614, 12.1299, 10.0817, 14.4665,
+    3.3970, 2.4049, 3.6484, 1.2206, 0.7421, 1.5088,
+    31.3359, 8.2238, 0.0, 2.9509,
+])  # fmt: skip
 
 #: names of the 13 inertial parameters of Table 1, first moments as ml
 PRINTED_NAMES = ('ms', 'mL1', 'mL2', 'mL3', 'ml1', 'ml2', 'ml3', 'IL1', 'IL2', 'IL3', 'mp', 'mpx', 'Ip')

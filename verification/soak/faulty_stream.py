@@ -13,7 +13,7 @@ from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import ImuFault, measure
 from pkm_estimation.sensors.conditions import IMU_FAULTS
 
-from verification.consistency.faulty_leg import LEG_FAULTS, FaultyLeg
+from verification.consistency.leg_fault_checks import LEG_FAULTS, FaultyLeg
 
 #: s, period of MP1
 PERIOD = 5.0

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
 
 from verification.accepted import accepted_in, with_acceptance
-from verification.catalogue import SUITES
 from verification.check import at_least, at_most, within
 
 ENTRY = "- {id: S3-57, what: 'ratio, mp1', full: 0.8, date: 2026-01-31, why: the IMU is late}\n"
@@ -55,10 +52,3 @@ def test_a_wrong_list_is_refused(text, message, tmp_path):
     (tmp_path / 'accepted.yaml').write_text(text)
     with pytest.raises(ValueError, match=message):
         accepted_in(tmp_path / 'accepted.yaml')
-
-
-def test_the_list_is_of_requirements():
-    ids = {requirement.id for suite in SUITES.values() for requirement in suite.requirements}
-    for one in accepted_in().values():
-        assert one.id in ids or one.id.islower(), one.id
-        assert one.why and one.date <= date.today()

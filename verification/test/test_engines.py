@@ -1,126 +1,129 @@
-"""Kinematics, dynamics and reactions of all kinds of machines against Pinocchio and MuJoCo, which share no line."""
+"""Hand-built machines of all kinds against engines that share no line, engines that are missing, random machines."""
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Any
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot, simona_z_down, turned_link_frames
 from other_machines import CLOSED, cart_with_pendulum
-from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.kinematics import joint_motion
+from pkm_description.export.rest import home_configuration
+from pkm_description.kinematics import forward_kinematics, joint_motion
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.machine.machine import with_gravity
+from pkm_description.machine import Joint, Machine
+from pkm_description.machine.machine import with_joints
 
-from verification.engines import checks as engines
-from verification.engines import model_checks as engine_models
+from verification.engines import checks, dart, model_checks, random_checks
+from verification.engines.drives import driven_by, independent_drives
 from verification.engines.pinocchio import PinocchioTree
-from verification.engines.result import EngineMissingError
+from verification.engines.projection import EngineMissingError
+from verification.engines.random_checks import followed_from_home
+from verification.engines.random_legs import FREE, HOLDING
+from verification.engines.random_machines import random_machines
 
-HAND_BUILT = {
-    'heimann': heimann_check_robot,
-    'simona_z_down': simona_z_down,
-    'turned': turned_link_frames,
-    **CLOSED,
-    'cart with pendulum': cart_with_pendulum,
-}
-FILES = ['srs', 'palida']
+pytest.importorskip('pinocchio')
+pytest.importorskip('mujoco')
 
-
-def built(name: str) -> Machine:
-    return load_machine(name) if name in FILES else HAND_BUILT[name]()
+OPEN = {'cart with pendulum': cart_with_pendulum}
+OTHERS = {'heimann': heimann_check_robot, 'simona_z_down': simona_z_down, 'turned': turned_link_frames}
+BUILT = {**OTHERS, **CLOSED, **OPEN}
 
 
-@pytest.mark.parametrize('name', [*FILES, *HAND_BUILT])
-def test_pinocchio(name: str) -> None:
-    pytest.importorskip('pinocchio')
-    checks = _checks(built(name), 'Pinocchio', 1e-9)
-    assert [check for check in checks if check.status != 'met'] == []
-    assert len(checks) >= 3
-
-
-@pytest.mark.parametrize('name', [*FILES, *HAND_BUILT])
-def test_mujoco(name: str) -> None:
-    pytest.importorskip('mujoco')
-    checks = _checks(built(name), 'MuJoCo', 1e-6)
-    assert [check for check in checks if check.status != 'met'] == []
-    assert len(checks) >= (7 if built(name).has_platform else 2)
-
-
-def _checks(machine: Machine, engine: str, limit: float) -> list[engines.Check]:
-    compare = engines.closed_machine_checks if machine.has_platform else engines.open_chain_checks
-    return list(compare(machine, engine, limit, 8))
-
-
-@pytest.mark.parametrize('name', ['turned', *CLOSED, 'cart with pendulum'])
-def test_models(name: str) -> None:
-    pytest.importorskip('pinocchio')
-    machine = built(name)
-    checks = list(engine_models.checks(machine, quick=True))
-    assert [check for check in checks if check.status != 'met'] == []
-    assert len(checks) >= (3 if machine.has_platform else 2)
-
-
-def test_models_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pinocchio's gravity stays, ours turns by a millionth: what knows gravity fails, the mass matrix does not."""
-    pytest.importorskip('pinocchio')
-    machine = built('3-PRS')
-    tilted = with_gravity(machine, machine.gravity + np.array([1e-5, 0.0, 0.0]))
-
-    def of_tilted(name: str) -> None:
-        right = getattr(engine_models, name)
-        monkeypatch.setattr(
-            engine_models, name, lambda one, *rest, **more: right(tilted if one is machine else one, *rest, **more)
-        )
-
-    for name in ('rigid_body_regressor', 'inverse_dynamics', 'mass_matrix'):
-        of_tilted(name)
-    failed = {check.what for check in engine_models.checks(machine, quick=True) if check.status == 'not met'}
-    assert 'mass matrix on admissible twists, relative' not in failed
-    wrench = 'inverse dynamics with an external wrench, relative'
-    assert {'regressor of every body, separate legs, relative', wrench} <= failed
-
-
-@pytest.mark.parametrize('name', ['palida', '3-RPS', 'planar 3-PRR'])
-def test_a_wrong_mass_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine gets a platform that is heavier by a millionth: forces fail, kinematics do not."""
-    pytest.importorskip('pinocchio')
-
-    right = engines.pinocchio_result
-
-    def of_wrong_machine(machine: Machine, *state: Any) -> engines.EngineResult:
-        body = dataclasses.replace(machine.platform, mass=machine.platform.mass * (1.0 + 1e-6))
-        return right(dataclasses.replace(machine, platform=body), *state)
-
-    monkeypatch.setattr(engines, 'pinocchio_result', of_wrong_machine)
-    failed = {check.what for check in _checks(built(name), 'Pinocchio', 1e-9) if check.status == 'not met'}
-    assert not [what for what in failed if what.startswith(('closures at', 'joint velocities', 'joint accelerations'))]
-    assert {'inverse dynamics, relative', 'constraint forces in the closures, relative'} <= failed
-    assert 'mass of all bodies, relative' in failed
+@pytest.mark.parametrize(
+    ('module', 'name', 'least'),
+    [
+        *((checks, name, 5 if name in OPEN else 10) for name in BUILT),
+        *((model_checks, name, 2 if name in OPEN else 3) for name in ('turned', *CLOSED, *OPEN)),
+        *((dart, name, 4) for name in CLOSED),
+    ],
+)
+def test_engines_agree(module: ModuleType, name: str, least: int) -> None:
+    if module is dart:
+        pytest.importorskip('dartpy', exc_type=ImportError)  # on a bare Debian libGL.so.1 is missing
+    found = list(module.checks(BUILT[name](), quick=True))
+    assert [check for check in found if check.status != 'met'] == []
+    assert len(found) >= least
 
 
 def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, 'pinocchio', None)
-    monkeypatch.setitem(sys.modules, 'mujoco', None)
-    checks = list(engines.checks(heimann_check_robot(), quick=True))
-    assert [check.status for check in checks] == ['not reachable', 'not reachable']
-    assert 'pip install pin' in checks[0].measured
+    machine = heimann_check_robot()
+    for name in ('pinocchio', 'mujoco', 'dartpy'):
+        monkeypatch.setitem(sys.modules, name, None)
+    found = [check for module in (checks, dart) for check in module.checks(machine, quick=True)]
+    assert [check.status for check in found] == ['not reachable'] * 3
+    assert 'pip install pin' in found[0].measured and 'pip install dartpy' in found[2].measured
     with pytest.raises(EngineMissingError):
-        PinocchioTree(heimann_check_robot())
+        PinocchioTree(machine)
+
+    def not_loaded(name: str) -> None:
+        raise ImportError('libGL.so.1: cannot open shared object file')
+
+    monkeypatch.setattr(dart, 'importlib', SimpleNamespace(import_module=not_loaded))
+    (check,) = dart.checks(machine, quick=True)
+    assert 'libGL.so.1' in check.measured and 'libgl1' in check.measured
 
 
-@pytest.mark.parametrize('name', ['palida', 'simona_z_down', '3-PRS'])
-def test_weight_at_rest(name: str) -> None:
-    pytest.importorskip('pinocchio')
-    machine = built(name)
-    home = machine.home
-    motion = PlatformMotion.at_rest(home.position, home.rotation_base_platform)
-    positions = joint_motion(machine, motion).positions
-    forces = gravity_forces(machine, motion.position, motion.rotation_base_platform)
-    expected = PinocchioTree(machine).drive_forces(positions[0], motion, 0)
-    np.testing.assert_allclose(forces[0], expected, rtol=1e-9)
-    np.testing.assert_allclose(forces, inverse_dynamics(machine, motion, friction=False), rtol=1e-11)
+@pytest.mark.parametrize(('below', 'above', 'reach'), [
+    (1.0, 1.0, 0.04),
+    (0.03, 1.0, 0.04),  # to the side with more room
+    (0.0, 1.0, 0.04),
+    (0.01, 0.02, 0.016),  # 0.8 of the room
+])  # fmt: skip
+def test_drives_in_dart_stay_within_their_limits(below: float, above: float, reach: float) -> None:
+    machine = load_machine('palida')
+    home = home_configuration(machine).joint_positions
+
+    def narrowed(joint: Joint) -> Joint:
+        q = home[joint.name]
+        limits = dataclasses.replace(joint.limits, lower=q - below, upper=q + above)
+        return dataclasses.replace(joint, limits=limits) if joint.actuated else joint
+
+    machine = with_joints(machine, narrowed)
+    start = np.array([home[joint.name] for joint in machine.actuated_joints])
+    time = np.sort(np.append(np.linspace(0.0, 1.2, 100), np.pi / np.linspace(3.0, 5.0, len(start))))
+    moved = dart.drive_motion(machine, start, time)[1] - start
+    assert moved.min() >= -below
+    assert moved.max() <= above
+    assert np.abs(moved).max() == pytest.approx(reach)
+
+
+@pytest.fixture(scope='module')
+def machines() -> list[Machine]:
+    return list(random_machines(20, seed=11))
+
+
+def test_legs_are_mixed(machines: list[Machine]) -> None:
+    """All kinds of legs and closures, several drives in a leg, none, redundant drives, planar machines."""
+    kinds = {kind for machine in machines for kind in machine.name.split('-')}
+    assert len(kinds) > 0.7 * (len(FREE) + len(HOLDING))
+    closures = {closure.kind for machine in machines for closure in machine.closures}
+    assert closures == {'ball', 'universal', 'pin', 'fixed'}
+    driven = {sum(joint.actuated for joint in leg.joints) for machine in machines for leg in machine.legs}
+    assert driven == {0, 1, 2}
+    spare = [machine.actuated_count - int(machine.model.degrees_of_freedom[0]) for machine in machines]
+    assert min(spare) == 0
+    assert max(spare) > 0
+    assert sum(machine.planar for machine in machines) == 4
+
+
+def test_as_many_drives_as_freedoms(machines: list[Machine]) -> None:
+    for machine in machines:
+        few = driven_by(machine, independent_drives(machine))
+        assert few.actuated_count == int(few.model.degrees_of_freedom[0])
+        home = machine.home
+        legs = close_legs(few, home.position[None], home.rotation_base_platform[None])
+        np.testing.assert_allclose(legs.positions[0], machine.model.home_joints, atol=1e-9)
+
+
+def test_path_of_the_drives_in_the_engine(machines: list[Machine]) -> None:
+    """Ends where forward kinematics says, away from home."""
+    for machine in (machines[0], next(machine for machine in machines if machine.planar)):
+        tree, motion = PinocchioTree(machine), random_checks.states(machine, 5)
+        drives = joint_motion(machine, motion).positions[0, machine.drive_columns]
+        found = forward_kinematics(machine, drives).require().joint_positions[0]
+        np.testing.assert_allclose(followed_from_home(tree, drives), found, atol=1e-9)
+        assert np.abs(found - machine.model.home_joints).max() > 1e-2

@@ -15,6 +15,7 @@ from pkm_description.kinematics import drive_positions, joint_motion
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_joints
 from pkm_description.motion import profiles
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify
@@ -27,14 +28,8 @@ from verification.engines.mujoco import mujoco_result
 
 def with_rotors(machine: Machine, factor: float, least: float) -> Machine:
     """Machine with other inertias of its drives."""
-    legs = [
-        replace(leg, joints=tuple(
-            replace(joint, rotor_inertia=factor * joint.rotor_inertia + least) if joint.actuated else joint
-            for joint in leg.joints
-        ))
-        for leg in machine.legs
-    ]  # fmt: skip
-    return replace(machine, legs=tuple(legs))
+    return with_joints(machine, lambda joint: replace(
+        joint, rotor_inertia=factor * joint.rotor_inertia + least) if joint.actuated else joint)  # fmt: skip
 
 
 @pytest.fixture(scope='module', params=[('valencia_3rps', 'drives'), ('srs', 'fourier')], ids=lambda case: case[0])

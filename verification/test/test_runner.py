@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pkm_description.loading import machine_names
 
 from verification import cli, requirements
-from verification.catalogue import FOR_ANY_MACHINE, GROUPS, SUITES
+from verification.catalogue import FOR_ANY_MACHINE, SUITES
 from verification.check import Check, at_most, equal
 from verification.cli import chosen_suites, main
 from verification.consistency.plan import Extent
@@ -36,41 +35,32 @@ def run_of(suite, jobs=1):
         return next(run_all([Run(suite, request, suite.plan(request, workers))], workers, lambda done, running: None))
 
 
-def test_an_error_is_a_failed_check_and_hides_nothing():
-    checks = run_part(Part('a paper', broken, 'srs'))
-    assert [check.status for check in checks] == ['met', 'not met']
-    assert 'out of order' in checks[1].measured
-    assert {check.machine for check in checks} == {'srs'}
-    assert [check.status for check in run_part(Part('silent', lambda: iter(())))] == ['not met']
+def test_an_error_and_a_requirement_without_a_check_fail():
+    def judged(*given, **options):
+        return [(check.id, check.status) for check in run_part(Part('a paper', *given, **options))]
+
+    assert judged(broken, 'srs') == [('T1', 'met'), ('error', 'not met')]
+    told = run_part(Part('a paper', broken, 'srs'))[1]
+    assert 'out of order' in told.measured and told.machine == 'srs'
+    assert judged(lambda: iter(())) == [('empty', 'not met')]
+    assert judged(good, ids=('T1', 'T2')) == [('T1', 'met'), ('T2', 'not met')]
+    assert judged(broken, ids=('T1',)) == [('T1', 'met'), ('T1', 'not met')]
 
 
-def test_a_part_must_check_its_requirements():
-    checks = run_part(Part('rows', good, ids=('T1', 'T2')))
-    assert [(check.id, check.status) for check in checks] == [('T1', 'met'), ('T2', 'not met')]
-    checks = run_part(Part('rows', broken, ids=('T1',)))
-    assert [(check.id, check.status) for check in checks] == [('T1', 'met'), ('T1', 'not met')]
-
-
-def test_figures_stand_in_the_table():
+def test_table_has_figures_headings_and_counts():
     checks = [at_most('T2', 'strut rates', 1e-8, 3.25e-9, 'm/s'), equal('T7', 'rank', 8, 7)]
     lines = check_lines(checks)
     assert lines[0].split() == ['met', 'T2', 'strut', 'rates', '<=', '1e-08', 'm/s', '3.25e-09', 'm/s']
     assert lines[1].split() == ['not', 'met', 'T7', 'rank', '8', '7']
-    run = run_of(suite_of(Part('x: laws', lambda: iter(checks), 'x')))
-    assert last_line(run) == 'mechanics: 1 met, 1 not met, 0 accepted, 0 not reachable'
-    assert '  x: T7: rank' in suite_lines(run)
-
-
-def test_requirements_head_the_table_and_are_counted():
     run = run_of(suite_of(Part('uf: a', good, 'uf'), Part('snl: b', bad, 'snl'), name='oh_2003'))
     lines = suite_lines(run)
     for heading in ('T1 (met): ', 'T2 (not met): '):
         assert any(line.startswith(heading) for line in lines)
-    assert re.search(r'met +T1 +uf: a figure', '\n'.join(lines))
+    assert re.search(r'met +T1 +uf: a figure', '\n'.join(lines)) and '  snl: T2: another figure' in lines
+    counted = '1 met, 1 not met, 0 accepted, 0 not reachable'
     rest = len(requirements_of('oh_2003')) - 2
-    counted = f'1 met, 1 not met, 0 accepted, 0 not reachable, {rest} without a check'
-    assert lines[-1] == f'requirements of oh_2003: {counted}'
-    assert lines[-2].startswith('without a check: T3, T4')
+    assert lines[-1] == f'requirements of oh_2003: {counted}, {rest} without a check'
+    assert lines[-2].startswith('without a check: T3, T4') and last_line(run) == f'oh_2003: {counted}'
 
 
 def test_a_requirement_fails_with_one_of_its_checks():
@@ -97,13 +87,6 @@ def test_a_wrong_list_is_refused(entries, message, tmp_path, monkeypatch):
     monkeypatch.setattr(requirements, '_FOLDER', tmp_path)
     with pytest.raises(ValueError, match=message):
         requirements_of.__wrapped__('x')
-
-
-def test_the_papers_have_lists():
-    with_list = {name for name, suite in SUITES.items() if suite.requirements}
-    assert with_list == {'oh_2003', 'mata_2008', 'rosyid_2020', 'heimann_abdellatif', 'miletovic_2017'}
-    for name in with_list:
-        assert all(one.id and one.sentence.endswith('.') and one.required for one in requirements_of(name))
 
 
 def test_suites_by_their_beginning():
@@ -144,15 +127,6 @@ def test_settings():
             settings_of(both, False, [assignment])
     with pytest.raises(ValueError, match='keys of these suites: none'):
         settings_of([SUITES['mechanics']], False, ['seeds=3'])
-
-
-def test_every_group_is_about_machines_that_there_are():
-    named = {name for groups in GROUPS.values() for group in groups for name in group.names}
-    assert named <= set(machine_names())
-    for name, suite in SUITES.items():
-        plan = suite.plan(Request(quick=True, settings=suite.quick_settings), Processes())
-        assert plan.parts, name
-        assert len({part.title for part in plan.parts}) == len(plan.parts) or plan.together
 
 
 def test_processes_keep_the_order():
@@ -236,23 +210,16 @@ def test_exit_code(part, code, monkeypatch, capsys):
     assert main(['-j', '1']) == 1  # nothing ran
 
 
-def test_a_file_that_does_not_load_is_one_failed_line(capsys):
-    assert main(['mechanics', '--machine-file', 'nowhere.yaml', '-j', '1']) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith('not met  ') for line in lines) == 1
-    assert lines[-1] == 'mechanics: 0 met, 1 not met, 0 accepted, 0 not reachable'
-
-
-def test_wrong_usage(capsys, tmp_path):
+def test_wrong_usage_and_list(capsys, tmp_path):
     (tmp_path / 'file').touch()
     for arguments in (['xyz'], ['soak', '--set', 'seeds=1'], ['-j', '0'], ['soak', '-o', str(tmp_path / 'file/out')]):
         with pytest.raises(SystemExit) as error:
             main(arguments)
         assert error.value.code == 2
     assert 'xyz is no suite' in capsys.readouterr().err
-
-
-def test_list(capsys):
+    assert main(['mechanics', '--machine-file', 'nowhere.yaml', '-j', '1']) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith('not met  ') for line in lines) == 1
     assert main(['--list']) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]] == list(SUITES)
 
