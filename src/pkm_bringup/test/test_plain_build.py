@@ -27,7 +27,7 @@ FOR_USERS = {'predict_from_points'}
 FIRST_CALLS = """
 import contextlib, importlib, json, pkgutil
 from importlib.metadata import entry_points
-from pkm_description.kernels.jit import Kernel
+from numba.core.dispatcher import Dispatcher
 
 for entry in {entry.value: entry for entry in entry_points(group='pkm.first_calls')}.values():
     for call in entry.load()():
@@ -39,9 +39,9 @@ for package in ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_
         if '.kernels.' not in module.name:  # kernels call each other without Python
             with contextlib.suppress(ImportError):  # of an optional package
                 for value in vars(importlib.import_module(module.name)).values():
-                    if isinstance(value, Kernel):
+                    if isinstance(value, Dispatcher):
                         seen += 1
-                        if value.called is None:
+                        if not value.signatures:
                             missing.add(value.__name__)
 print(json.dumps([seen, sorted(missing)]))
 """

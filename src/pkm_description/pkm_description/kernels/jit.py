@@ -1,4 +1,4 @@
-"""The decorator of all compiled functions, the folder of their code, structures that they read. Imports Numba late.
+"""The decorator of all compiled functions, the folder of their code, structures that they read.
 
 Numba's cache looks at the file of a function, not at those of the functions that are compiled into it. So its folder is
 named by a digest of all kernel sources, of Numba and of the processor: code in it is never out of date.
@@ -15,8 +15,8 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from functools import cache, update_wrapper
-from importlib.util import find_spec
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,80 +30,36 @@ COMPILED = os.environ.get('NUMBA_DISABLE_JIT', '') in ('', '0')
 #: folders of other sources or versions that stay, those used last
 KEPT_FOLDERS = 3
 _making = threading.RLock()
-_kernels: list[Kernel] = []
-
-
-class Kernel:
-    """A function that is compiled, or found on the disk, when it is first called.
-
-    Parameters
-    ----------
-    function : the plain Python function
-
-    Attributes
-    ----------
-    called : Numba's form of the function, once it is needed
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        update_wrapper(self, function)
-        self.py_func = function
-        self.called: Any = None
-        #: False: outside of the packages of kernels
-        self.is_kept = package_of(function.__module__) != ''
-        _kernels.append(self)
-
-    def __call__(self, *args: Any) -> Any:
-        """Call the compiled function."""
-        return (self.called or self.dispatcher)(*args)
-
-    @property
-    def dispatcher(self) -> Any:
-        """Numba's form of the function, which compiles it for each new combination of types of arguments."""
-        numba = _numba()
-        config: Any = numba.config
-        with _making:
-            if self.called is None:
-                folder = cache_folder(package_of(self.__module__)) if self.is_kept else None
-                before, config.CACHE_DIR = config.CACHE_DIR, str(folder or '')
-                try:
-                    made = numba.njit(cache=folder is not None, error_model='numpy', nogil=True)(self.py_func)
-                finally:
-                    config.CACHE_DIR = before
-                if folder is not None:
-                    lock = folder / f'{self.__module__}.{self.py_func.__name__}.lock'
-                    made.compile = _one_at_a_time(made.compile, lock)
-                self.called = made
-        return self.called
-
-
-@cache
-def _numba() -> Any:
-    """Numba, told that kernels call each other by the name in their module, which is a :class:`Kernel`."""
-    import numba
-    from numba.extending import typeof_impl
-
-    typeof_impl.register(Kernel)(lambda kernel, _: numba.typeof(kernel.dispatcher))
-    return numba
+_kept: list[Any] = []
 
 
 def kernel(function: Function) -> Function:
     """Compile a function of one sample, once for all processes; the only way to compile in this project.
 
-    No ``fastmath``: the same bits come out of single calls, batches, threads and plain Python. Compiled code is kept on
-    the disk for functions in packages of the name ``kernels``.
+    No ``fastmath``: the same bits come out of single calls, batches, threads and plain Python. Compiled at the first
+    call; the code is kept on the disk for functions in packages of the name ``kernels``.
     """
     if not COMPILED:
         return function
-    if package := package_of(function.__module__):
-        sources_digest(package)  # now: the files may change before the first call
-    return cast(Function, Kernel(function))
+    import numba
+
+    config: Any = numba.config
+    package = package_of(function.__module__)
+    folder = cache_folder(package) if package else None
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder or '')
+    try:
+        made: Any = numba.njit(cache=folder is not None, error_model='numpy', nogil=True)(function)
+    finally:
+        config.CACHE_DIR = before
+    if folder is not None:
+        made.compile = _one_at_a_time(made.compile, folder, f'{function.__module__}.{function.__name__}.lock')
+        _kept.append(made)
+    return cast(Function, made)
 
 
 def compiled_kernels() -> list[str]:
     """Names of the kernels that this process has compiled, by combination of types, and not found on the disk."""
-    made = [one for one in _kernels if one.called is not None and one.is_kept]
-    return [one.py_func.__name__ for one in made for _ in range(sum(one.called.stats.cache_misses.values()))]
+    return [made.__name__ for made in _kept for _ in range(sum(made.stats.cache_misses.values()))]
 
 
 def structure(data: Data) -> Data:
@@ -113,20 +69,27 @@ def structure(data: Data) -> Data:
     """
     if not COMPILED:
         return data
-    from pkm_description.kernels.structures import StructureValue
+    from pkm_description.kernels.structures import structure_of  # a kernel itself
 
-    return cast(Data, StructureValue(data))
+    return cast(Data, structure_of(data))
 
 
-def _one_at_a_time(compile_for: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
+def _one_at_a_time(compile_for: Callable[[Any], Any], folder: Path, lock: str) -> Callable[[Any], Any]:
     """Processes wait for each other: Numba mixes up two signatures that are kept at the same moment. So do threads."""
 
     def locked(types: Any) -> Any:
-        with _making, lock.open('w') as file:
+        with _making, (folder / lock).open('w') as file:
             fcntl.flock(file, fcntl.LOCK_EX)
+            _say_that_it_takes_long(folder)
             return compile_for(types)
 
     return locked
+
+
+@cache
+def _say_that_it_takes_long(folder: Path) -> None:
+    if not any(folder.rglob('*.nbi')):
+        print(f'pkm: compiling kernels, some minutes, once (kept in {folder})', file=sys.stderr, flush=True)
 
 
 def package_of(module: str) -> str:
@@ -138,7 +101,7 @@ def package_of(module: str) -> str:
 @cache
 def sources_digest(package: str) -> str:
     """Digest of the sources of a package of kernels, and of those that it imports, when this process imported them."""
-    total, folder = hashlib.sha256(), _folder_of(package)
+    total, folder = hashlib.sha256(), Path(str(files(package)))
     imported = {__package__}
     for path in sorted(folder.rglob('*.py')):
         text = path.read_text(encoding='utf-8')
@@ -146,11 +109,6 @@ def sources_digest(package: str) -> str:
         imported.update(re.findall(r'^from (\w+\.kernels)\b', text, re.MULTILINE))
     total.update(''.join(map(sources_digest, sorted(imported - {package}))).encode())
     return total.hexdigest()
-
-
-def _folder_of(package: str) -> Path:
-    found = find_spec(package)
-    return Path(found.submodule_search_locations[0])  # type: ignore[union-attr, index]
 
 
 @cache
@@ -167,7 +125,7 @@ def cache_folder(package: str) -> Path | None:
     name = hashlib.sha256(told.encode()).hexdigest()[:16]
     user = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     chosen = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(user, 'pkm')
-    beside = _folder_of(package) / '__pycache__' / 'compiled'
+    beside = Path(str(files(package))) / '__pycache__' / 'compiled'
     for home in (beside, Path(chosen) / package):
         folder = home / name
         try:
@@ -183,8 +141,6 @@ def cache_folder(package: str) -> Path | None:
                 shutil.rmtree(other, ignore_errors=True)
             if home != beside and (beside / name).exists():  # the installation's, which Numba cannot use where it is
                 shutil.copytree(beside / name, folder, dirs_exist_ok=True)
-        if not any(folder.rglob('*.nbi')):
-            print(f'pkm: compiling kernels, some minutes, once (kept in {folder})', file=sys.stderr, flush=True)
         return folder
     print('pkm: compiled kernels cannot be kept, every start compiles them again: no folder is writable '
           f'({beside}, {chosen})', file=sys.stderr, flush=True)  # fmt: skip
