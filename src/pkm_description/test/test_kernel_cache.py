@@ -13,7 +13,8 @@ import numba
 import numpy as np
 import pytest
 from pkm_description.kernels import jit
-from pkm_description.kernels.jit import COMPILED, kernel, package_of, structure
+from pkm_description.kernels.jit import COMPILED, kernel, package_of
+from pkm_description.kernels.structures import structure
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason='NUMBA_DISABLE_JIT: nothing is compiled')
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,4 +1,4 @@
-"""The decorator of all compiled functions, the folder of their code, structures that they read.
+"""The decorator of all compiled functions, and the folder of their code.
 
 Numba's cache looks at the file of a function, not at those of the functions that are compiled into it. So its folder is
 named by a digest of all kernel sources, of Numba and of the processor: code in it is never out of date.
@@ -23,7 +23,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 Function = TypeVar('Function', bound=Callable[..., Any])
-Data = TypeVar('Data', bound=tuple[Any, ...])
 
 #: False with NUMBA_DISABLE_JIT=1: kernels run as plain Python, for a debugger and for test coverage
 COMPILED = os.environ.get('NUMBA_DISABLE_JIT', '') in ('', '0')
@@ -60,18 +59,6 @@ def kernel(function: Function) -> Function:
 def compiled_kernels() -> list[str]:
     """Names of the kernels that this process has compiled, by combination of types, and not found on the disk."""
     return [made.__name__ for made in _kept for _ in range(sum(made.stats.cache_misses.values()))]
-
-
-def structure(data: Data) -> Data:
-    """Form of a NamedTuple that kernels take: they read the same attributes, but an argument costs 1 us, not 6.
-
-    Its arrays are shared. Without compilation it is the NamedTuple itself.
-    """
-    if not COMPILED:
-        return data
-    from pkm_description.kernels.structures import structure_of  # a kernel itself
-
-    return cast(Data, structure_of(data))
 
 
 def _one_at_a_time(compile_for: Callable[[Any], Any], folder: Path, lock: str) -> Callable[[Any], Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from numba import types
 from numba.experimental import structref
 from numba.extending import overload
 
-from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.jit import COMPILED, kernel
+
+Data = TypeVar('Data', bound=tuple[Any, ...])
 
 
 @structref.register
@@ -48,3 +50,11 @@ def _of_fields(data):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
 def structure_of(data: Any) -> Any:
     """The structure of a NamedTuple."""
     return of_fields(data)
+
+
+def structure(data: Data) -> Data:
+    """Form of a NamedTuple that kernels take: they read the same attributes, but an argument costs 1 us, not 6.
+
+    Its arrays are shared. Without compilation it is the NamedTuple itself.
+    """
+    return cast(Data, structure_of(data)) if COMPILED else data

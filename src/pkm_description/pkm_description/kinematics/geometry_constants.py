@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.kinematics.geometry_slopes import (
     CLOSURE_OTHER_POINT,
     CLOSURE_POINT,
@@ -19,6 +18,7 @@ from pkm_description.kernels.kinematics.geometry_slopes import (
 from pkm_description.kernels.kinematics.legs import legs_where_they_are
 from pkm_description.kernels.kinematics.tree import set_platform
 from pkm_description.kernels.model import REVOLUTE
+from pkm_description.kernels.structures import structure
 from pkm_description.kinematics.closed_legs import admissible_home
 from pkm_description.kinematics.rotation import rotation_about_axis, rotation_exp
 from pkm_description.machine import Machine, Pose

@@ -13,10 +13,10 @@ import numpy as np
 
 from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.kinematics.closures import closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.kinematics.tree import body_velocities, leg_poses, set_platform, turn_about
 from pkm_description.kernels.model import Integers, ModelData, ScratchData, scratch_data
+from pkm_description.kernels.structures import structure
 from pkm_description.machine.parts import Leg, Pose
 
 #: singular value, relative to the largest, below which joints depend on each other

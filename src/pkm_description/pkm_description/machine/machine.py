@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_description.errors import ShapeError
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
     constraint_row_count,
     scratch_data,
 )
+from pkm_description.kernels.structures import structure
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.model_data import model_data
 from pkm_description.machine.parts import Closure, Joint, JointFriction, Leg, Pose, RigidBody, unit_inertia

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.kinematics.tree import leg_poses
 from pkm_description.kernels.model import PRISMATIC, REVOLUTE, ModelData, ScratchData, scratch_data
+from pkm_description.kernels.structures import structure
 from pkm_description.machine.parts import Leg
 
 #: m, and cosines, by which a leg may miss being a strut

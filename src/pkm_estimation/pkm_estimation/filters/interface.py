@@ -9,7 +9,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
+from pkm_description.kernels.structures import structure
 
 from pkm_estimation.kernels.unscented import (
     NOISES,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
+from pkm_description.kernels.structures import structure
 from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, ProcessStep

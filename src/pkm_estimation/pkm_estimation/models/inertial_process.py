@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
+from pkm_description.kernels.structures import structure
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
 
 from pkm_estimation.filters.interface import FilterMemory, Integrator, ProcessStep

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.kernels.model import constraint_row_count, scratch_data
+from pkm_description.kernels.structures import structure
 from pkm_description.kinematics import drive_positions, leg_lengths
 from pkm_description.kinematics.geometry_constants import geometry_constants
 from pkm_description.machine import Machine, Tolerances

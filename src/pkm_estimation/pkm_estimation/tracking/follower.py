@@ -7,8 +7,8 @@ from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
+from pkm_description.kernels.structures import structure
 
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock, OutputModel, RawRate
