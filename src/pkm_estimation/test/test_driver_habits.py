@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
+from pkm_estimation.exchange.stale import EncoderResolution
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.simulated import SimulatedData
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.resolution import EncoderResolution
 from test_stale_encoders import EVERY, LEGS, MOTION, SRS
 from test_stretches import assert_same, one_by_one
 

@@ -1,4 +1,6 @@
-"""Encoders that are not read anew: a position that repeats the last one to the last bit, although the platform moves.
+"""What positions say of their encoders: those that are not read anew, and steps that the machine file does not state.
+
+A position that is not read anew repeats the last one to the last bit, although the platform moves.
 
 A driver whose read failed, or that publishes more often than its bus is read, republishes what it has. Such a value
 looks like a measurement and is none. Four hypotheses explain that some legs repeat their last positions:
@@ -14,6 +16,9 @@ The weights follow a hidden Markov model from the first repetition to the first 
 have noise, and which legs repeat when others do not, is counted at rest.
 
 Stale positions are not used: the filter goes on by the IMU, and its covariance grows as in any other time without legs.
+
+An encoder whose step is larger than its noise has errors of a twelfth of the step's square. A few readings show the
+step: the greatest common divisor of their differences, which is next to nothing where there is noise instead.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
+from pkm_description.machine import Machine
 from scipy.special import chdtrc
 
 from pkm_estimation.filters.kalman import solved
@@ -40,6 +46,8 @@ _JITTER, _JITTER_WITHOUT_NOISE = 2.0, 0.1
 _COST = 0.01
 #: m or rad, noise of sensors that have none
 _LEAST_NOISE = 1e-12
+#: changes of each position that are looked at; part of the noise below which a remainder is none
+_CHANGES, _REMAINDER = 10, 0.01
 
 
 class StaleEncoders:
@@ -147,3 +155,47 @@ class StaleEncoders:
 def _fits(distance: float, count: int) -> float:
     """How well a squared Mahalanobis distance of so many numbers fits: 1 for a usual one."""
     return min(1.0, float(chdtrc(count, distance)) / _USUAL)
+
+
+class EncoderResolution:
+    """Looks at the first positions of the drives for which the machine file states no resolution.
+
+    Parameters
+    ----------
+    machine : noise and resolution of its drives' sensors
+
+    Attributes
+    ----------
+    is_known : whether it needs to look no further
+    steps : (A,) m or rad, largest steps that explain the positions
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        sensors, count = machine.leg_sensors, machine.actuated_count
+        self._noise = np.broadcast_to(sensors.position_noise, count)
+        stated = np.broadcast_to(sensors.position_resolution, count)
+        self._missing = np.where((stated > 0.0) | (self._noise <= 0.0), 0, _CHANGES)
+        self._last, self.steps = np.full(count, np.nan), np.zeros(count)
+        self.is_known = not self._missing.any()
+
+    def add(self, positions: Array) -> None:
+        """Look at positions (A,), NaN where a leg has none."""
+        for leg, (value, last) in enumerate(zip(positions.tolist(), self._last.tolist(), strict=True)):
+            if self._missing[leg] and abs(value - last) > 0.0:
+                least = _REMAINDER * float(self._noise[leg])
+                self.steps[leg] = _common_divisor(abs(value - last), float(self.steps[leg]), least)
+                self._missing[leg] -= 1
+        self._last = np.where(np.isfinite(positions), positions, self._last)
+        self.is_known = not self._missing.any()
+
+    @property
+    def unstated(self) -> Array:
+        """Steps (A,) m or rad that are larger than the noise and not in the machine file, else 0."""
+        return np.where(self.steps > self._noise, self.steps, 0.0)
+
+
+def _common_divisor(one: float, other: float, least: float) -> float:
+    """Greatest common divisor of two numbers, of which remainders below ``least`` are none (Euclid)."""
+    while other > least:
+        one, other = other, abs(one - round(one / other) * other)
+    return one

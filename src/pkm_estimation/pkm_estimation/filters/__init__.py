@@ -2,7 +2,6 @@
 
 from pkm_description.lazy_names import exported
 
-from pkm_estimation.filters.extended import ExtendedKalmanFilter
 from pkm_estimation.filters.interface import (
     INTEGRATORS,
     FunctionModel,
@@ -11,7 +10,13 @@ from pkm_estimation.filters.interface import (
     MeasurementModel,
     ProcessStep,
 )
-from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter, Reading
+from pkm_estimation.filters.kalman import (
+    CovarianceError,
+    ExtendedKalmanFilter,
+    Innovation,
+    KalmanFilter,
+    Reading,
+)
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform, UnscentedKalmanFilter
 
 __all__ = exported(globals())

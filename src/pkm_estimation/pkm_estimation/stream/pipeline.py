@@ -30,11 +30,11 @@ from pkm_estimation.exchange.messages import (
 )
 from pkm_estimation.exchange.output import EstimatorOutput
 from pkm_estimation.exchange.samples import ImuSample, Instant, StampGate
+from pkm_estimation.exchange.stale import EncoderResolution
 from pkm_estimation.filtering.point_motion import PlatformPoints
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.stream.lasting import LastingTest
-from pkm_estimation.stream.resolution import EncoderResolution
 from pkm_estimation.tracking.tracker import Tracker
 from pkm_estimation.tracking.tracker_state import LatestPositions
 
