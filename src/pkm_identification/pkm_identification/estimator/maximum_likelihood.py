@@ -5,7 +5,7 @@ A periodic motion is a finite Fourier series, whose coefficients are unknowns be
 
     min over x, p of  |(measured - positions(x)) / position noise|^2 + |(forces - observation(x) p) / force noise|^2
 
-Both noises must be known: residuals alone cannot tell them apart. Gauss-Newton with exact derivatives, by SciPy.
+Both noises must be known: residuals alone cannot tell them apart. Gauss-Newton with derivatives to 3e-8, by SciPy.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class DriveSeries:
         return self.base.columns(regressor), known
 
     def force_derivatives(self, coefficients: Array, parameters: Array) -> Array:
-        """Derivatives (N, A, C) of the forces by the coefficients, exact."""
+        """Derivatives (N, A, C) of the forces by the coefficients, to about 3e-8."""
         machine = self._machine(parameters)
         found = inverse_dynamics_derivatives(
             machine, self._motion(coefficients), friction=self.model.friction != 'none'
