@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import update_wrapper
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mutation.modules import ROOT
@@ -30,17 +33,29 @@ class Recorder:
         self._watch_kernels()
 
     def _watch_kernels(self) -> None:
-        from pkm_description.kernels.jit import Kernel
+        """Note calls of kernels by the names that modules have for them; kernels call what is compiled."""
+        import numba
+        from numba.core.dispatcher import Dispatcher
+        from numba.extending import typeof_impl
 
-        call = Kernel.__call__
+        recorder = self
 
-        def noted_call(kernel: Any, *args: Any) -> Any:
-            if self._contexts:
-                name = f'{kernel.__module__}.{kernel.__qualname__}'
-                self._kernels.setdefault(self._contexts[-1], set()).add(name)
-            return call(kernel, *args)
+        class Noted:
+            def __init__(self, compiled: Any) -> None:
+                update_wrapper(self, compiled.py_func)
+                self.compiled, self.py_func = compiled, compiled.py_func
 
-        Kernel.__call__ = noted_call  # type: ignore[method-assign, assignment]
+            def __call__(self, *args: Any) -> Any:
+                if recorder._contexts:
+                    name = f'{self.py_func.__module__}.{self.py_func.__qualname__}'
+                    recorder._kernels.setdefault(recorder._contexts[-1], set()).add(name)
+                return self.compiled(*args)
+
+        typeof_impl.register(Noted)(lambda noted, _: numba.typeof(noted.compiled))
+        for module in list(sys.modules.values()):
+            for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
+                if isinstance(value, Dispatcher):
+                    setattr(module, name, Noted(value))
 
     @contextmanager
     def context(self, name: str) -> Iterator[None]:

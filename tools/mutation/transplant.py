@@ -116,10 +116,16 @@ def compile_anew(kernels: set[str]) -> None:
 
     Code on the disk is found by the files' fingerprint, which knows nothing of a source that was exchanged.
     """
-    from pkm_description.kernels.jit import Kernel
+    import numba
+    from numba.core.dispatcher import Dispatcher
 
+    anew: dict[str, Any] = {}
     for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType) and '.kernels' in module.__name__:
-            for value in list(vars(module).values()):
-                if isinstance(value, Kernel) and f'{value.__module__}.{value.py_func.__qualname__}' in kernels:
-                    value.called, value.is_kept = None, False
+        for key, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
+            if not isinstance(value, Dispatcher):
+                continue
+            name = f'{value.py_func.__module__}.{value.py_func.__qualname__}'
+            if name in kernels:
+                if name not in anew:
+                    anew[name] = numba.njit(error_model='numpy', nogil=True)(value.py_func)
+                setattr(module, key, anew[name])

@@ -20,7 +20,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.repeatable import LivePipeline
 from pkm_estimation.stream.stretch import Stretch
 from pkm_estimation.tracking.hypotheses import GOOD
-from pkm_estimation.tracking.leg_sets import Explanation
+from pkm_estimation.tracking.leg_sets import LegExplanation
 from test_stretches import assert_same
 
 SRS = load_machine('srs')
@@ -116,7 +116,7 @@ def weighed(bank, *squares):
     """Candidates of the bank's hypotheses by the NIS of each."""
     used = np.arange(6)
     return bank.weigh([
-        (one._replace(family=k), Explanation(frozenset(), 1.0, -0.5 * nis + size, size, nis, used))
+        (one._replace(family=k), LegExplanation(frozenset(), 1.0, -0.5 * nis + size, size, nis, used))
         for k, (one, (nis, size)) in enumerate(zip(bank.hypotheses, squares, strict=True))
     ])  # fmt: skip
 

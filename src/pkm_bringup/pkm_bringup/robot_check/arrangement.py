@@ -16,7 +16,7 @@ from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
 from pkm_bringup.robot_check.expected import inside, is_solvable, predict, strokes
 from pkm_bringup.robot_check.signals import INTERVAL, POINTS, smoothed
 from pkm_bringup.robot_check.stamps import delay_checks, rough_delay
-from pkm_bringup.robot_check.table import Evidence, Row, judge, plain_row, search
+from pkm_bringup.robot_check.table import HeardSignals, Row, judge, plain_row, search
 from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring, driver_file, put
 
 #: standard deviations of noise, and rad/s or m/s^2, above which rates and changes of the specific force tell something
@@ -115,7 +115,7 @@ def arrangement_checks(wiring: Wiring) -> None:
         delay_checks(wiring)
 
 
-def _evidence(wiring: Wiring) -> tuple[Evidence | None, tuple[str, str] | None]:
+def _evidence(wiring: Wiring) -> tuple[HeardSignals | None, tuple[str, str] | None]:
     """What is heard on one grid; and why the motion does not tell the order, and what would, if so."""
     machine, force, rate = wiring.machine, wiring.specific_force, wiring.angular_rate
     unknown: tuple[str, str] | None = 'without an IMU nothing tells which joint belongs to which leg', 'the IMU'
@@ -136,7 +136,7 @@ def _evidence(wiring: Wiring) -> tuple[Evidence | None, tuple[str, str] | None]:
         elif not is_solvable(machine):
             unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
     if np.count_nonzero(drives.good) < _INSTANTS or not felt:
-        return (Evidence(drives, named=named) if drives.good.any() else None), unknown
+        return (HeardSignals(drives, named=named) if drives.good.any() else None), unknown
     spread = imu.value[both].std(axis=0)
     shakes, turns = (
         bool(np.linalg.norm(spread[part]) > max(floor, _ABOVE_NOISE * float(np.linalg.norm(imu.noise[part]))))
@@ -146,7 +146,7 @@ def _evidence(wiring: Wiring) -> tuple[Evidence | None, tuple[str, str] | None]:
     feels = wiring.gravity_felt and force is not None
     allowed = _FORCE + float(np.linalg.norm(machine.imu.accelerometer_bias))
     turns, shakes = rate is not None and turns, bool(moves and shakes and feels)
-    evidence = Evidence(drives, imu, turns, shakes, feels, allowed, named)
+    evidence = HeardSignals(drives, imu, turns, shakes, feels, allowed, named)
     if 'positions' not in wiring.judged:
         unknown = 'positions are wrong, so no pose can be compared', 'see positions'
     else:
@@ -243,7 +243,7 @@ def _words(wiring: Wiring, row: Row) -> str:
     return ', '.join(parts) or 'the order of the names'
 
 
-def _swaps(wiring: Wiring, evidence: Evidence, best: Row) -> str:
+def _swaps(wiring: Wiring, evidence: HeardSignals, best: Row) -> str:
     """Swaps of two legs that the motion does not tell, for a sentence."""
     labels, pairs = wiring.machine.drive_labels, []
     for first, second in combinations(range(len(labels)), 2):
@@ -288,7 +288,7 @@ def _say_outside(wiring: Wiring, some: Array) -> None:
                'see positions')  # fmt: skip
 
 
-def _say_imu(wiring: Wiring, say: Callable[..., bool], evidence: Evidence, best: Row, either: str) -> None:
+def _say_imu(wiring: Wiring, say: Callable[..., bool], evidence: HeardSignals, best: Row, either: str) -> None:
     """Unit, axes and signs of the IMU."""
     gyroscope, accelerometer, down = best.gyroscope, best.accelerometer, best.gravity_down
     figures = {'unexplained_rate': best.rate_misfit, 'force_error_m_s2': best.force_error}

@@ -97,7 +97,7 @@ def is_solvable(machine: Machine) -> str:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class ExpectedMotion:
     """Platform and IMU by forward kinematics.
 
     Attributes
@@ -116,7 +116,7 @@ class Prediction:
     fits: float
 
 
-def predict(machine: Machine, drives: Signal) -> Prediction | None:
+def predict(machine: Machine, drives: Signal) -> ExpectedMotion | None:
     """Predict from drives [m, rad] and their derivatives; None if no sample has a pose."""
     result = forward_kinematics(machine, drives.value, tolerance=measured_tolerance(machine))
     found = result.trusted
@@ -132,7 +132,7 @@ def predict(machine: Machine, drives: Signal) -> Prediction | None:
             motion, fits = motion_of_configurations(machine, time, closed, rate, acceleration), 1.0
     except KinematicsError:
         return None
-    return Prediction(found, motion, *imu_truth(motion, machine.gravity, *mounting(machine)), fits)
+    return ExpectedMotion(found, motion, *imu_truth(motion, machine.gravity, *mounting(machine)), fits)
 
 
 def _nearest_motion(

@@ -39,7 +39,7 @@ _RATE_COSTS = {'rad/s': 0.0, 'deg/s': 1.0, 'mrad/s': 1.5}
 
 
 @dataclass(frozen=True)
-class Evidence:
+class HeardSignals:
     """What is heard on the grid.
 
     Attributes
@@ -106,7 +106,7 @@ class Row:
         """Whether the order is not that of the names."""
         return self.order != tuple(range(len(self.order)))
 
-    def misfit(self, evidence: Evidence) -> float:
+    def misfit(self, evidence: HeardSignals) -> float:
         """Part of what the IMU shows that is not explained: of the rate, where it turns, else of the force."""
         return self.rate_misfit if evidence.turns else self.force_misfit if evidence.shakes else 0.0
 
@@ -135,7 +135,7 @@ class Row:
         return replace(entries, value=value, rate=rate, acceleration=acceleration, rate_noise=np.abs(noise))
 
 
-def judge(machine: Machine, evidence: Evidence, row: Row, instants: int = _INSTANTS) -> Row:
+def judge(machine: Machine, evidence: HeardSignals, row: Row, instants: int = _INSTANTS) -> Row:
     """The row with the axes and the unit of the IMU that explain most, and its figures."""
     rows = evidence.drives.some(instants)
     drives = row.drives(evidence.drives.rows(rows))
@@ -157,7 +157,7 @@ def judge(machine: Machine, evidence: Evidence, row: Row, instants: int = _INSTA
     return _compared(evidence, row, measured, prediction.specific_force[seen], prediction.angular_rate[seen])
 
 
-def _compared(evidence: Evidence, row: Row, measured: Array, force: Array, rate: Array) -> Row:
+def _compared(evidence: HeardSignals, row: Row, measured: Array, force: Array, rate: Array) -> Row:
     """The row beside the IMU, mounted as in the file, or as suits best."""
     felt, turned = measured[:, :3], measured[:, 3:]
     rate_cross, rate_about = _cross(turned, rate)
@@ -222,7 +222,7 @@ def _orthogonal(correlation: Array, hand: float = 0.0) -> Array:
     return np.asarray(left @ np.diag([1.0, 1.0, last]) @ right)
 
 
-def search(machine: Machine, evidence: Evidence, published: Array) -> list[Row]:
+def search(machine: Machine, evidence: HeardSignals, published: Array) -> list[Row]:
     """Rows that explain the samples best, the likeliest first.
 
     Parameters
@@ -241,7 +241,7 @@ def plain_row(machine: Machine) -> Row:
     return Row(tuple(range(count)), np.ones(count), np.zeros(count), units_of(machine)[0])
 
 
-def _candidates(machine: Machine, evidence: Evidence, published: Array) -> Iterator[Row]:
+def _candidates(machine: Machine, evidence: HeardSignals, published: Array) -> Iterator[Row]:
     """Rows to be judged by forward kinematics."""
     count, units = machine.actuated_count, units_of(machine)
     lower, upper = strokes(machine)
@@ -317,7 +317,7 @@ def _readings(count: int) -> tuple[NDArray[np.intp], Array]:
 
 
 def _linear(
-    machine: Machine, evidence: Evidence, orders: NDArray[np.intp], signs: Array, some: NDArray[np.intp]
+    machine: Machine, evidence: HeardSignals, orders: NDArray[np.intp], signs: Array, some: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Best rows (F,) of ``some`` (H, 2; order and signs) with the kinematics linearised at home.
 

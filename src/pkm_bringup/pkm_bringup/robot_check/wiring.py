@@ -18,7 +18,7 @@ from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 from pkm_description.writing import write_text
 
-from pkm_bringup.robot_check.expected import Prediction
+from pkm_bringup.robot_check.expected import ExpectedMotion
 from pkm_bringup.robot_check.recorded import Flags, Observation
 from pkm_bringup.robot_check.signals import Lag, Signal, Stream
 from pkm_bringup.robot_check.table import Row
@@ -71,7 +71,7 @@ class Wiring:
     shift: Lag | None = None
     best: Row | None = None
     motion: Signal | None = None
-    prediction: Prediction | None = None
+    prediction: ExpectedMotion | None = None
     unexplained: float = 0.0
     alternatives: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)

@@ -41,7 +41,7 @@ from pkm_estimation.tracking.hypotheses import (
     reduced,
     turn_between,
 )
-from pkm_estimation.tracking.leg_sets import Explanation, Offsets
+from pkm_estimation.tracking.leg_sets import LegExplanation, Offsets
 
 #: probability below which a hypothesis is dropped, and how many are kept at most
 LEAST, _MOST = 1e-8, 16
@@ -57,11 +57,11 @@ _APART = 4.0
 _VAGUE, _LONGEST_VAGUE = 2.0**20, 20
 
 
-class Candidate(NamedTuple):
+class ExplainedHypothesis(NamedTuple):
     """A hypothesis that was predicted to a measurement, and what would explain the measurement by it."""
 
     predicted: Hypothesis
-    explanation: Explanation
+    explanation: LegExplanation
     logarithm: float
     number: int
 
@@ -206,12 +206,12 @@ class Bank:
     def _fold(self, filter_: PlatformFilter) -> Fold | None:
         return self._reach.fold(filter_, STRAIGHT, self.noise_scale) if self._reach.is_possible(filter_) else None
 
-    def weigh(self, explained: Iterable[tuple[Hypothesis, Explanation]]) -> list[Candidate]:
+    def weigh(self, explained: Iterable[tuple[Hypothesis, LegExplanation]]) -> list[ExplainedHypothesis]:
         """Candidates that are not improbable, the likeliest first."""
         self._number += 1
-        groups: dict[tuple[object, ...], list[Candidate]] = {}
+        groups: dict[tuple[object, ...], list[ExplainedHypothesis]] = {}
         for one, why in explained:
-            candidate = Candidate(one, why, one.logarithm + why.logarithm, self._number)
+            candidate = ExplainedHypothesis(one, why, one.logarithm + why.logarithm, self._number)
             labels = [one.label, candidate.label]
             if not (one.label.uses_imu or self._alone.tells(len(why.used) - 1)):  # no leg too many: any zeros fit
                 labels = [label._replace(moved=frozenset()) for label in labels]
@@ -280,7 +280,7 @@ class Bank:
         )
 
 
-def _compared(group: list[Candidate], uses_imu: bool) -> list[Candidate]:
+def _compared(group: list[ExplainedHypothesis], uses_imu: bool) -> list[ExplainedHypothesis]:
     """Candidates of one label before and after, weighed against each other as the module says."""
     if len(group) == 1:
         return group

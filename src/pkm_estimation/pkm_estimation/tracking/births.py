@@ -18,9 +18,9 @@ from pkm_estimation.exchange.messages import LegMeasurement, LegSample
 from pkm_estimation.exchange.samples import ImuSample
 from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filters import CovarianceError
-from pkm_estimation.tracking.bank import BIRTHS, Candidate
+from pkm_estimation.tracking.bank import BIRTHS, ExplainedHypothesis
 from pkm_estimation.tracking.hypotheses import Hypothesis, Label
-from pkm_estimation.tracking.leg_sets import Explanation, chance
+from pkm_estimation.tracking.leg_sets import LegExplanation, chance
 from pkm_estimation.tracking.tracker_state import TrackerParts
 
 #: 1/s, how often the IMU fails, is well again, and the platform is elsewhere than all legs said before
@@ -75,8 +75,8 @@ class Births:
 
     def started_anew(
         self, measurement: LegMeasurement, sample: LegSample, imu: ImuSample, duration: float,
-        candidates: Sequence[Candidate],
-    ) -> list[tuple[Hypothesis, Explanation]]:  # fmt: skip
+        candidates: Sequence[ExplainedHypothesis],
+    ) -> list[tuple[Hypothesis, LegExplanation]]:  # fmt: skip
         """Where all legs are elsewhere, or a start was wrong: the platform is where they say, whatever was before."""
         tracker = self._tracker
         best = candidates[0] if candidates else None
@@ -87,8 +87,8 @@ class Births:
         if len(sample.used) < tracker.machine.actuated_count or is_hopeless:
             return []
         label = Label(tracker.bank.label.uses_imu)
-        born: list[tuple[Hypothesis, Explanation]] = []
-        why = Explanation(label.outliers, label.noise, 0.0, 0.0, 0.0, sample.used[:0])  # the measurement is in it
+        born: list[tuple[Hypothesis, LegExplanation]] = []
+        why = LegExplanation(label.outliers, label.noise, 0.0, 0.0, 0.0, sample.used[:0])  # the measurement is in it
         try:
             poses = tracker.start_poses.of(measurement.instant.stamp, sample.positions, tracker.last_poses)
             for pose in poses:

@@ -66,7 +66,7 @@ def chance(rate: float, seconds: float) -> float:
 Offsets = Mapping[int, tuple[float, float]]
 
 
-class Explanation(NamedTuple):
+class LegExplanation(NamedTuple):
     """What explains a measurement.
 
     Attributes
@@ -147,7 +147,7 @@ class LegSets:
         self, outliers: frozenset[int], noise: float, legs: NDArray[np.intp], residual: Array, covariance: Array,
         noise_variance: Array, positions: Array, last: Array,
         seconds: float, scale: float, may_be_loud: bool, may_move: bool,
-    ) -> list[Explanation]:  # fmt: skip
+    ) -> list[LegExplanation]:  # fmt: skip
         """All that may explain a measurement, the likeliest first.
 
         Parameters
@@ -180,8 +180,8 @@ class LegSets:
         densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
         change = _Change(was_out, self.rates[legs], np.log(densities), self._strokes[legs], time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
-        none = Explanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
-        found: list[Explanation] = []
+        none = LegExplanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
+        found: list[LegExplanation] = []
         for factor in dict.fromkeys((noise, 1.0, *LOUDER)):
             is_burst = factor not in (noise, 1.0)
             if is_burst and (outliers or not may_be_loud or 0.5 * found[0].nis < _DEAR):
@@ -297,8 +297,8 @@ def _sets(
 
 
 def _exchanged(
-    why: Explanation, pair: tuple[int, ...], positions: Array, residual: Array, covariance: Array, change: _Change
-) -> Explanation:
+    why: LegExplanation, pair: tuple[int, ...], positions: Array, residual: Array, covariance: Array, change: _Change
+) -> LegExplanation:
     """All legs are inliers, two of them with exchanged values; arrays are of the legs in the measurement."""
     one, other = pair
     exchange, residual = float(positions[other] - positions[one]), residual.copy()

@@ -86,7 +86,7 @@ class LegReports:
         Parameters
         ----------
         outliers : legs that are outliers now
-        offsets : of those in the measurement, see :class:`~pkm_estimation.tracking.leg_sets.Explanation`
+        offsets : of those in the measurement, see :class:`~pkm_estimation.tracking.leg_sets.LegExplanation`
         positions : (A,) m or rad, NaN where a leg has none
         tell : called with name and detail of an event
         """

@@ -16,10 +16,10 @@ from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
-from pkm_estimation.tracking.bank import Candidate
+from pkm_estimation.tracking.bank import ExplainedHypothesis
 from pkm_estimation.tracking.births import WRONG, Births
 from pkm_estimation.tracking.hypotheses import GOOD, Hypothesis, Label
-from pkm_estimation.tracking.leg_sets import Explanation
+from pkm_estimation.tracking.leg_sets import LegExplanation
 from pkm_estimation.tracking.tracker_state import TrackerParts
 
 #: s after a failure until which its cause is looked for
@@ -39,7 +39,7 @@ _HALF = 0.5**0.5
 class Corrected(NamedTuple):
     """A candidate after the correction; no innovation where no leg was used."""
 
-    candidate: Candidate
+    candidate: ExplainedHypothesis
     hypothesis: Hypothesis
     innovation: Innovation | None
 
@@ -258,11 +258,11 @@ class Step:
 
     def _explained(
         self, ones: Sequence[Hypothesis], sample: LegSample, duration: float
-    ) -> list[tuple[Hypothesis, Explanation]]:
+    ) -> list[tuple[Hypothesis, LegExplanation]]:
         """Predicted hypotheses, each with all that would explain a measurement by it."""
         return [(one, why) for one in ones for why in self._explanations(one, sample, duration)]
 
-    def _explanations(self, one: Hypothesis, sample: LegSample, duration: float) -> list[Explanation]:
+    def _explanations(self, one: Hypothesis, sample: LegSample, duration: float) -> list[LegExplanation]:
         """What would explain a measurement by a predicted hypothesis."""
         tracker = self._tracker
         filter_, label, used = self._loaded(one), one.label, sample.used
@@ -282,11 +282,11 @@ class Step:
             spread, off = spread[np.ix_(used, used)], residual[used]
             nis = float(off @ np.linalg.solve(spread, off))
             size = -0.5 * float(np.linalg.slogdet(spread)[1])
-            return [Explanation(label.outliers, label.noise, size - 0.5 * nis, size, nis, used)]
+            return [LegExplanation(label.outliers, label.noise, size - 0.5 * nis, size, nis, used)]
         except (CovarianceError, np.linalg.LinAlgError):
             return []
 
-    def _is_surprised(self, candidates: Sequence[Candidate]) -> bool:
+    def _is_surprised(self, candidates: Sequence[ExplainedHypothesis]) -> bool:
         """Whether nothing ordinary explains a measurement."""
         if not candidates:
             return True
@@ -295,7 +295,9 @@ class Step:
         bound = float(chdtri(max(1, len(best.explanation.used)), _UNUSUAL))
         return is_new or best.explanation.nis > bound
 
-    def _corrected(self, candidates: Sequence[Candidate], sample: LegSample, duration: float) -> list[Corrected]:
+    def _corrected(
+        self, candidates: Sequence[ExplainedHypothesis], sample: LegSample, duration: float
+    ) -> list[Corrected]:
         """Correct the candidates; those that are not possible are left out."""
         tracker = self._tracker
         found: list[Corrected] = []

@@ -238,7 +238,7 @@ def _inverse(covariance: Array) -> Array:
     return np.asarray(np.linalg.inv(covariance / np.outer(size, size)) / np.outer(size, size))
 
 
-class Step(NamedTuple):
+class SummedInterval(NamedTuple):
     """Normal equations of the samples of one interval of :data:`STEP`, and what was known when it began."""
 
     known: Kept
@@ -250,7 +250,7 @@ class RecentSteps:
     """The last intervals of :data:`STEP`, up to :data:`MOST` of them."""
 
     def __init__(self) -> None:
-        self._steps: deque[Step] = deque(maxlen=MOST)
+        self._steps: deque[SummedInterval] = deque(maxlen=MOST)
 
     def restart(self) -> None:
         """Begin anew."""
@@ -271,12 +271,12 @@ class RecentSteps:
         sums = weighed @ matrix, weighed @ target
         if steps and stamp - steps[-1].known.stamp < STEP * 1e9:
             last = steps[-1]
-            steps[-1] = Step(last.known, last.information + sums[0], last.moment + sums[1])
+            steps[-1] = SummedInterval(last.known, last.information + sums[0], last.moment + sums[1])
             return None
         if len(steps) > 1:
             first, last = steps[-2], steps[-1]
             found = first.known.stamp, first.information + last.information, first.moment + last.moment
-        steps.append(Step(known(stamp), *sums))
+        steps.append(SummedInterval(known(stamp), *sums))
         return found
 
     def known_before(self, stamp: int) -> Kept | None:
