@@ -93,7 +93,7 @@ _TAKING_PART = {
     ),
     BRINGUP: (
         'control', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
-        'sensor_models', 'servo_edges', 'servo_parts',
+        'sensor_models', 'servo_edges',
     ),
     DESCRIPTION: (
         'c_code', 'closing_legs', 'controllers', 'export_numbers', 'export_round_trip',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, TypeVar, cast
 
-from numba import types
+from numba import typeof, types
 from numba.experimental import structref
 from numba.extending import overload
 
@@ -32,24 +32,24 @@ class Structure(structref.StructRefProxy):
 structref.define_boxing(StructureType, Structure)
 
 
-def of_fields(data: Any) -> Any:
-    """A structure with the fields of a NamedTuple, in kernels."""
-    raise NotImplementedError(data)
+def of_fields(kind: Any, fields: Any) -> Any:
+    """A structure of a kind with these values, in kernels."""
+    raise NotImplementedError(kind, fields)
 
 
 @overload(of_fields)
-def _of_fields(data):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    kind = StructureType(tuple(zip(data.fields, tuple(data), strict=True)))
-    fields = ''.join(f'    made.{name} = data.{name}\n' for name in data.fields)
-    names = {'new': structref.new, 'kind': kind}
-    exec(f'def make(data):\n    made = new(kind)\n{fields}    return made', names)
+def _of_fields(kind, fields):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    stated = kind.instance_type
+    lines = ''.join(f'    made.{name} = fields[{place}]\n' for place, (name, _) in enumerate(stated._fields))
+    names = {'new': structref.new, 'stated': stated}
+    exec(f'def make(kind, fields):\n    made = new(stated)\n{lines}    return made', names)
     return names['make']
 
 
 @kernel
-def structure_of(data: Any) -> Any:
-    """The structure of a NamedTuple."""
-    return of_fields(data)
+def structure_of(kind: Any, fields: Any) -> Any:
+    """The structure of a kind with these values; of a plain tuple, as code on the disk knows no class of users."""
+    return of_fields(kind, fields)
 
 
 def structure(data: Data) -> Data:
@@ -57,4 +57,8 @@ def structure(data: Data) -> Data:
 
     Its arrays are shared. Without compilation it is the NamedTuple itself.
     """
-    return cast(Data, structure_of(data)) if COMPILED else data
+    if not COMPILED:
+        return data
+    names: Any = data._fields  # type: ignore[attr-defined]
+    kind = StructureType(tuple((name, typeof(value)) for name, value in zip(names, data, strict=True)))
+    return cast(Data, structure_of(kind, tuple(data)))
