@@ -9,6 +9,7 @@ import pytest
 from estimated import squares
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile
+from pkm_estimation.filtering.legs_alone import is_lost
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 
@@ -64,3 +65,12 @@ def test_after_a_gap_of_imu_and_legs_the_pose_is_that_of_the_legs() -> None:
     assert run.counters['pose_lost'] <= 1
     assert np.linalg.norm(run.away[run.places > 100], axis=1).max() < 2e-4
     assert (run.places >= 270).sum() == 130
+
+
+def test_by_the_imu_alone_what_constants_make_of_the_pose_counts():
+    """Where no leg fits, the pose is lost once it is claimed to be anywhere; legs alone are begun anew by noise only."""
+    filter_ = EstimatorPipeline(load_machine('srs')).filter
+    filter_.covariance[:] = 1e-8 * np.eye(len(filter_.covariance))
+    filter_.ukf.sensitivity[0, 0], filter_.ukf.claim[0] = 1.0, 0.3 * filter_.geometry.radius
+    assert is_lost(filter_, claim=1.0)
+    assert not is_lost(filter_)

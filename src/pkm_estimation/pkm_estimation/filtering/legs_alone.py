@@ -340,13 +340,6 @@ class LegsAlone:
         return first
 
     @property
-    def is_lost(self) -> bool:
-        """Whether the pose is known so badly that what the legs say of it is far from linear, see ``_LOST``."""
-        radius, variances = self.filter.geometry.radius or 1.0, self.filter.covariance.diagonal()
-        spread = variances[POSITION].sum() + (2.0 * radius) ** 2 * variances[ATTITUDE].sum()
-        return bool(spread > (_LOST * radius) ** 2)
-
-    @property
     def felt(self) -> Array:
         """Specific force and angular rate (6,), platform axes: what an IMU without biases would read."""
         felt: Array = -self.filter.ukf.state[BIASES]
@@ -379,3 +372,14 @@ def _forget_samples(filter_: PlatformFilter) -> None:
     filter_.ukf.noise_carried[:], filter_.ukf.carried_count = 0.0, 0
     filter_.process.data.newest[0] = NO_STAMP
     filter_.process.forget()
+
+
+def is_lost(filter_: PlatformFilter, claim: float = 0.0) -> bool:
+    """Whether a pose is known so badly that what the legs say of it is far from linear, see ``_LOST``.
+
+    ``claim``: part of what constants make of the pose that counts.
+    """
+    radius, ukf = filter_.geometry.radius or 1.0, filter_.ukf
+    variances = filter_.covariance.diagonal() + np.square(claim * ukf.claim * ukf.sensitivity).sum(axis=1)
+    spread = variances[POSITION].sum() + (2.0 * radius) ** 2 * variances[ATTITUDE].sum()
+    return bool(spread > (_LOST * radius) ** 2)

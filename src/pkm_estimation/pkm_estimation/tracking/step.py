@@ -12,7 +12,7 @@ from scipy.special import chdtri
 
 from pkm_estimation.exchange.messages import LegMeasurement, LegSample
 from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds
-from pkm_estimation.filtering.legs_alone import SurpriseError
+from pkm_estimation.filtering.legs_alone import SurpriseError, is_lost
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
@@ -184,7 +184,7 @@ class Step:
         known = [one for one in predicted if not self._is_lost(one)]
         if predicted and not known:
             # far from linear: a correction would lead to any of the assembly modes, and call it certain
-            why = 'no IMU, and legs that were few, silent, or moved as no platform does: the pose is not known'
+            why = 'legs that were few, silent, or moved as no platform does, or no leg that fits: the pose is not known'
             raise SurpriseError(why, 'pose_lost')
         predicted = known
         if not predicted:
@@ -214,11 +214,12 @@ class Step:
         return first.innovation
 
     def _is_lost(self, predicted: Hypothesis) -> bool:
-        """Whether the pose of a hypothesis is not known: never so where the IMU is used."""
-        if predicted.label.uses_imu:
+        """Whether the pose of a hypothesis is not known: never so where the IMU and some of the legs are used."""
+        tracker, label = self._tracker, predicted.label
+        if label.uses_imu and len(label.outliers) < tracker.machine.actuated_count:
             return False
-        self._tracker.bank.load(predicted)
-        return self._tracker.alone.is_lost
+        # by the IMU alone constants move the pose as much as noise does
+        return is_lost(tracker.bank.load(predicted), claim=float(label.uses_imu))
 
     def predicted(
         self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, count: int, is_of_legs: bool = True
