@@ -374,12 +374,8 @@ def _forget_samples(filter_: PlatformFilter) -> None:
     filter_.process.forget()
 
 
-def is_lost(filter_: PlatformFilter, claim: float = 0.0) -> bool:
-    """Whether a pose is known so badly that what the legs say of it is far from linear, see ``_LOST``.
-
-    ``claim``: part of what constants make of the pose that counts.
-    """
-    radius, ukf = filter_.geometry.radius or 1.0, filter_.ukf
-    variances = filter_.covariance.diagonal() + np.square(claim * ukf.claim * ukf.sensitivity).sum(axis=1)
+def is_lost(covariance: Array, radius: float) -> bool:
+    """Whether a pose is known so badly that what the legs say of it is far from linear, see ``_LOST``."""
+    radius, variances = radius or 1.0, covariance.diagonal()
     spread = variances[POSITION].sum() + (2.0 * radius) ** 2 * variances[ATTITUDE].sum()
     return bool(spread > (_LOST * radius) ** 2)

@@ -218,8 +218,10 @@ class Step:
         tracker, label = self._tracker, predicted.label
         if label.uses_imu and len(label.outliers) < tracker.machine.actuated_count:
             return False
+        filter_ = tracker.bank.load(predicted)
         # by the IMU alone constants move the pose as much as noise does
-        return is_lost(tracker.bank.load(predicted), claim=float(label.uses_imu))
+        covariance = filter_.ukf.claimed if label.uses_imu else filter_.covariance
+        return is_lost(covariance, filter_.geometry.radius)
 
     def predicted(
         self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, count: int, is_of_legs: bool = True
