@@ -69,17 +69,16 @@ start_kernels() {
     (
         trap interrupted INT TERM
         setup_log=$root/log/setup_of_kernels.log
-        step 'compiling the kernels, three minutes or four' compile_kernels
+        step 'compiling the kernels, two minutes or three' compile_kernels
         mkdir -p "$kept" "$root/install"
         echo "$wanted" >"$stamp"
     ) &
     beside=$!
 }
 
-# in one process: the other cores have the rest of the set-up to do
 compile_kernels() {
     local packages=(pkm_description pkm_estimation pkm_identification) name path=
     for name in "${packages[@]}"; do path+=$root/src/$name:; done
     PYTHONPATH=$path${PYTHONPATH-} OPENBLAS_NUM_THREADS=1 "$python" -m pkm_description.nodes.compile_kernels \
-        --processes 1 "${packages[@]}"
+        "${packages[@]}"
 }

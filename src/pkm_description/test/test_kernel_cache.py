@@ -122,6 +122,14 @@ def test_second_process_compiles_nothing_and_says_nothing(folder, run):
     assert finish(start(folder)) == ([20.0], [], '')
 
 
+def test_what_was_compiled_from_the_sources_is_found_through_a_link_to_them(folder, run):
+    """As `colcon build --symlink-install` makes it."""
+    assert run()[1] == BOTH
+    (folder / 'linked').symlink_to(folder / 'site')
+    path = os.pathsep.join([str(folder / 'linked'), str(ROOT / 'src/pkm_description')])
+    assert finish(start(folder, PYTHONPATH=path)) == ([20.0], [], '')
+
+
 @pytest.mark.parametrize('package', ['lower', 'upper'])
 def test_caller_follows_change_in_another_file(folder, run, package):
     """The trap: the file of the caller is as before; size and time of the other one, too."""

@@ -45,6 +45,8 @@ def kernel(function: Function) -> Function:
     config: Any = numba.config
     package = package_of(function.__module__)
     folder = cache_folder(package) if package else None
+    # what was compiled from the sources is found from an installation that links to them, too
+    function.__code__ = function.__code__.replace(co_filename=os.path.realpath(function.__code__.co_filename))
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder or '')
     try:
         made: Any = numba.njit(cache=folder is not None, error_model='numpy', nogil=True)(function)
