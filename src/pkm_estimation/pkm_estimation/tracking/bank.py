@@ -15,7 +15,7 @@ in which legs move less is the likelier one. Legs alone fit all modes and all ze
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import exp, log
+from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -30,10 +30,12 @@ from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import ATTITUDE, POSITION
 from pkm_estimation.models.inertial_process import rotation_of
 from pkm_estimation.tracking.hypotheses import (
+    DIGITS,
     GOOD,
     Hypothesis,
     Label,
     apart,
+    are_young,
     covariance_about,
     cut,
     joined,
@@ -112,13 +114,15 @@ class Bank:
             self._alone.restore((hypothesis.snapshot, *hypothesis.motion))
         return self.filter_of(hypothesis.label)
 
-    def held(self, label: Label, logarithm: float = 0.0, moved: Offsets | None = None) -> Hypothesis:
+    def held(
+        self, label: Label, logarithm: float = 0.0, moved: Offsets | None = None, scans: int = 0
+    ) -> Hypothesis:
         """The hypothesis that is in the filter of a label now."""
         moved = {} if moved is None else moved
         if label.uses_imu:
-            return Hypothesis(self._filter.snapshot(), logarithm, label, (), moved)
+            return Hypothesis(self._filter.snapshot(), logarithm, label, (), moved, scans=scans)
         snapshot, *motion = self._alone.snapshot()
-        return Hypothesis(snapshot, logarithm, label, tuple(motion), moved)  # type: ignore[arg-type]
+        return Hypothesis(snapshot, logarithm, label, tuple(motion), moved, scans=scans)  # type: ignore[arg-type]
 
     def begin(self, hypotheses: Iterable[Hypothesis]) -> None:
         """Begin with hypotheses, and put the likeliest into the filters."""
@@ -128,7 +132,7 @@ class Bank:
     def collect(self) -> None:
         """Take over what was done since with the likeliest in its filter."""
         best, *others = self.hypotheses
-        self.hypotheses = self.held(best.label, best.logarithm, best.moved), *others
+        self.hypotheses = self.held(best.label, best.logarithm, best.moved, best.scans), *others
 
     def _take(self, hypotheses: list[Hypothesis], trouble: str) -> None:
         if not hypotheses:
@@ -186,7 +190,7 @@ class Bank:
                 move(one)
             except CovarianceError:
                 continue
-            predicted.append(self.held(one.label, one.logarithm, one.moved))
+            predicted.append(self.held(one.label, one.logarithm, one.moved, one.scans))
         return self.cut([one._replace(family=family) for family, one in enumerate(predicted, first)])
 
     def cut(self, predicted: list[Hypothesis]) -> list[Hypothesis]:
@@ -217,9 +221,11 @@ class Bank:
                 labels = [label._replace(moved=frozenset()) for label in labels]
             groups.setdefault((*labels, why.moved, one.family // BIRTHS), []).append(candidate)
         found = [one for group in groups.values() for one in _compared(group, group[0].label.uses_imu)]
-        found.sort(key=lambda one: -one.logarithm)
-        least = found[0].logarithm + log(LEAST) if found else 0.0
-        return [one for one in found[:_MOST] if one.logarithm > least]
+        found.sort(key=lambda one: -round(one.logarithm, DIGITS))
+        logarithms = np.array([one.logarithm for one in found])
+        young = are_young(logarithms, [one.predicted.scans for one in found], LEAST)
+        stays = young | (logarithms > logarithms.max(initial=-inf) + log(LEAST)) & (np.arange(len(found)) < _MOST)
+        return [found[place] for place in np.flatnonzero(stays).tolist()]
 
     def keep(self, corrected: list[Hypothesis]) -> None:
         """Go on with corrected hypotheses; those that are one pose become one. Raises CovarianceError without any."""

@@ -38,6 +38,8 @@ _HOPELESS = -14.0
 _UNLIKELY = -7.0
 #: the same at which a hypothesis that uses an IMU that is perhaps well again is contradicted by one measurement
 _CONTRADICTED = -7.0
+#: measurements after which a new start has shown what it is worth
+_SCANS = 20
 
 
 class Births:
@@ -80,10 +82,13 @@ class Births:
         """Where all legs are elsewhere, or a start was wrong: the platform is where they say, whatever was before."""
         tracker = self._tracker
         best = candidates[0] if candidates else None
+        # where no leg fits, the next measurements tell whether a new start is worth more than its probability
+        none_fits = best is not None and not len(best.explanation.used)
+        waits = none_fits and not any(one.scans for one in tracker.bank.hypotheses)
         logarithm = log(chance(RESTARTS, duration)) + tracker.leg_sets.anywhere(sample.used)
         if best is not None and best.explanation.outliers and not tracker.is_confirmed:
             logarithm = best.logarithm  # the legs that do not fit may as well have been wrong at the start
-        is_hopeless = best is not None and logarithm < best.logarithm + _HOPELESS
+        is_hopeless = not waits and best is not None and logarithm < best.logarithm + _HOPELESS
         if len(sample.used) < tracker.machine.actuated_count or is_hopeless:
             return []
         label = Label(tracker.bank.label.uses_imu)
@@ -93,7 +98,7 @@ class Births:
             poses = tracker.start_poses.of(measurement.instant.stamp, sample.positions, tracker.last_poses)
             for pose in poses:
                 self.start_at(pose, measurement, imu, label.uses_imu, 0.0)
-                new = tracker.bank.held(label, logarithm - log(len(poses)))
+                new = tracker.bank.held(label, logarithm - log(len(poses)), scans=_SCANS if waits else 0)
                 born.append((new._replace(family=BIRTHS + len(born)), why))
         except (KinematicsError, CovarianceError, SurpriseError):
             return born

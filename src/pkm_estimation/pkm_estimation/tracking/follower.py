@@ -28,6 +28,7 @@ from pkm_estimation.kernels.following import (
     follow,
 )
 from pkm_estimation.kernels.process import CHART_RADIUS
+from pkm_estimation.kernels.sample_noise import PLACES
 from pkm_estimation.models import LegLengthModel
 from pkm_estimation.models.leg_model import DriveModel
 from pkm_estimation.tracking.tracker_state import TrackerParts
@@ -137,7 +138,7 @@ class Follower:
             kept_joints=np.zeros_like(self._drives.data.start),
             kept_slopes=np.zeros_like(filter_.process.data.slopes),
             kept_scatter=np.zeros((2, STAMP_NUMBERS)),
-            kept_stamps=np.zeros((2, 3), dtype=np.int64),
+            kept_stamps=np.zeros((3, PLACES), dtype=np.int64),
             longest_step=config.maximum_step,
             longest_imu_gap=config.maximum_imu_gap,
             longest_leg_gap=config.maximum_leg_gap,

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, rotation_log, skew
 
@@ -26,6 +27,8 @@ POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.s
 _ROWS, _COLUMNS = np.ix_(POSE, POSE)
 #: probability with which a part counts at least in what is claimed
 _LEAST_CLAIMED = 0.01
+#: digits of a logarithm that rounding leaves
+DIGITS = 9
 #: parts into which a standard normal distribution is cut, and their distance
 _CUTS = ((3, 1.0), (5, 0.8), (9, 0.55), (15, 0.4))
 
@@ -76,6 +79,7 @@ class Hypothesis(NamedTuple):
     motion : what is known of the motion where legs alone estimate
     moved : by how much zeros have moved, and the variances of that
     family : number of the Gaussian that it was cut from just now
+    scans : measurements for which it stays however improbable it is, as it began with little knowledge
     """
 
     snapshot: tuple[Any, ...]
@@ -84,6 +88,7 @@ class Hypothesis(NamedTuple):
     motion: tuple[Any, ...] = ()
     moved: Offsets = MappingProxyType({})
     family: int = 0
+    scans: int = 0
 
     @property
     def gaussian(self) -> tuple[Array, Array, Array]:
@@ -233,13 +238,26 @@ def covariance_about(
     return np.asarray(0.5 * (total + total.T))
 
 
+def are_young(logarithms: Array, scans: Sequence[int], least: float) -> NDArray[np.bool_]:
+    """Which hypotheses (N,) stay for some more measurements; of them those that are not improbable by the likeliest.
+
+    One that begins anew knows no speed, and its first predictions are vague. What it is worth the next measurements
+    tell (deferred decision: Blackman 2004).
+    """
+    young = np.array(scans) > 0
+    likeliest = np.max(logarithms, where=young, initial=-np.inf)
+    return np.asarray(young & (logarithms >= likeliest + np.log(least)))
+
+
 def normalised(parts: list[Hypothesis], least: float) -> tuple[Hypothesis, ...]:
-    """Parts whose probability is at least ``least``, of together 1, the likeliest first."""
+    """Parts whose probability is at least ``least``, of together 1, the likeliest first, and young ones."""
     logarithms = np.array([part.logarithm for part in parts])
     logarithms -= np.logaddexp.reduce(logarithms)
-    kept = sorted((-value, place) for place, value in enumerate(logarithms.tolist()) if np.exp(value) >= least)
-    total = float(np.logaddexp.reduce([-value for value, _ in kept]))
-    return tuple(parts[place]._replace(logarithm=-value - total) for value, place in kept)
+    stays = (np.exp(logarithms) >= least) | are_young(logarithms, [part.scans for part in parts], least)
+    # of equal ones the first stays the first, whatever rounding says
+    kept = sorted(np.flatnonzero(stays).tolist(), key=lambda place: -round(logarithms.item(place), DIGITS))
+    total = float(np.logaddexp.reduce(logarithms[kept]))
+    return tuple(parts[place]._replace(logarithm=logarithms.item(place) - total) for place in kept)
 
 
 def reduced(parts: list[Hypothesis], most: int) -> list[Hypothesis]:

@@ -195,9 +195,11 @@ class Step:
             return None
         explained = self._explained(predicted, sample, duration)
         candidates = bank.weigh(explained)
-        if tracker.fit.is_on and bad is None and self._is_surprised(candidates):
-            born = self._births.born(before, predicted, duration, len(sample.used))
-            explained += self._explained(born, sample, duration)
+        is_surprised = self._is_surprised(candidates)
+        if tracker.fit.is_on and bad is None and (is_surprised or not len(candidates[0].explanation.used)):
+            if is_surprised:
+                born = self._births.born(before, predicted, duration, len(sample.used))
+                explained += self._explained(born, sample, duration)
             explained += self._births.started_anew(measurement, sample, path.end, duration, candidates)
             candidates = bank.weigh(explained)
         corrected = self._corrected(candidates, sample, duration)
@@ -324,7 +326,8 @@ class Step:
             if label.uses_imu and innovation is not None and not scored:
                 filter_.score_constants()
                 scored = True
-            held = tracker.bank.held(label, candidate.logarithm, {**candidate.predicted.moved, **new})
+            one = candidate.predicted
+            held = tracker.bank.held(label, candidate.logarithm, {**one.moved, **new}, max(0, one.scans - 1))
             found.append(Corrected(candidate, held, innovation))
         return found
 
