@@ -7,6 +7,7 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.kernels.carried import INTERVALS, USUAL
+from pkm_estimation.kernels.input_noise import is_loud
 from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
 from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
 from scipy.integrate import solve_ivp
@@ -126,13 +127,15 @@ def test_a_machine_without_struts_has_no_points_of_struts():
     assert geometry.base_points.shape == geometry.platform_points.shape == (0, 3)
 
 
-def test_noise_of_a_sample_is_told_in_standard_deviations_of_the_legs(process):
-    """A joint half a metre from the origin: 2 mrad/s move it by 1 mm/s, of legs that are known to 0.1 mm."""
-    process.set_noise(np.diag([0.03, 0.01, 0.02, 1e-3, 2e-3, 5e-4]) ** 2)
-    process.set_loudness(0.5, 1e-4)
-    by_rate, by_force, per_rate, per_force = process.data.loudness
-    assert by_rate == pytest.approx(10.0) and by_force == pytest.approx(300.0)
-    assert per_rate == pytest.approx(0.5 / 1e-4) and per_force == pytest.approx(1.0 / 1e-4)
+@pytest.mark.parametrize(('force', 'rate', 'leg', 'loud'), [
+    (0.0, 2e-3, 1.9e-4, True), (0.0, 2e-3, 2.1e-4, False), (0.4, 0.0, 3.9e-4, True), (0.4, 0.0, 4.1e-4, False),
+])  # fmt: skip
+def test_noise_of_a_sample_is_loud_by_what_it_moves_a_joint_within_its_interval(process, force, rate, leg, loud):
+    """Half a metre from the origin, 10 ms: 2 mrad/s by 10 um, 0.4 m/s^2 by 40 um; a tenth of the legs' noise counts."""
+    process.set_noise(np.diag([1e-9, force + 1e-9, 1e-9, 1e-9, 1e-9, rate + 1e-9]) ** 2)
+    process.set_loudness(0.5, 0.5 * leg if rate else leg)
+    process.take([10_000_000, 0], [np.zeros(6), np.zeros(6)])
+    assert is_loud(process.struct) == loud
 
 
 def test_intervals_count_anew_from_the_second_stamp_after_everything_was_forgotten(process):

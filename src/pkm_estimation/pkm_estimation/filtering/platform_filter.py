@@ -35,7 +35,8 @@ from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, 
 from pkm_estimation.filtering.start import likeliest_update, start_sensitivity, start_spread, start_std
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, Reading, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import VARIANCE
-from pkm_estimation.kernels.input_noise import correct_input, set_counted
+from pkm_estimation.kernels.input_noise import correct_input
+from pkm_estimation.kernels.steps import score
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import InertialStep, move_chart, rotation_of
@@ -315,8 +316,7 @@ class PlatformFilter:
     def score_constants(self) -> None:
         """Let the last correction count in what innovations say of the constants."""
         if isinstance(self.ukf, UnscentedKalmanFilter):
-            set_counted(self.process.struct, self.ukf.memory.data.counted)
-            self.ukf.add_score(len(self.length_covariance))
+            score(self.ukf.memory.struct, self.process.struct, self.ukf.correction(len(self.length_covariance)).struct)
 
     @property
     def score(self) -> ConstantScore:

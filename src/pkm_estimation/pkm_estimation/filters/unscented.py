@@ -14,13 +14,10 @@ from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, Reading, solved
-from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.kernels.unscented import (
-    CARRIED_NOISES,
     NO_CHANGES,
     NO_DRIVES,
     STATE_INDEFINITE,
-    CorrectionData,
     draw_points,
     filter_data,
     innovate,
@@ -209,18 +206,9 @@ class UnscentedKalmanFilter(KalmanFilter):
             data.noise[:], data.used[: len(rows)], data.used_count[0] = noise_covariance, rows, len(rows)
         return work.memory
 
-    def add_score(self, count: int) -> None:
-        """Let the last correction by ``count`` numbers count in score and information of the constants."""
-        data, filter_ = self._corrections[count].memory.data, self.memory.data
-        used = data.used_count.item()
-        add_score(
-            data.seen, data.white, used, CARRIED_NOISES, filter_.counted, filter_.score, filter_.information,
-            filter_.scored,
-        )
-
-    def correction(self, count: int) -> CorrectionData:
+    def correction(self, count: int) -> CorrectionMemory:
         """What was computed for the last correction by ``count`` numbers."""
-        return self._corrections[count].memory.data
+        return self._corrections[count].memory
 
 
 class _Work:

@@ -13,12 +13,13 @@ from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.kinematics.geometry_slopes import GeometryData
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
-from pkm_estimation.kernels.carried import VARIANCE, add_claim, add_found, add_score, observe_stamp
-from pkm_estimation.kernels.input_noise import correct_input, set_counted
+from pkm_estimation.kernels.carried import VARIANCE, add_claim, add_found, observe_stamp
+from pkm_estimation.kernels.input_noise import correct_input
 from pkm_estimation.kernels.input_path import input_at, take_samples
 from pkm_estimation.kernels.leg_lengths import DrivesData, LegsData, add_to_scale, drives_of_all, slopes_of_drives
 from pkm_estimation.kernels.process import ACCELEROMETER_ROW, ProcessData, left_chart
-from pkm_estimation.kernels.steps import differentiate, predict, update
+from pkm_estimation.kernels.sample_noise import PLACES
+from pkm_estimation.kernels.steps import differentiate, predict, score, update
 from pkm_estimation.kernels.unscented import CARRIED_NOISES, CorrectionData, FilterData, correct, draw_points
 
 _NANOSECOND = 1e-9
@@ -45,7 +46,7 @@ class FollowData(NamedTuple):
     walk : (n,) growth of the variances per second
     lengths_at_zero : (A,) m
     kept_state, kept_covariance, kept_carried, kept_differentiated, kept_joints : before the measurement
-    kept_slopes, kept_scatter, kept_stamps : of the process, too: (4, 6), (2, 6), (2, 3)
+    kept_slopes, kept_scatter, kept_stamps : of the process, too: (16, 6), (2, 6), (3, 4)
     longest_step, longest_imu_gap, longest_leg_gap : s
     chart_radius : size of the quaternion's vector part at which the chart must move
     has_struts : 1 if the legs are struts; else the machine's model says what its drives measure
@@ -299,6 +300,8 @@ def follow(
         put(process.leg_scatter, data.kept_scatter[1])
         for i in range(3):
             data.kept_stamps[0, i], data.kept_stamps[1, i] = process.imu_stamps[i], process.leg_stamps[i]
+        for i in range(PLACES):
+            data.kept_stamps[2, i] = process.scatter_stamps[i]
         newest, columns = process.newest[0], filter_.carried_count[0]
         now, place, age, interval = data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL]
         outside_process, outside_legs, outside_drives = process.outside[0], legs.outside[0], drives.outside[0]
@@ -319,6 +322,8 @@ def follow(
             put(data.kept_scatter[1], process.leg_scatter)
             for i in range(3):
                 process.imu_stamps[i], process.leg_stamps[i] = data.kept_stamps[0, i], data.kept_stamps[1, i]
+            for i in range(PLACES):
+                process.scatter_stamps[i] = data.kept_stamps[2, i]
             process.newest[0], filter_.carried_count[0] = newest, columns
             put_rows(data.kept_differentiated, data.differentiated)
             data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL] = now, place, age, interval
@@ -328,11 +333,7 @@ def follow(
         add_found(filter_.carried, CARRIED_NOISES, filter_.found, states[k])
         put_rows(covariance, covariances[k])
         add_claim(filter_.carried, CARRIED_NOISES, filter_.claim, filter_.scale[0], covariances[k])
-        set_counted(process, filter_.counted)
-        add_score(
-            correction.seen, correction.white, correction.used_count[0], CARRIED_NOISES, filter_.counted,
-            filter_.score, filter_.information, filter_.scored,
-        )  # fmt: skip
+        score(filter_, process, correction)
         put(data.now, taken[k])
         correct_input(process, filter_.found, taken[k])
         for drive in range(residuals.shape[1]):

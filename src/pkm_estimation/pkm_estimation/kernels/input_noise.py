@@ -53,12 +53,15 @@ NOW = CARRIED
 #: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample
 GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW = 0, 1, 2, 3, 4, 5, 6
 _NANOSECOND = 1e-9
-#: rows of the slopes: mean of the samples, and mean square of their deviations from it, over so many seconds
-MEAN, POWER, _EXCITED_FOR = CARRIED + 1, CARRIED + 2, 0.3
+#: rows of the slopes: mean of the samples, and mean squares of their deviations from it, and of their changes, over so
+#: many seconds
+MEAN, POWER, CHANGE, _EXCITED_FOR = CARRIED + 1, CARRIED + 2, CARRIED + 3, 0.3
+#: first of the rows of :mod:`~pkm_estimation.kernels.sample_noise`, and number of all rows
+SCATTER, SLOPES = CARRIED + 4, CARRIED + 13
 #: mean square, in variances of their noise, from which on samples are those of a motion
 _EXCITED = 25.0
-#: the same for the scale of an accelerometer: its column is the sample itself
-_SCALED = 400.0
+#: the same for the scale of an accelerometer: its column is the sample itself; for changes, of which a delay's is made
+_SCALED, _CHANGING = 400.0, 4.0
 
 
 @kernel
@@ -105,13 +108,14 @@ def shift_carried(process: ProcessData, carried: Array) -> int:
 @kernel
 def is_loud(process: ProcessData) -> bool:
     """Whether the samples' noise must be carried along over the present interval."""
-    interval = process.times[0]
-    turning, pushing = process.loudness[0], process.loudness[1]
+    interval, noise = process.times[0], process.noise
+    force, rate = max(noise[0, 0], noise[1, 1], noise[2, 2]), max(noise[3, 3], noise[4, 4], noise[5, 5])
+    turning, pushing = process.loudness[0] * sqrt(rate), process.loudness[1] * sqrt(force)
     if process.imu_scatter[VARIANCE] > 0.0:
         s = process.slopes
         by_force, by_rate = (s[NOW, 0], s[NOW, 1], s[NOW, 2]), (s[NOW, 3], s[NOW, 4], s[NOW, 5])
-        turning += process.loudness[2] * sqrt(dot(by_rate, by_rate))
-        pushing += process.loudness[3] * sqrt(dot(by_force, by_force))
+        turning += process.loudness[0] * sqrt(dot(by_rate, by_rate))
+        pushing += process.loudness[1] * sqrt(dot(by_force, by_force))
     return interval * (turning + interval * pushing) >= LOUD
 
 
@@ -265,12 +269,15 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
 def watch_excitation(process: ProcessData, duration: float) -> None:
     """Mean of the samples, and mean square of their deviations from it, over a short time."""
     mean, power, part = process.slopes[MEAN], process.slopes[POWER], min(1.0, duration / _EXCITED_FOR)
+    change = process.slopes[CHANGE]
     for i in range(INPUTS):
         if process.reference[0] == NO_STAMP:
             mean[i] = process.samples[0, i]
         off = process.samples[0, i] - mean[i]
         mean[i] += part * off
         power[i] += part * (off * off - power[i])
+        step = process.samples[0, i] - process.samples[1, i]
+        change[i] += part * (step * step - change[i])
     if process.reference[0] == NO_STAMP:
         process.reference[0] = process.stamps[1]
 
@@ -283,7 +290,9 @@ def set_counted(process: ProcessData, counted: Array) -> None:
     noise is a constant. So they count where the platform moves far beyond it; a place along an axis where it turns
     about another one.
     """
-    moves, turns, first = False, 0, len(counted) - len(process.constants)
+    moves, turns, first, changes = False, 0, len(counted) - len(process.constants), False
+    for i in range(INPUTS):
+        changes = changes or process.slopes[CHANGE, i] > 2.0 * _CHANGING * process.noise[i, i]
     for i in range(3):
         moves = moves or process.slopes[POWER, i] > _EXCITED * process.noise[i, i]
         if process.slopes[POWER, 3 + i] > _EXCITED * process.noise[3 + i, 3 + i]:
@@ -291,6 +300,8 @@ def set_counted(process: ProcessData, counted: Array) -> None:
     counted[:] = 1.0 if moves or turns > 0 else 0.0
     for k in range(len(process.constants)):
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
+        if kind in (DELAY, SKEW, RESPONSE) and not changes:
+            counted[first + k] = 0.0
         if kind == PLACE and turns & ~(1 << axis) == 0:
             counted[first + k] = 0.0
         sensed = axis % 3 + 3 * (axis // 9)

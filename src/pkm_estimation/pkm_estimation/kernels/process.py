@@ -38,9 +38,11 @@ class ProcessData(NamedTuple):
         :class:`~pkm_estimation.filters.Integrator`
     mounting : (1,) first row of a rotation vector from the IMU's nominal to the true platform axes, where that is a
         state; else -1. Biases are in nominal axes, all else in true ones
-    noise, noise_root : (6, 6) Q, the covariance of one IMU sample (Eq. 23), and a square root of it
-    loudness : (4,) standard deviations of the legs by which a sample's noise moves what they measure, per s and per s^2
-        of its interval; the same by an angular rate of 1 rad/s and a specific force of 1 m/s^2
+    noise, noise_root : (6, 6) Q, the covariance of one IMU sample (Eq. 23), and a square root of it as stated
+    stated, scatter_stamps : (6, 6), (4,) the covariance as stated, and samples of whose scatter the other is, see
+        :mod:`~pkm_estimation.kernels.sample_noise`
+    loudness : (2,) standard deviations of the legs by which an angular rate of 1 rad/s and a specific force of 1 m/s^2
+        move what they measure, per s and per s^2
     longest_gap : (1,) s, between earlier samples that the input goes through; 0: through none
     stamps, times : (4,) ns, and (4,) s after the second: of the samples 1, 0, -1, -2 of the present interval
     samples : (4, 6) of the IMU
@@ -50,8 +52,9 @@ class ProcessData(NamedTuple):
     newest : (1,) ns, stamp of the sample whose error has the first columns of the carried ones
     basis, pulses, moments, effect, effect_at, inputs : (4,), (3,), (3,), (9, 6), (16,), (S, 6) memory of a step, see
         :mod:`~pkm_estimation.kernels.input_path` and :mod:`~pkm_estimation.kernels.input_noise`
-    slopes : (6, 6) of the input in time, times the standard deviation of the stamps: at the samples 1, 0 and -1
-        of the carried noise, and in the present interval; behind them mean and mean square deviation of the samples
+    slopes : (16, 6) of the input in time, times the standard deviation of the stamps: at the samples 1, 0 and -1
+        of the carried noise, and in the present interval; behind them mean, mean square deviation and mean square
+        change of samples, and how they scatter
     imu_scatter, imu_stamps, leg_scatter, leg_stamps : (6,), (3,) jitter of the stamps of the IMU and of the legs, see
         :mod:`~pkm_estimation.kernels.carried`
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
@@ -69,6 +72,8 @@ class ProcessData(NamedTuple):
     mounting: Integers
     noise: Array
     noise_root: Array
+    stated: Array
+    scatter_stamps: Integers
     loudness: Array
     longest_gap: Array
     stamps: Integers

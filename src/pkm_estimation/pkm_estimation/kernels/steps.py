@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 
-from pkm_estimation.kernels.carried import DRIFT_TIME, carry
+from pkm_estimation.kernels.carried import DRIFT_TIME, add_score, carry
 from pkm_estimation.kernels.input_noise import (
     COLUMNS,
     LASTING_COLUMNS,
@@ -14,6 +14,7 @@ from pkm_estimation.kernels.input_noise import (
     add_input_noise,
     forget_carried,
     is_loud,
+    set_counted,
     set_effect,
     set_slope,
     shift_carried,
@@ -29,6 +30,7 @@ from pkm_estimation.kernels.process import (
     set_rate_variances,
     set_rates,
 )
+from pkm_estimation.kernels.sample_noise import set_noise
 from pkm_estimation.kernels.unscented import (
     CARRIED_NOISES,
     DONE,
@@ -62,8 +64,9 @@ def predict(filter_: FilterData, process: ProcessData, begin: float, duration: f
     status = draw_points(filter_)
     if status < 0:
         return status
-    set_effect(process, filter_.state)
     set_slope(process)
+    set_noise(process)
+    set_effect(process, filter_.state)
     propagate_all(process, filter_.points, begin, duration)
     predict_from_points(filter_, 0)
     if filter_.stamp_variance[0] > 0.0 or len(filter_.changes) > 0:
@@ -107,6 +110,16 @@ def update(filter_: FilterData, legs: LegsData, correction: CorrectionData, limi
     if correction.constants.shape[1]:
         slopes_of_struts(legs, filter_.points, correction.constants)
     return correct(filter_, correction, limit)
+
+
+@kernel
+def score(filter_: FilterData, process: ProcessData, correction: CorrectionData) -> None:
+    """Let the last correction count in what innovations say of the constants."""
+    set_counted(process, filter_.counted)
+    add_score(
+        correction.seen, correction.white, correction.used_count[0], CARRIED_NOISES, filter_.counted, filter_.score,
+        filter_.information, filter_.scored,
+    )  # fmt: skip
 
 
 @kernel

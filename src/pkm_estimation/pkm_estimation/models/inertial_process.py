@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kernels.model import Integers
 from pkm_description.kernels.structures import structure
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
 
@@ -22,6 +22,8 @@ from pkm_estimation.filters.interface import FilterMemory, Integrator, ProcessSt
 from pkm_estimation.kernels.carried import NUMBERS, SETTING, VARIANCE, observe_stamp
 from pkm_estimation.kernels.input_noise import (
     NO_STAMP,
+    SCATTER,
+    SLOPES,
     add_constants,
     add_independent_noise,
     add_input_noise,
@@ -33,6 +35,7 @@ from pkm_estimation.kernels.input_noise import (
 )
 from pkm_estimation.kernels.input_path import CARRIED, SAMPLES, choose_count, input_at, take_next
 from pkm_estimation.kernels.process import ProcessData, noise_factor, rates_of_point, set_rates
+from pkm_estimation.kernels.sample_noise import PLACES, set_noise
 from pkm_estimation.kernels.steps import LEFT_CHART, predict_step, propagate_all
 
 #: ``cross(a, b)[i] = LEVI_CIVITA[i, j, k] a[j] b[k]``
@@ -134,7 +137,9 @@ class InertialProcess:
             mounting=np.array([-1 if mounting is None else mounting.start]),
             noise=np.zeros((INPUT_SIZE, INPUT_SIZE)),
             noise_root=np.zeros((INPUT_SIZE, INPUT_SIZE)),
-            loudness=np.array([inf, 0.0, inf, 0.0]),
+            stated=np.zeros((INPUT_SIZE, INPUT_SIZE)),
+            scatter_stamps=np.zeros(PLACES, dtype=np.int64),
+            loudness=np.array([inf, 0.0]),
             longest_gap=np.array([longest_gap]),
             stamps=np.zeros(SAMPLES, dtype=np.int64),
             times=np.zeros(SAMPLES),
@@ -152,7 +157,7 @@ class InertialProcess:
             effect=np.zeros((9, INPUT_SIZE)),
             effect_at=np.zeros(16),
             inputs=np.zeros((len(integrator.nodes), INPUT_SIZE)),
-            slopes=np.zeros((CARRIED + 3, INPUT_SIZE)),
+            slopes=np.zeros((SLOPES, INPUT_SIZE)),
             imu_scatter=np.zeros(NUMBERS),
             imu_stamps=np.zeros(3, dtype=np.int64),
             leg_scatter=np.zeros(NUMBERS),
@@ -162,7 +167,11 @@ class InertialProcess:
             reference=np.full(1, NO_STAMP),
             constants=np.zeros((0, 3)) if constants is None else constants,
         )
-        self.struct = structure(self.data)
+        data = self.data
+        self._left_behind: tuple[NDArray[Any], ...] = (
+            data.slopes, data.imu_scatter, data.leg_scatter, data.imu_stamps, data.leg_stamps, data.scatter_stamps,
+        )  # fmt: skip
+        self.struct = structure(data)
         self._take_next = partial(take_next, self.struct)
 
     @property
@@ -176,13 +185,12 @@ class InertialProcess:
 
     def set_noise(self, imu_covariance: Array) -> None:
         """Covariance (6, 6) of one IMU sample (Miletovic Eq. 23)."""
-        self.data.noise[:], self.data.noise_root[:] = imu_covariance, np.linalg.cholesky(imu_covariance)
+        self.data.stated[:], self.data.noise[:] = imu_covariance, imu_covariance
+        self.data.noise_root[:] = np.linalg.cholesky(imu_covariance)
 
     def set_loudness(self, platform_radius: float, leg_noise: float) -> None:
         """Say how far joints are from the platform's origin [m], and the noise of what they measure [m]."""
-        gyroscope, accelerometer = (float(self.data.noise.diagonal()[part].max()) ** 0.5 for part in (_RATE, _FORCE))
-        turning, pushing = platform_radius / leg_noise, 1.0 / leg_noise
-        self.data.loudness[:] = turning * gyroscope, pushing * accelerometer, turning, pushing
+        self.data.loudness[:] = platform_radius / leg_noise, 1.0 / leg_noise
 
     def take(self, stamps: Sequence[int], samples: Sequence[Array]) -> None:
         """Take the samples around a step, newest first: up to four, of ``stamps`` [ns], (6,) each."""
@@ -212,8 +220,10 @@ class InertialProcess:
         return self.data.leg_scatter.item(VARIANCE)
 
     def forget(self) -> None:
-        """Keep no earlier samples and stamps."""
-        self.data.available[0] = self.data.imu_stamps[2] = self.data.leg_stamps[2] = 0
+        """Keep no earlier samples and stamps, and not how samples scatter."""
+        data = self.data
+        data.available[0] = data.imu_stamps[2] = data.leg_stamps[2] = 0
+        data.slopes[SCATTER:], data.scatter_stamps[:] = 0.0, 0
 
     def input_at(self, time: float) -> Array:
         """Input (6,) ``time`` s after the second of the samples that were taken."""
@@ -221,16 +231,14 @@ class InertialProcess:
         input_at(self.struct, time, value)
         return value
 
-    def snapshot(self) -> tuple[Array, Array, Array, Integers, Integers]:
+    def snapshot(self) -> tuple[NDArray[Any], ...]:
         """What stamps and samples left behind, for :meth:`restore`."""
-        data = self.data
-        imu, legs = data.imu_scatter.copy(), data.leg_scatter.copy()
-        return data.slopes.copy(), imu, legs, data.imu_stamps.copy(), data.leg_stamps.copy()
+        return tuple(part.copy() for part in self._left_behind)
 
-    def restore(self, snapshot: tuple[Array, Array, Array, Integers, Integers]) -> None:
+    def restore(self, snapshot: tuple[NDArray[Any], ...]) -> None:
         """Restore a snapshot."""
-        data = self.data
-        data.slopes[:], data.imu_scatter[:], data.leg_scatter[:], data.imu_stamps[:], data.leg_stamps[:] = snapshot
+        for part, value in zip(self._left_behind, snapshot, strict=True):
+            part[:] = value
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -304,8 +312,9 @@ class InertialStep(ProcessStep):
     def add_noise(self, state: Array, covariance: Array, carried: Array) -> None:
         """Add the samples' noise after the step."""
         process = self._process.struct
-        set_effect(process, state)
         set_slope(process)
+        set_noise(process)
+        set_effect(process, state)
         if is_loud(process):
             shift_carried(process, carried)
             add_input_noise(process, covariance, carried, self._duration)

@@ -1,0 +1,85 @@
+"""How much the samples of the IMU scatter, by the samples themselves.
+
+A motion is smooth over some samples; noise is not, and neither is what the path between samples does not follow: dry
+friction that changes its sign, a shaking frame, steps of the encoder of an analogue sensor. So differences of seven
+samples in a row say how large the error of the path is, whatever a data sheet says: a sixth difference,
+``(1 - z)^6``, and ``(1 - z)^4 (1 + z)^2``, which looks at half the frequency. White noise of variance ``s^2`` gives
+them the variances ``924 s^2`` and ``28 s^2``. What is larger in one of them alone is a vibration, which the motion
+hardly feels, or a quick motion: the smaller one counts.
+
+The variances of a sample are at least these; they are never less than stated, as a filter in the sensor makes samples
+smoother without that they are better.
+"""
+
+from __future__ import annotations
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel
+
+from pkm_estimation.kernels.input_noise import NOW, SCATTER
+from pkm_estimation.kernels.input_path import INPUTS
+from pkm_estimation.kernels.process import ProcessData
+
+#: samples of a difference, in the first rows behind ``SCATTER``, the newest first; rows of the two mean squares
+SAMPLES, SIXTH, FOURTH = 7, SCATTER + 7, SCATTER + 8
+#: places in ``scatter_stamps``: newest sample and the one before [ns], samples at regular intervals up to now, and
+#: differences so far
+NEWEST, BEFORE, COUNT, KNOWN, PLACES = 0, 1, 2, 3, 4
+#: variances of the two differences of white noise of variance 1
+_OF_SIXTH, _OF_FOURTH = 924.0, 28.0
+#: s, after which squares count by a factor e less; squares that the stated noise counts for at the start
+_MEMORY, _STATED = 1.0, 8.0
+#: largest ratio of two intervals in a row that are regular
+_IRREGULAR = 1.5
+#: means beyond which a square does not count: a single shock must not decide
+_LARGEST = 25.0
+_NANOSECOND = 1e-9
+
+
+@kernel
+def set_noise(process: ProcessData) -> None:
+    """Set the noise of a sample by how samples scatter, up to the one at the end of the present interval."""
+    if process.longest_gap[0] == 0.0:
+        return
+    take_difference(process)
+    for k in range(INPUTS):
+        measured = min(process.slopes[SIXTH, k], process.slopes[FOURTH, k])
+        process.noise[k, k] = max(process.stated[k, k], measured)
+
+
+@kernel
+def take_difference(process: ProcessData) -> None:
+    """Take the sample at the end of the present interval, once."""
+    stamps, rows, newest = process.scatter_stamps, process.slopes, process.stamps[0]
+    if newest == stamps[NEWEST]:
+        return
+    interval, earlier = newest - process.stamps[1], stamps[NEWEST] - stamps[BEFORE]
+    follows = process.stamps[1] == stamps[NEWEST]
+    is_regular = follows and interval < _IRREGULAR * earlier and earlier < _IRREGULAR * interval
+    stamps[COUNT] = min(SAMPLES, stamps[COUNT] + 1) if is_regular else 2
+    stamps[BEFORE], stamps[NEWEST] = process.stamps[1], newest
+    part = min(1.0, max(interval * _NANOSECOND / _MEMORY, 1.0 / (_STATED + stamps[KNOWN])))
+    if stamps[COUNT] == SAMPLES:
+        stamps[KNOWN] += 1
+    for k in range(INPUTS):
+        for row in range(SCATTER + SAMPLES - 1, SCATTER, -1):
+            rows[row, k] = rows[row - 1, k]
+        rows[SCATTER, k] = process.samples[0, k]
+        if stamps[COUNT] < SAMPLES:
+            continue
+        ends, second = rows[SCATTER, k] + rows[SCATTER + 6, k], rows[SCATTER + 1, k] + rows[SCATTER + 5, k]
+        third, middle = rows[SCATTER + 2, k] + rows[SCATTER + 4, k], rows[SCATTER + 3, k]
+        sixth = ends - 6.0 * second + 15.0 * third - 20.0 * middle
+        fourth = ends - 2.0 * second - third + 4.0 * middle
+        stated, jitter = process.stated[k, k], rows[NOW, k] * rows[NOW, k]  # what counts as jitter of stamps already
+        add_square(rows, SIXTH, k, sixth * sixth / _OF_SIXTH - jitter, stated, part)
+        add_square(rows, FOURTH, k, fourth * fourth / _OF_FOURTH - jitter, stated, part)
+
+
+@kernel
+def add_square(rows: Array, row: int, k: int, square: float, stated: float, part: float) -> None:
+    """Add a square to a mean, which begins at what is stated."""
+    mean = rows[row, k]
+    if mean == 0.0:
+        mean = stated
+    rows[row, k] = mean + part * (min(square, _LARGEST * max(mean, stated)) - mean)
