@@ -15,7 +15,7 @@ from pkm_estimation.kernels.sample_noise import set_noise
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 SRS = load_machine('srs')
 INTERVAL, STD = 4_000_000, 0.01
@@ -25,9 +25,9 @@ WHITE = STD * RANDOM.normal(size=(len(TIME), 6))
 PHASES = np.arange(6.0)
 
 
-def variance_of(samples: Array, longest_gap: float = 1.0, jitter: float = 0.0, missing: int = 0) -> Array:
+def variance_of(samples: Array, jitter: float = 0.0, missing: int = 0) -> Array:
     """What is measured of samples (N, 6) beyond the noise; without the last one of so many."""
-    process = InertialProcess(np.array([0.0, 0.0, -9.8]), INTEGRATORS['rk3'], longest_gap=longest_gap)
+    process = InertialProcess(np.array([0.0, 0.0, -9.8]), INTEGRATORS['rk3'])
     process.set_noise(STD**2 * np.eye(6))
     stamps = INTERVAL * np.arange(len(samples))
     there = np.arange(len(samples)) % missing != missing - 1 if missing else np.ones(len(samples), dtype=bool)
@@ -77,8 +77,16 @@ def test_samples_at_irregular_intervals_say_nothing_and_lost_ones_are_no_noise()
     assert variance_of(3.0 * WHITE, missing=100).min() > 4.0 * STD**2
 
 
-def test_the_printed_filter_takes_the_noise_of_the_file() -> None:
-    assert not variance_of(3.0 * WHITE, longest_gap=0.0).any()
+@pytest.mark.parametrize(('settings', 'is_measured'), [
+    ({}, True), ({'filter': 'paper', 'integrator': 'euler'}, False), ({'adapt_noise': 'q'}, False),
+])  # fmt: skip
+def test_who_takes_the_noise_of_the_file(settings: dict[str, str], is_measured: bool) -> None:
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(**settings))
+    assert pipeline.filter.process.data.is_measured[0] == is_measured
+    pipeline.filter.process.data.is_measured[0] = 0
+    pipeline.filter.process.take([1, 0], [np.ones(6), np.zeros(6)])
+    set_noise(pipeline.filter.process.struct)
+    assert pipeline.filter.process.data.scatter_stamps[0] == 0
 
 
 @pytest.mark.parametrize(('noise', 'largest'), [(1.0, 7e-6), (3.0, 10e-6), (10.0, 16e-6)])

@@ -41,6 +41,7 @@ class ProcessData(NamedTuple):
     noise, noise_root : (6, 6) Q, the covariance of one IMU sample (Eq. 23), and a square root of it as stated
     stated, scatter_stamps : (6, 6), (4,) the covariance as stated, and samples of whose scatter the other is, see
         :mod:`~pkm_estimation.kernels.sample_noise`
+    is_measured : (1,) 1 where that is looked at
     loudness : (2,) standard deviations of the legs by which an angular rate of 1 rad/s and a specific force of 1 m/s^2
         move what they measure, per s and per s^2
     longest_gap : (1,) s, between earlier samples that the input goes through; 0: through none
@@ -74,6 +75,7 @@ class ProcessData(NamedTuple):
     noise_root: Array
     stated: Array
     scatter_stamps: Integers
+    is_measured: Integers
     loudness: Array
     longest_gap: Array
     stamps: Integers

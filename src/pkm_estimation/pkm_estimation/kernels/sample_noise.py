@@ -39,7 +39,7 @@ _NANOSECOND = 1e-9
 @kernel
 def set_noise(process: ProcessData) -> None:
     """Set the noise of a sample by how samples scatter, up to the one at the end of the present interval."""
-    if process.longest_gap[0] == 0.0:
+    if process.is_measured[0] == 0:
         return
     take_difference(process)
     for k in range(INPUTS):
@@ -56,7 +56,7 @@ def take_difference(process: ProcessData) -> None:
     interval, earlier = newest - process.stamps[1], stamps[NEWEST] - stamps[BEFORE]
     follows = process.stamps[1] == stamps[NEWEST]
     is_regular = follows and interval < _IRREGULAR * earlier and earlier < _IRREGULAR * interval
-    stamps[COUNT] = min(SAMPLES, stamps[COUNT] + 1) if is_regular else 2
+    stamps[COUNT] = min(SAMPLES, stamps[COUNT] + 1) if is_regular else 1
     stamps[BEFORE], stamps[NEWEST] = process.stamps[1], newest
     part = min(1.0, max(interval * _NANOSECOND / _MEMORY, 1.0 / (_STATED + stamps[KNOWN])))
     if stamps[COUNT] == SAMPLES:

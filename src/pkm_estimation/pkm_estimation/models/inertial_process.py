@@ -139,6 +139,7 @@ class InertialProcess:
             noise_root=np.zeros((INPUT_SIZE, INPUT_SIZE)),
             stated=np.zeros((INPUT_SIZE, INPUT_SIZE)),
             scatter_stamps=np.zeros(PLACES, dtype=np.int64),
+            is_measured=np.ones(1, dtype=np.int64),
             loudness=np.array([inf, 0.0]),
             longest_gap=np.array([longest_gap]),
             stamps=np.zeros(SAMPLES, dtype=np.int64),

@@ -171,6 +171,7 @@ class AsToldPipeline(RepeatablePipeline):
     ) -> None:
         super()._know(machine, health, stds, zeros)
         self.lasting.is_on = False
+        self.filter.process.data.is_measured[0] = 0
 
 
 def estimate_by(
