@@ -17,12 +17,13 @@ from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
 from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.models import ATTITUDE, POSITION
-from pkm_estimation.offline.estimate import estimate
+from pkm_estimation.offline.estimate import estimate, estimate_by, recorded
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.blocks import Block, excess
 from pkm_estimation.stream.causes import ALL, Explanation, constants_that_are_off, groups_of
+from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.verdict import summarise
 from scipy.signal import savgol_filter
 
@@ -185,6 +186,33 @@ def test_gravity_that_is_off_is_named_and_claimed() -> None:
     told = [event.detail for event in result.health.events if event.name.endswith('_because')]
     assert any('gravity, +0.' in detail for detail in told)
     assert errors_of(result, data, 5.0)[1].mean() < 2.0 * 6.0
+
+
+def wandering(kind: str, time: Array) -> Array:
+    """Changes (N, 1) of a bias, of 1 after ten seconds or so."""
+    if kind == 'ramp':
+        return 0.1 * time[:, None]
+    if kind == 'sine':
+        return np.sin(2.0 * np.pi * time / 20.0)[:, None]
+    return np.cumsum(np.random.default_rng(4).normal(size=(len(time), 3)), axis=0) * (0.1 / RATE) ** 0.5
+
+
+@pytest.mark.parametrize('kind', ['ramp', 'sine', 'walk'])
+def test_biases_that_wander_in_a_file_that_calls_them_constant_walk(kind: str) -> None:
+    """By 0.02 m/s^2 and 2 mrad/s: as good as claimed, and not far from legs that are believed alone."""
+    data = measured(20.0)
+    changed = wandering(kind, np.arange(len(data.stamps)) / RATE)
+    data = replace(data, specific_force=data.specific_force + 0.02 * changed * [1.0, -1.0, 1.0],
+                   angular_rate=data.angular_rate + 0.002 * changed)  # fmt: skip
+    result = estimate(SRS, data, CONFIG)
+    error, square = errors_of(result, data, 8.0)
+    assert np.sqrt((error[:, :3] ** 2).sum(axis=1).mean()) < 16e-6
+    assert square.mean() < 2.0 * 6.0
+    told = [event.detail for event in result.health.events if event.name == 'constants_found']
+    assert any('bias that drifts' in one and 'bias_walk' in one for one in told)
+    pipeline = RepeatablePipeline(SRS, CONFIG)
+    estimate_by(pipeline, recorded(SRS, data))
+    assert pipeline.as_found()[0].imu.accelerometer_bias_walk.max() > 1e-4
 
 
 def test_good_data_raise_no_alarm() -> None:

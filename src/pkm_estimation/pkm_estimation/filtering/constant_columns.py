@@ -15,7 +15,7 @@ from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.kernels.carried import BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
-from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW
+from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW, WARMING
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import LegModel
 
@@ -28,6 +28,8 @@ _UNITS = {
     'imu_rotation': 3e-3,
 }  # fmt: skip
 _DELAY_UNIT, _RESPONSE_UNIT, _SKEW_UNIT, _SCALE_UNIT = 1e-3, 1e-5, 1e-5, 1e-3
+#: the same of rates at which biases change: m/s^3, rad/s^2
+_WARMING_UNITS = 1e-4, 1e-5
 #: kinds of constants by what changes a zero, and the part of its unit that theirs is: per s, m (or rad), m/s (or rad/s)
 _CHANGES = {BY_TIME: ('drift', DRIFT_TIME), BY_POSITION: ('scale', 1.0), BY_SPEED: ('lateness', 1.0)}
 #: the tolerance of constants that act through the input
@@ -44,7 +46,8 @@ class ConstantColumn(NamedTuple):
     ----------
     place : of the column
     kind, member : ``zero``, ``drift``, ``scale`` or ``lateness`` and the drive, ``geometry`` and the leg, or
-        ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``delay``, ``skew``, ``response`` and 0:
+        ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``accelerometer bias``,
+        ``gyroscope bias``, ``delay``, ``skew``, ``response`` and 0:
         constants of the same kind and member are likely to be off together
     axis : 0 to 2, of those that have one; 0 to 8 of the matrix, row by row, that the samples of a sensor lack
     unit : of the column, SI
@@ -138,6 +141,7 @@ def input_constants(units: Tolerances, config: EstimatorConfig) -> Array:
     if tests_constants(config) and not units.are_zero:
         if not units.imu_scale:
             rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(18)]
+        rows += [(WARMING, axis, _WARMING_UNITS[axis // 3]) for axis in range(6)]
         rows += [(DELAY, 0, _DELAY_UNIT), (RESPONSE, 0, -_RESPONSE_UNIT), (SKEW, 0, _SKEW_UNIT)]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
@@ -173,7 +177,9 @@ def constant_columns(
         for place, zero, _, kind in changes.tolist()
     ]
     for place, (kind, axis, unit) in enumerate(of_input.tolist(), total - len(of_input)):
-        name = _KINDS.get(kind, 'accelerometer' if axis < 9 else 'gyroscope')
+        is_gyroscope = axis >= (3 if kind == WARMING else 9)
+        sensor = 'gyroscope' if is_gyroscope else 'accelerometer'
+        name = f'{sensor} bias' if kind == WARMING else _KINDS.get(kind, sensor)
         is_considered = kind in _SETTINGS and getattr(considered, _SETTINGS[kind]) > 0.0
         columns.append(ConstantColumn(place, name, 0, int(axis) % 9, abs(unit), bool(is_considered)))
     return columns

@@ -197,8 +197,7 @@ class LegsAlone:
             _VAGUE * noise,
             _VAGUE * noise / max(geometry.radius, 1e-3),
         )
-        if self.filter.walk is not None:
-            self.filter.walk[BIASES] = 0.0
+        self.filter.walk[BIASES] = 0.0
         self._walk = np.zeros(self.filter.layout.size)
         self._walk[ACCELEROMETER_BIAS], self._walk[GYROSCOPE_BIAS] = _JERK**2 * _LASTING, _TURNING**2 * _LASTING
         # smoothed over T ~ liveliness^(-1/6) it turns as much as it moves: T^3 density of the one, T^5 of the other

@@ -83,8 +83,8 @@ def measurement_model(
     return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero, geometry.gravity, layout, tolerances)
 
 
-def walk_variances(layout: StateLayout, config: EstimatorConfig, machine: Machine | None) -> Array | None:
-    """Growth of the variances (n,) per second by random walks, ``None`` if nothing walks.
+def walk_variances(layout: StateLayout, config: EstimatorConfig, machine: Machine | None) -> Array:
+    """Growth of the variances (n,) per second by random walks.
 
     Biases walk as the settings say, or else as the machine's IMU does; for the paper's filter only by settings.
     """
@@ -102,7 +102,7 @@ def walk_variances(layout: StateLayout, config: EstimatorConfig, machine: Machin
         walk[layout.leg_offsets] = config.leg_offset_walk**2
     if layout.imu_delay is not None:
         walk[layout.imu_delay] = config.imu_delay_walk**2
-    return walk if walk.any() else None
+    return walk
 
 
 def constant_states(

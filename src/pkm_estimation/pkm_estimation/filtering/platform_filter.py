@@ -63,7 +63,7 @@ class PlatformFilter:
     ----------
     ukf : the Kalman filter, in its own coordinates
     legs : measurement model of the legs
-    walk : growth of the variances (n,) per second, ``None`` if there is none
+    walk : growth of the variances (n,) per second
     moves : whether the chart moves
     record : takes note of all steps, for smoothing; default: nothing does
     length_covariance : (m, m) of the leg measurements, including constraints
@@ -93,6 +93,8 @@ class PlatformFilter:
         self.process = InertialProcess(
             geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap, of_input
         )
+        # as printed it is as the file says; where innovations adapt it, they say it
+        self.process.data.is_measured[0] = config.filter != 'paper' and config.adapt_noise == 'off'
         self._step = InertialStep(self.process)
         paper = config.filter == 'paper'
         self.process.set_stamp_jitter(*(0.0, 0.0) if paper else (config.imu_stamp_jitter, config.leg_stamp_jitter))
@@ -277,8 +279,7 @@ class PlatformFilter:
         ukf.predict(step)
         if record is not None:
             record.after_step(self, begin + duration, duration)
-        if self.walk is not None:
-            ukf.covariance.ravel()[:: len(self.walk) + 1] += duration * self.walk
+        ukf.covariance.ravel()[:: len(self.walk) + 1] += duration * self.walk
         if self.moves and step.left_chart:
             self._move_chart()
             if isinstance(ukf, UnscentedKalmanFilter):

@@ -50,8 +50,9 @@ LOUD = 0.1
 NOW = CARRIED
 #: constants that act through the input: gravity [m/s^2], base axes; place [m] and mounting [rad] of the IMU, platform
 #: axes; scales and misalignments of both sensors, two matrices row by row; delay of the stamps [s]; half the variance
-#: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample
-GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW = 0, 1, 2, 3, 4, 5, 6
+#: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample; rates at which
+#: the biases change, 0 to 2 of the accelerometer [m/s^3], 3 to 5 of the gyroscope [rad/s^2]
+GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW, WARMING = 0, 1, 2, 3, 4, 5, 6, 7
 _NANOSECOND = 1e-9
 #: rows of the slopes: mean of the samples, and mean squares of their deviations from it, and of their changes, over so
 #: many seconds
@@ -237,6 +238,9 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
         return times(-1.0, plus(cross(turning, unit), cross(omega, cross(omega, unit)))), none
     if kind == MOUNTING:
         return cross(unit, force), cross(unit, omega)
+    if kind == WARMING:
+        changed = (process.stamps[1] - process.reference[0]) * _NANOSECOND
+        return (times(changed, unit), none) if axis < 3 else (none, times(changed, unit))
     if kind in (DELAY, SKEW):  # of a sample that was taken before its stamp
         late = std / process.times[0]
         if kind == SKEW:
@@ -302,6 +306,8 @@ def set_counted(process: ProcessData, counted: Array) -> None:
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
         if kind in (DELAY, SKEW, RESPONSE) and not changes:
             counted[first + k] = 0.0
+        if kind == WARMING:
+            counted[first + k] = 1.0
         if kind == PLACE and turns & ~(1 << axis) == 0:
             counted[first + k] = 0.0
         sensed = axis % 3 + 3 * (axis // 9)

@@ -22,6 +22,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.exchange.health import LikelyCause
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
+from pkm_estimation.models import ACCELEROMETER_BIAS, GYROSCOPE_BIAS
 from pkm_estimation.stream.blocks import LARGEST
 
 #: probability that a group of constants turns out to be off within the memory of the scores: for what is told and taken
@@ -34,10 +35,15 @@ CERTAIN = 5.0
 #: probability of a hypothesis below which it does not count
 _MATTERS = 1e-3
 #: standard deviations of the priors, in units; of all else
-_BROADER = {'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0}
+_BROADER = {
+    'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0,
+    'accelerometer bias': 300.0, 'gyroscope bias': 300.0,
+}  # fmt: skip
 _BROAD = 10.0
 #: kinds of constants that may change with time, and those that say how fast
 RATES = {'delay': 'skew', 'zero': 'drift'}
+#: kinds of constants that say that a bias drifts, and the states that are it
+WALKING = {'accelerometer bias': ACCELEROMETER_BIAS, 'gyroscope bias': GYROSCOPE_BIAS}
 #: kinds of constants of the machine's geometry
 GEOMETRY = 'zero', 'drift', 'scale', 'lateness', 'geometry'
 #: kinds that are off for all drives and legs where they are for several: homing, warming up, tolerances not kept
@@ -314,6 +320,10 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
     elif kind == 'place':
         place = _list(imu.position + size)
         name, told, mend = 'place of the IMU', f'{1e3 * most:.3g} mm', f'sensors.imu.xyz: {place}'
+    elif kind in WALKING:
+        unit = 'm/s^2' if kind == 'accelerometer bias' else 'rad/s'
+        name, told = f'{kind} that drifts', f'{most:.3g} {unit} per s'
+        mend = f'let the IMU warm up, or state sensors.imu.{kind.split()[0]}.bias_walk'
     elif kind == 'gravity':
         along = float(size @ machine.gravity) / float(machine.gravity @ machine.gravity)
         off = float(np.linalg.norm(size - along * machine.gravity))

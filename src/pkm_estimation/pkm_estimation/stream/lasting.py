@@ -36,6 +36,7 @@ from pkm_estimation.stream.causes import (
     CERTAIN,
     GEOMETRY,
     RATES,
+    WALKING,
     Explanation,
     Found,
     Group,
@@ -88,6 +89,7 @@ class LastingTest:
     Attributes
     ----------
     found : constants of the IMU that motion has shown to be far off, by kind: sizes and standard deviations, SI
+    walks : variances per second by which biases walk beside what the machine file says, by kind, SI
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class LastingTest:
             if group.kind == 'zero' and group.member != ALL and (zero := tracker.filter.legs.zeros[group.member]):
                 self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside a wrong IMU: or none
                 self._is_known[group.places] = True
+        self.walks = dict.fromkeys(WALKING, 0.0)
         self._priors = {
             'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std
         }  # fmt: skip
@@ -155,7 +158,7 @@ class LastingTest:
         return (
             self._epoch, self._is_alone, self._tested_at, tuple(self._sums), self._trial, self._alarm, self._told,
             tuple(self._blocks), tuple(self._waiting), self._tracker.tested_at, score, weighed, self._constants,
-            self._weights.copy(), self._is_known.copy(), self._is_explained, self._explanation,
+            self._weights.copy(), self._is_known.copy(), self._is_explained, self._explanation, self.walks.copy(),
         )  # fmt: skip
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
@@ -163,7 +166,9 @@ class LastingTest:
         self._epoch, self._is_alone, self._tested_at, sums, self._trial, self._alarm, self._told, *rest = snapshot
         blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, *explained = rest
         self._weights, self._is_known = stds.copy(), is_known.copy()
-        self._is_explained, self._explanation = explained
+        self._is_explained, self._explanation, walks = explained
+        for kind in WALKING:
+            self._walk(kind, walks[kind] - self.walks[kind])
         self._sums, self._blocks, self._waiting = list(sums), deque(blocks), list(waiting)
         if score is not None:
             self._tracker.filter.score = score
@@ -255,6 +260,10 @@ class LastingTest:
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
             self._taken = [one for one in known if _is_taken(one.group) and one.units > _MATTERS]
             self._take_into_account(constants, wider)
+        elif not self._is_alone:  # a bias that walks asserts nothing
+            self._taken = [one for one in off[0] if one.group.kind in WALKING and one.units > _MATTERS]
+            for one in self._taken:
+                self._let_walk(one.group, Explanation.of(self._weights, further[0], self._sums[0]))
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
             self._waiting = []
@@ -341,8 +350,29 @@ class LastingTest:
         elapsed = self._tracker.filter.elapsed
         self.found = far_constants(self._groups, known, constants, elapsed, self._priors)
         for group in (one.group for one in self._taken):
+            if group.kind in WALKING:
+                self._let_walk(group, constants)
+                continue
             self._is_known[group.places] = True
             self._weights[group.places] = np.hypot(self._weights, np.sqrt(wider))[group.places]
+
+    def _let_walk(self, group: Group, constants: Explanation) -> None:
+        """Let a bias that drifts walk from now on, by as much in the time of the memory: no drift is the same for ever.
+
+        Until now it stood still for the filter, whose state and covariance get what the drift has made of them.
+        """
+        filter_, places = self._tracker.filter, group.places
+        moved, sizes = filter_.ukf.sensitivity[:, places].copy(), constants.sizes[places]
+        rate = group.columns[0].unit * sizes
+        self._walk(group.kind, float(rate @ rate) / len(rate) * _MEMORIES[0])
+        filter_.ukf.state += moved @ sizes
+        filter_.covariance[:] += moved @ (constants.covariance[np.ix_(places, places)] + np.diag(sizes**2)) @ moved.T
+        filter_.ukf.sensitivity[:, places] = 0.0
+        self._sums = [ConstantScore.of_known(constants.sizes, constants.std, self._is_known)] * len(_MEMORIES)
+
+    def _walk(self, kind: str, further: float) -> None:
+        self.walks[kind] += further
+        self._tracker.filter.walk[WALKING[kind]] += further
 
     @property
     def _filters(self) -> tuple[Any, Any]:

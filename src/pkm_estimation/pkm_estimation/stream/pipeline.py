@@ -116,7 +116,7 @@ class EstimatorPipeline:
     def _begin_anew(self, machine: Machine, stds: dict[str, Array], later: int) -> None:
         """Begin anew with what was found of the machine, and with stamps of the IMU that are ``later`` [ns] by more."""
         before, delay = self.tracker, self.tracker.delay.nanoseconds
-        self._know(machine, self.health, stds, before.filter.legs.zeros)
+        self._know(self._with_walks(machine), self.health, stds, before.filter.legs.zeros)
         now = self.tracker
         now.baseline_wanted, now.paths.may_bridge = before.baseline_wanted, before.paths.may_bridge
         now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record
@@ -146,7 +146,15 @@ class EstimatorPipeline:
         for (kind, member), size in known.items():
             zeros[member] += float(size[0]) if kind == 'zero' else 0.0
         machine, delay = self._with_constants({kind: size for (kind, _), size in known.items()})
-        return machine, replace(self.config, imu_delay=self.imu_delay + delay), zeros
+        return self._with_walks(machine), replace(self.config, imu_delay=self.imu_delay + delay), zeros
+
+    def _with_walks(self, machine: Machine) -> Machine:
+        """Machine with biases that walk as innovations have shown, too."""
+        imu = machine.imu
+        for kind, variance in self.lasting.walks.items():
+            name = f'{kind.replace(" ", "_")}_walk'
+            imu = replace(imu, **{name: np.hypot(getattr(imu, name), variance**0.5)})
+        return replace(machine, imu=imu)
 
     def _with_constants(self, sizes: Mapping[str, Array]) -> tuple[Machine, float]:
         """Machine with constants of the IMU that are off by ``sizes``, SI, by kind, and what is to add to its delay."""

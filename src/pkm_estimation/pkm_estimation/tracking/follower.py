@@ -129,7 +129,7 @@ class Follower:
             fit=np.ones(1),
             squares=np.zeros(count),
             normal=np.zeros(self._size),
-            walk=np.zeros(self._size) if filter_.walk is None else filter_.walk,
+            walk=filter_.walk,
             lengths_at_zero=np.zeros(count),
             kept_state=np.zeros(self._size),
             kept_covariance=np.zeros((self._size, self._size)),

@@ -111,8 +111,7 @@ class Paths:
         assert began is not None
         biases, covariance = filter_.ukf.state[BIASES].copy(), filter_.covariance[BIASES, BIASES].copy()
         duration, hypotheses = seconds(began, now.instant), []
-        if filter_.walk is not None:
-            covariance += np.diag(duration * filter_.walk[BIASES])
+        covariance += np.diag(duration * filter_.walk[BIASES])
         bank.collect()
         for one in bank.hypotheses:
             bank.load(one)
