@@ -88,8 +88,8 @@ def kernels(installed: Path, environment: dict[str, str]) -> tuple[int, set[str]
     folders by where the sources are.
     """
     for package in PACKAGES[:3]:
-        sources = Path(import_module(f'{package}.kernels').__path__[0])  # by the name that this process imports
-        copies = _modules(installed, package) / 'kernels'
+        sources = Path(import_module(f'{package}.kernels').__path__[0]).resolve()
+        copies = _modules(installed, package).resolve() / 'kernels'
         for room in [sources, *(path.parent for path in sources.glob('*/__init__.py'))]:
             places = room, copies / room.relative_to(sources)
             here, there = (f'{room.name}_{hashlib.sha1(str(place).encode()).hexdigest()}' for place in places)

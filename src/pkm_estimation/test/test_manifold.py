@@ -60,7 +60,7 @@ def test_manifold_and_printed_filter_agree_where_both_are_valid():
     for kind in ('manifold', 'paper'):
         filter_ = make_filter(SRS, EstimatorConfig(filter=kind, noise_inflation=1.1))
         filter_.process.set_loudness(0.0, np.inf)
-        filter_.process.data.longest_gap[0] = 0.0
+        filter_.process.data.longest_gap[0] = filter_.process.data.is_measured[0] = 0
         filter_.start_at(first_pose(motion))
         states.append(follow(filter_, SRS, data))
     np.testing.assert_allclose(states[0][300:, :9], states[1][300:, :9], atol=2e-7)

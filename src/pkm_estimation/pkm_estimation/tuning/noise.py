@@ -145,7 +145,7 @@ def noise_figures(
     seconds = 1e-9 * float(stamps[-1] - stamps[0]) if len(stamps) else 0.0
     if seconds < 2.0 * SETTLING:
         raise TuningError(f'{seconds:.1f} s are too short to tell noise, {2.0 * SETTLING:g} s are needed')
-    search = _Search(machine, data, keep_r)
+    search = _NoiseSearch(machine, data, keep_r)
     chosen, found = config, []
     terms: dict[str, tuple[int, Callable[[EstimatorConfig], EstimatorConfig]]] = {
         'q_scale': (1 if keep_r else 2, search.scaled),
@@ -182,7 +182,7 @@ def _in_words(name: str, config: EstimatorConfig) -> str:
     return f'the bias of the {name.split("_")[0]} walks by {getattr(config, name):g} per root of a second'
 
 
-class _Search:
+class _NoiseSearch:
     """Settings with other noise, and their innovations; remembers what was tried."""
 
     def __init__(self, machine: Machine, data: RecordedData, keep_r: bool) -> None:
