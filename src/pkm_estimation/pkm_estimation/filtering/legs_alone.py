@@ -271,7 +271,6 @@ class LegsAlone:
     def know_stamps_of(self, other: PlatformFilter) -> None:
         """Take over what another filter knows about the jitter of stamps."""
         self.filter.process.restore(other.process.snapshot())
-        self.filter.process.forget()
 
     def doubt_motion(self, part: float) -> None:
         """Know the motion only roughly from now on: the IMU may have been wrong already, by a part of ``_WRONG``."""

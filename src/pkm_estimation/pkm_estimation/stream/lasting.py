@@ -262,8 +262,9 @@ class LastingTest:
             self._take_into_account(constants, wider)
         elif not self._is_alone:  # a bias that walks asserts nothing
             self._taken = [one for one in off[0] if one.group.kind in WALKING and one.units > _MATTERS]
+            newest = Explanation.of(self._weights, further[0], self._sums[0])
             for one in self._taken:
-                self._let_walk(one.group, Explanation.of(self._weights, further[0], self._sums[0]))
+                self._let_walk(one.group, newest)
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
             self._waiting = []
