@@ -285,7 +285,7 @@ def test_motion_is_handed_over_without_biases_and_taken_over_with_them(names):
         assert std[15] == pytest.approx(config.imu_delay_std)
     imu = np.arange(1.0, 7.0)
     back = alone(config)
-    back.go_on_from(other, imu, RecentPositions())
+    back.go_on_from(other, imu, RecentPositions(), frozenset())
     assert back.felt == pytest.approx(imu) and back.is_moving
     assert back.felt_covariance == pytest.approx(np.diag(expected**2) + other.imu_covariance)
     if names:

@@ -26,8 +26,7 @@ def covariance(random, size=1e-5):
 
 def explanations(residual, matrix, seconds=0.01, may_move=False):
     return LegSets(SRS).explanations(
-        frozenset(), 1.0, LEGS, residual, matrix, np.full(6, 1e-10), np.ones(6), np.zeros(6), seconds, 1.0, False,
-        may_move,
+        frozenset(), 1.0, LEGS, residual, matrix, np.full(6, 1e-10), np.ones(6), np.zeros(6), seconds, 1.0, may_move,
     )  # fmt: skip
 
 

@@ -23,6 +23,8 @@ step: the greatest common divisor of their differences, which is next to nothing
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
@@ -76,6 +78,7 @@ class StaleEncoders:
         self._lowest, self._highest = nothing, nothing
         self._weights: tuple[float, float, float, float] | None = None
         self.legs: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._judged_at = 0
 
     def fresh(self, positions: Array) -> int:
         """How many of the first measurements (N, A) have no leg that repeats its position before."""
@@ -85,6 +88,15 @@ class StaleEncoders:
     def repeated(self, positions: Array) -> NDArray[np.intp]:
         """Legs whose position, of (A,), is the last one."""
         return np.flatnonzero(positions == self._last)
+
+    def still_stale(self, stamp: int, positions: Array) -> NDArray[np.intp]:
+        """Legs that were stale and still repeat their positions (A,) at a stamp [ns], where there is no prediction.
+
+        All of them, where they may as well be at rest since, for as long as encoders are likely to be stale.
+        """
+        legs = np.intersect1d(self.repeated(positions), self.legs)
+        is_over = 1e-9 * (stamp - self._judged_at) * _RETURN_RATE > -log(_COST)
+        return legs[:0] if is_over and len(legs) == len(positions) else legs
 
     def judge(
         self, stamp: int, legs: NDArray[np.intp], residual: Array, covariance: Array, imu_distance: float
@@ -117,7 +129,7 @@ class StaleEncoders:
         total = anew + rest + wrong + stale
         self._weights = anew / total, rest / total, wrong / total, stale / total
         is_stale = stale > max(wrong, _COST * (anew + rest))
-        self.legs = legs if is_stale else legs[:0]
+        self.legs, self._judged_at = legs if is_stale else legs[:0], stamp
         return is_stale
 
     def skip(self, stamp: int) -> None:

@@ -42,12 +42,16 @@ _JERK, _TURNING, _LASTING = 120.0, 10.0, 0.08
 _FACTORS, _LIVELIER = 10.0 ** np.arange(-12.0, 2.5, 1.0), 2.0
 #: s, after which positions count by a factor e less in how lively and noisy the legs are
 _MEMORY = 0.5
+#: positions that say how noisy the legs are, at least; fewer count as so many
+_FEWEST = 1.0
 #: measurements that say how lively the motion is
 _RECENT = 40
 #: m, m/s, m/s^2, standard deviations of a leg's motion before its first position, in those of its noise
 _ANYWHERE = 1e6, 1e9, 1e12
 #: probability of a NIS that surprises, and the factor on the prediction's covariance that explains no motion any more
 _SURPRISING, _MOST_SURPRISING = 1e-3, 1e6
+#: 1/s, how often a platform whose legs were calm moves as lively as any
+MANOEUVRES = 1.0
 #: m/s^2, rad/s and rad/s^2, standard deviations where nothing is known yet
 _ANY_FORCE, _ANY_RATE, _ANY_TURNING = 30.0, 5.0, 100.0
 #: m/s^2, rad/s, m/s, m and quaternion: what an IMU that fails makes of input and motion before that shows
@@ -149,7 +153,7 @@ class LegNoise:
         new = np.full(len(_FACTORS), float(len(used))), squares.sum(axis=0), np.log(variance).sum(axis=0)
         self._sums = exp(-duration / _MEMORY) * self._sums + new
         numbers, squares, logarithms = self._sums
-        scales = np.maximum(1.0, squares / numbers)
+        scales = np.maximum(1.0, squares / np.maximum(numbers, _FEWEST))
         likely = -0.5 * (numbers * np.log(scales) + squares / scales + logarithms)
         weights = np.exp(likely - likely.max())
         weights /= weights.sum()
@@ -208,8 +212,8 @@ class LegsAlone:
         self._density = _JERK**2 * _LASTING * float(np.square(slopes[: machine.actuated_count, :3]).sum(axis=1).mean())
         self._noise = float(length_covariance.diagonal().mean()) ** 0.5, machine.actuated_count
         self._forget_legs()
-        self.is_moving = False
-        self._learned: tuple[Integers, tuple[object, ...]] | None = None
+        self.is_moving, self._untold = False, 0.0
+        self._learned: tuple[Integers, frozenset[int], tuple[object, ...]] | None = None
 
     def start_at(self, pose: Pose, before: Pose | None = None, duration: float = 0.0) -> None:
         """Start from a pose of the platform's origin, and its motion from the pose ``duration`` s ``before``, if known.
@@ -237,12 +241,14 @@ class LegsAlone:
         covariance[ACCELEROMETER_BIAS, ACCELEROMETER_BIAS] = _ANY_FORCE**2 * np.eye(3)
         covariance[GYROSCOPE_BIAS, GYROSCOPE_BIAS] = rate_std**2 * np.eye(3)
         self._forget_legs()
-        self.is_moving = before is not None
+        self.is_moving, self._untold = before is not None, 0.0
 
-    def go_on_from(self, other: PlatformFilter, imu: Array, recent: RecentPositions) -> None:
+    def go_on_from(
+        self, other: PlatformFilter, imu: Array, recent: RecentPositions, outliers: frozenset[int]
+    ) -> None:
         """Take over a filter that was right so far, with the IMU's sample (6,) at its state.
 
-        ``recent`` positions of the legs say how lively the motion is.
+        ``recent`` positions of the legs, but for ``outliers``, say how lively the motion is.
         """
         self.filter.restore(other.snapshot())
         _forget_samples(self.filter)
@@ -250,12 +256,13 @@ class LegsAlone:
         self.filter.ukf.state[BIASES] -= imu
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
         self._forget_legs()
-        if self._learned is None or self._learned[0] is not recent.stamps:
+        if self._learned is None or self._learned[0] is not recent.stamps or self._learned[1] != outliers:
             for seconds, positions in zip(1e-9 * np.diff(recent.stamps), recent.positions[1:], strict=True):
-                self.legs.add(float(seconds), positions, np.flatnonzero(np.isfinite(positions)))
-            self._learned = recent.stamps, self.legs.snapshot()
-        self.legs.restore(self._learned[1])
-        self.is_moving = True
+                used = np.setdiff1d(np.flatnonzero(np.isfinite(positions)), [*outliers])
+                self.legs.add(float(seconds), positions, used)
+            self._learned = recent.stamps, outliers, self.legs.snapshot()
+        self.legs.restore(self._learned[-1])
+        self.is_moving, self._untold = True, 0.0
 
     def _forget_legs(self) -> None:
         std, count = self._noise
@@ -292,13 +299,15 @@ class LegsAlone:
             covariance[rows, rows] = config.imu_delay_std**2
 
     def tells(self, count: int) -> bool:
-        """Whether so many legs tell the whole pose. What they do not see is not as calm as what they see."""
+        """Whether so many legs tell the whole pose. What they do not see may become livelier than what they see."""
         return count >= self._freedoms
 
     def predict(self, duration: float, is_told: bool = True) -> None:
         """Predict over ``duration`` s; ``is_told``: whether legs tell the whole pose meanwhile."""
         filter_, count = self.filter, ceil(duration / self._longest - 1e-9)
-        liveliness = self.legs.liveliness if is_told else max(1.0, self.legs.liveliness)
+        self._untold = 0.0 if is_told else self._untold + duration
+        calm = exp(-MANOEUVRES * self._untold)
+        liveliness = calm * self.legs.liveliness + (1.0 - calm) * max(1.0, self.legs.liveliness)
         for _ in range(count):
             # half of it before the step: it moves the pose already within the step
             half = 0.5 * duration / count * self._walk * liveliness**self._order
@@ -306,8 +315,8 @@ class LegsAlone:
             filter_.predict(_NO_INPUT, _NO_INPUT, duration / count)
             filter_.covariance.ravel()[:: len(half) + 1] += half
 
-    def update(self, drive_positions: Array, used: NDArray[np.intp]) -> Innovation:
-        """Correct with the positions (A,) of the drives ``used``.
+    def update(self, drive_positions: Array, used: NDArray[np.intp], noise: float = 1.0) -> Innovation:
+        """Correct with the positions (A,) of the drives ``used``, whose noise variances are ``noise`` times the usual.
 
         Where the prediction is far off, its covariance is multiplied until it admits the measurement (strong tracking,
         Zhou and Frank 1996). A correction that believes a wrong prediction would be wrong and call itself certain.
@@ -324,7 +333,7 @@ class LegsAlone:
             A covariance is not positive definite.
         """
         count, limit = len(used), float(chdtri(len(used), _SURPRISING))
-        first = latest = self.filter.update(drive_positions, used, limit, self.legs.scale)
+        first = latest = self.filter.update(drive_positions, used, limit, noise * self.legs.scale)
         factor = 1.0
         while latest.nis > limit:
             growth = latest.nis / count
@@ -333,7 +342,7 @@ class LegsAlone:
                 raise SurpriseError(f'no motion explains where the legs are now (NIS {first.nis:.3g} of {count})')
             self.filter.covariance[:] *= growth
             try:
-                latest = self.filter.update(drive_positions, used, limit, self.legs.scale)
+                latest = self.filter.update(drive_positions, used, limit, noise * self.legs.scale)
             except CovarianceError:
                 raise SurpriseError(f'the legs are far from where they were (NIS {first.nis:.3g} of {count})') from None
         return first
@@ -357,11 +366,11 @@ class LegsAlone:
 
     def snapshot(self) -> tuple[object, ...]:
         """State for :meth:`restore`."""
-        return self.filter.snapshot(), self.legs.snapshot(), self.is_moving
+        return self.filter.snapshot(), self.legs.snapshot(), self.is_moving, self._untold
 
     def restore(self, snapshot: tuple[object, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        filter_, legs, self.is_moving = snapshot  # type: ignore[assignment]
+        filter_, legs, self.is_moving, self._untold = snapshot  # type: ignore[assignment]
         self.filter.restore(filter_)  # type: ignore[arg-type]
         self.legs.restore(legs)  # type: ignore[arg-type]
 

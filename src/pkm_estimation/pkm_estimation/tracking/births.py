@@ -11,23 +11,23 @@ from math import log
 
 import numpy as np
 from pkm_description.errors import KinematicsError
+from pkm_description.kernels.model import Integers
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.machine import Pose
 
 from pkm_estimation.exchange.messages import LegMeasurement, LegSample
 from pkm_estimation.exchange.samples import ImuSample
-from pkm_estimation.filtering.legs_alone import SurpriseError
+from pkm_estimation.filtering.legs_alone import MANOEUVRES, SurpriseError
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.tracking.bank import BIRTHS, ExplainedHypothesis
 from pkm_estimation.tracking.hypotheses import Hypothesis, Label
-from pkm_estimation.tracking.leg_sets import LegExplanation, chance
+from pkm_estimation.tracking.leg_sets import LOUDER, LegExplanation, chance
 from pkm_estimation.tracking.tracker_state import TrackerParts
 
 #: 1/s, how often the IMU fails, is well again, and the platform is elsewhere than all legs said before
 IMU_FAULTS, IMU_RECOVERIES, RESTARTS = 1e-4, 2.0, 1e-6
-#: 1/s, how often a platform whose legs were calm moves as lively as any, and a measurement is of another time than its
-#: stamp
-_MANOEUVRES, _LATE = 1.0, 0.1
+#: 1/s, how often a measurement is of another time than its stamp
+_LATE = 0.1
 #: how wrong an IMU may have been already when that shows, see :meth:`LegsAlone.doubt_motion`
 WRONG = 0.05, 1.0
 #: probability that the IMU is wrong from the start
@@ -54,7 +54,7 @@ class Births:
         self._tracker = tracker
 
     def born(
-        self, before: Sequence[Hypothesis], predicted: Sequence[Hypothesis], duration: float, count: int
+        self, before: Sequence[Hypothesis], predicted: Sequence[Hypothesis], duration: float, used: Integers
     ) -> list[Hypothesis]:
         """Hypotheses that may explain a measurement that surprises all others: what may have changed since the last."""
         tracker = self._tracker
@@ -68,11 +68,11 @@ class Births:
             for one in predicted
             if not tracker.was_late  # once more would be a delay
         ]
-        born += self._livelier(before, duration, count)
+        born += self._livelier(before, duration, used)
         if tracker.judges_imu:
             fails = log(0.5 * (chance(IMU_FAULTS, duration) if tracker.is_confirmed else _WRONG_START))
             for wrong in WRONG:
-                born += self.without_imu(before, duration, fails, wrong)
+                born += self.without_imu(before, used, duration, fails, wrong)
         return born
 
     def started_anew(
@@ -105,9 +105,12 @@ class Births:
         return born
 
     def without_imu(
-        self, hypotheses: Sequence[Hypothesis], duration: float, logarithm: float, wrong: float = 0.0
+        self, hypotheses: Sequence[Hypothesis], used: Integers, duration: float, logarithm: float, wrong: float = 0.0
     ) -> list[Hypothesis]:
-        """The same at the next measurement without the IMU; ``wrong``: how much it may have been so already."""
+        """The same at the next measurement, of the ``used`` legs, without the IMU.
+
+        ``wrong``: how much the IMU may have been wrong already.
+        """
         tracker = self._tracker
         found: list[Hypothesis] = []
         now = tracker.now
@@ -115,55 +118,64 @@ class Births:
             return found
         for family, one in enumerate(one for one in hypotheses if one.label.uses_imu):
             tracker.bank.load(one)
-            tracker.alone.go_on_from(tracker.filter, now.value, tracker.recent)
+            tracker.alone.go_on_from(tracker.filter, now.value, tracker.recent, one.label.outliers)
             if wrong:
                 tracker.alone.doubt_motion(wrong)
             label = one.label._replace(uses_imu=False, noise=1.0)
             try:
-                few = tracker.machine.actuated_count - len(label.outliers)
-                tracker.alone.predict(duration, tracker.alone.tells(few))
+                tracker.alone.predict(duration, tracker.tells_pose(label, used))
             except CovarianceError:
                 continue
             new = tracker.bank.held(label, one.logarithm + logarithm, one.moved)
             found.append(new._replace(family=(2 + (wrong == 1.0)) * BIRTHS + family))
         return tracker.bank.cut(found)
 
-    def _livelier(self, hypotheses: Sequence[Hypothesis], duration: float, count: int) -> list[Hypothesis]:
+    def _livelier(self, hypotheses: Sequence[Hypothesis], duration: float, used: Integers) -> list[Hypothesis]:
         """Those without the IMU, where the motion has become as lively as any."""
-        alone, lively = self._tracker.alone, log(chance(_MANOEUVRES, duration))
+        alone, lively = self._tracker.alone, log(chance(MANOEUVRES, duration))
 
         def move(one: Hypothesis) -> None:
             alone.legs.liveliness = max(1.0, alone.legs.liveliness)
-            alone.predict(duration, alone.tells(count - len(one.label.outliers)))
+            alone.predict(duration, self._tracker.tells_pose(one.label, used))
 
         calm = [one._replace(logarithm=one.logarithm + lively) for one in hypotheses if not one.label.uses_imu]
         return self._tracker.bank.predict(calm, move, 4 * BIRTHS)
 
     def with_imu(self, duration: float) -> tuple[Hypothesis, ...]:
-        """All hypotheses, and where the likeliest leaves the IMU out, those in which it is well again."""
+        """All hypotheses, and where the likeliest does not use the IMU, of each one in which it is well again."""
         tracker = self._tracker
         bank, now = tracker.bank, tracker.now
         assert now is not None
         if bank.label.uses_imu or not tracker.alone.is_moving:
             return bank.hypotheses
-        logarithm = bank.hypotheses[0].logarithm + log(chance(IMU_RECOVERIES, duration))
-        # one that was contradicted begins anew from what is known without it
-        others = tuple(
-            one._replace(logarithm=max(one.logarithm, logarithm)) if one.label.uses_imu else one
+        recovers = log(chance(IMU_RECOVERIES, duration))
+        alone = [one for one in bank.hypotheses if not one.label.uses_imu]
+        labels = [self._label_again(one) for one in alone]
+        again = {label: one.logarithm + recovers for label, one in reversed(list(zip(labels, alone, strict=True)))}
+        least = min(again.values()) + _CONTRADICTED
+        # one that was contradicted begins anew from what is known without the IMU
+        others = [
+            one._replace(logarithm=max(one.logarithm, again.get(one.label, one.logarithm)))
             for one in bank.hypotheses
-            if not one.label.uses_imu or one.logarithm > logarithm + _CONTRADICTED
-        )
-        if any(one.label.uses_imu for one in others):
-            return others
-        born = []
-        for one in bank.parts:
-            bank.load(one)
-            tracker.alone.hand_over(tracker.filter)
-            again = one.logarithm - bank.hypotheses[0].logarithm + logarithm
-            born.append(bank.held(one.label._replace(uses_imu=True), again, one.moved))
-        tracker.since = now.instant
-        tracker.angular_acceleration.reset()
-        return *others, *born
+            if one.label.uses_imu and one.logarithm > again.get(one.label, least) + _CONTRADICTED
+        ]
+        missing, born = again.keys() - {one.label for one in others}, []
+        for label, one in zip(labels, alone, strict=True):
+            if label in missing:
+                bank.load(one)
+                tracker.alone.hand_over(tracker.filter)
+                born.append(bank.held(label, one.logarithm + recovers, one.moved))
+        if not others:
+            tracker.since = now.instant
+            tracker.angular_acceleration.reset()
+        return *alone, *others, *born
+
+    def _label_again(self, alone: Hypothesis) -> Label:
+        """Label of a hypothesis without the IMU where the IMU is used again: legs stay as noisy as they have been."""
+        self._tracker.bank.load(alone)
+        scale = alone.label.noise * self._tracker.alone.legs.scale
+        noise = min((1.0, *LOUDER), key=lambda level: abs(log(level / scale)))
+        return alone.label._replace(uses_imu=True, noise=noise)
 
     def begin_alone(self, measurement: LegMeasurement, imu: ImuSample) -> None:
         """Begin without the IMU once more: with two measurements legs say how the platform moves.

@@ -92,10 +92,11 @@ class Paths:
             if tracker.now.instant < last.instant:
                 path = take_input(queue, tracker.now, tracker.since, last.instant, longest, self._step.input_at)
                 assert isinstance(path, InputPath)
-                predicted = self._step.predicted(bank.hypotheses, path, None, tracker.machine.actuated_count, False)
+                predicted = self._step.predicted(bank.hypotheses, path, None)
                 tracker.now = path.end
                 bank.begin(predicted)
-            bank.begin(self._births.without_imu(bank.hypotheses, 0.0, 0.0))
+            legs = np.arange(tracker.machine.actuated_count)
+            bank.begin(self._births.without_imu(bank.hypotheses, legs, 0.0, 0.0))
         except CovarianceError as error:
             tracker.fail(stamp, 'covariance_lost', str(error))
             return False

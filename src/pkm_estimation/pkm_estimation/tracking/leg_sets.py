@@ -146,7 +146,7 @@ class LegSets:
     def explanations(
         self, outliers: frozenset[int], noise: float, legs: NDArray[np.intp], residual: Array, covariance: Array,
         noise_variance: Array, positions: Array, last: Array,
-        seconds: float, scale: float, may_be_loud: bool, may_move: bool,
+        seconds: float, scale: float, may_move: bool,
     ) -> list[LegExplanation]:  # fmt: skip
         """All that may explain a measurement, the likeliest first.
 
@@ -159,7 +159,7 @@ class LegSets:
         positions, last : (A,), (A,) m or rad, now and before
         seconds : since the last measurement
         scale : mean square of the normalised innovations so far: how well the model fits
-        may_be_loud, may_move : whether a burst of noise, and zeros that move, may explain it
+        may_move : whether zeros that move may explain it
 
         Raises
         ------
@@ -184,7 +184,7 @@ class LegSets:
         found: list[LegExplanation] = []
         for factor in dict.fromkeys((noise, 1.0, *LOUDER)):
             is_burst = factor not in (noise, 1.0)
-            if is_burst and (outliers or not may_be_loud or 0.5 * found[0].nis < _DEAR):
+            if is_burst and (outliers or 0.5 * found[0].nis < _DEAR):
                 continue
             matrix = covariance + scale * (factor - noise) * np.diag(variance)
             for out, logarithm, size, nis in _sets(residual, matrix, change, not is_burst):
@@ -281,7 +281,7 @@ def _sets(
     yield (), none + change.together - 0.5 * nis + whole, whole, nis
     if not is_any or (0.5 * nis < _DEAR and change.is_calm):
         return
-    for few in range(1, count // 2 + 1):
+    for few in range(1, count):
         places = np.array(list(combinations(range(count), few)))
         block = precision[places[:, :, None], places[:, None, :]]
         less = np.einsum('ck,ck->c', along[places], np.linalg.solve(block, along[places][..., None])[..., 0])

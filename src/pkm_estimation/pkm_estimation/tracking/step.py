@@ -178,9 +178,9 @@ class Step:
         tracker.leg_sets.forget(stamp)
         label = bank.label
         before = bank.hypotheses if path.in_gap or bad is not None else self._births.with_imu(duration)
-        predicted = self.predicted(before, path, bad, len(sample.used))
+        predicted = self.predicted(before, path, bad, sample.used)
         if bad is not None and all(one.label.uses_imu for one in before):
-            predicted += self._births.without_imu(before, duration, 0.0)
+            predicted += self._births.without_imu(before, sample.used, duration, 0.0)
         known = [one for one in predicted if not self._is_lost(one)]
         if predicted and not known:
             # far from linear: a correction would lead to any of the assembly modes, and call it certain
@@ -198,13 +198,14 @@ class Step:
         is_surprised = self._is_surprised(candidates)
         if tracker.fit.is_on and bad is None and (is_surprised or not len(candidates[0].explanation.used)):
             if is_surprised:
-                born = self._births.born(before, predicted, duration, len(sample.used))
+                born = self._births.born(before, predicted, duration, sample.used)
                 explained += self._explained(born, sample, duration)
             explained += self._births.started_anew(measurement, sample, path.end, duration, candidates)
             candidates = bank.weigh(explained)
         corrected = self._corrected(candidates, sample, duration)
         if not corrected and tracker.judges_imu:  # an IMU with such biases is none
-            born = [one for wrong in WRONG for one in self._births.without_imu(before, duration, 0.0, wrong)]
+            used = sample.used
+            born = [one for wrong in WRONG for one in self._births.without_imu(before, used, duration, 0.0, wrong)]
             corrected = self._corrected(bank.weigh(self._explained(born, sample, duration)), sample, duration)
         bank.keep([one.hypothesis for one in corrected])
         first = next(one for one in corrected if one.candidate.label == bank.label)
@@ -226,9 +227,9 @@ class Step:
         return is_lost(covariance, filter_.geometry.radius)
 
     def predicted(
-        self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, count: int, is_of_legs: bool = True
+        self, hypotheses: Sequence[Hypothesis], path: InputPath, bad: object, used: Integers | None = None
     ) -> list[Hypothesis]:
-        """Hypotheses at the end of a path, at a measurement of ``count`` legs, or of something else.
+        """Hypotheses at the end of a path, at a measurement of the ``used`` legs, or of something else.
 
         Where the samples of the IMU are ``bad``, only those without it.
         """
@@ -246,12 +247,12 @@ class Step:
         def move(one: Hypothesis) -> None:
             if one.label.uses_imu and not uses_imu:
                 raise CovarianceError('there is no input')
-            if is_of_legs:
+            if used is not None:
                 tracker.bank.filter_of(one.label).observe_leg_stamp(due)
             if one.label.uses_imu:
                 self._predict_along(path)
             else:
-                tracker.alone.predict(duration, tracker.alone.tells(count - len(one.label.outliers)))
+                tracker.alone.predict(duration, used is None or tracker.tells_pose(one.label, used))
 
         return tracker.bank.predict(hypotheses, move)
 
@@ -271,16 +272,16 @@ class Step:
         """What would explain a measurement by a predicted hypothesis."""
         tracker = self._tracker
         filter_, label, used = self._loaded(one), one.label, sample.used
-        noise = label.noise * tracker.bank.noise_scale if label.uses_imu else tracker.alone.legs.scale
+        level = self._noise_level(label)
         try:
             positions = label.in_order(sample.positions)
-            residual, spread = filter_.predicted_innovation(positions, noise)
+            residual, spread = filter_.predicted_innovation(positions, label.noise * level)
             if tracker.fit.is_on:
-                variance = tracker.bank.noise_scale * filter_.length_covariance.diagonal()
+                variance = level * filter_.length_covariance.diagonal()
                 scale = max(1.0, tracker.fit.scale) if label.uses_imu else 1.0
                 found = tracker.leg_sets.explanations(
                     label.outliers, label.noise, used, residual, spread, variance, positions,
-                    label.in_order(tracker.last.positions), duration, scale, label.uses_imu,
+                    label.in_order(tracker.last.positions), duration, scale,
                     tracker.on_zeros_moved is not None and tracker.is_confirmed,
                 )  # fmt: skip
                 return found if not tracker.noise.is_on else [why for why in found if len(why.outliers) < 2]
@@ -290,6 +291,10 @@ class Step:
             return [LegExplanation(label.outliers, label.noise, size - 0.5 * nis, size, nis, used)]
         except (CovarianceError, np.linalg.LinAlgError):
             return []
+
+    def _noise_level(self, label: Label) -> float:
+        """Factor on the noise variances of the legs by which a hypothesis sees them, but for a burst."""
+        return self._tracker.bank.noise_scale if label.uses_imu else self._tracker.alone.legs.scale
 
     def _is_surprised(self, candidates: Sequence[ExplainedHypothesis]) -> bool:
         """Whether nothing ordinary explains a measurement."""
@@ -339,7 +344,7 @@ class Step:
         if label.uses_imu:
             some = None if len(used) == tracker.machine.actuated_count else used
             return filter_.update(positions, some, noise_scale=label.noise * tracker.bank.noise_scale)
-        innovation = tracker.alone.update(positions, used)
+        innovation = tracker.alone.update(positions, used, label.noise)
         tracker.alone.legs.add(self._since_last(duration), positions, used)
         return innovation
 
@@ -367,7 +372,7 @@ class Step:
         repeated = np.setdiff1d(stale.repeated(sample.positions), list(predicted.label.outliers))
         if not len(repeated) or not tracker.fit.is_on:
             return sample
-        noise = tracker.bank.noise_scale if predicted.label.uses_imu else tracker.alone.legs.scale
+        noise = predicted.label.noise * self._noise_level(predicted.label)
         positions = predicted.label.in_order(sample.positions)
         innovation = self._loaded(predicted).predicted_innovation(positions, noise)
         assert tracker.now is not None

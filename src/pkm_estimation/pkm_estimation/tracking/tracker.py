@@ -76,6 +76,9 @@ class Tracker(TrackerParts):
         output = self.start(measurement, path.end) if self.now is None else self._estimate(measurement, path)
         if self.stale.stamp != stamp:  # not all of its legs are stale
             self.stale.add(np.array([stamp]), positions[None])
+            if len(self.stale.legs):
+                positions = positions.copy()
+                positions[self.stale.legs] = np.nan
             self.last.add(stamp, positions)
             self.recent.add(np.array([stamp]), positions[None])
         return output
@@ -93,7 +96,7 @@ class Tracker(TrackerParts):
         found: list[tuple[Innovation, Hypothesis]] = []
         try:
             bank.collect()
-            predicted = self.step.predicted(bank.hypotheses, path, None, self.machine.actuated_count, False)
+            predicted = self.step.predicted(bank.hypotheses, path, None)
             self.now = path.end  # also where the user's function raises
             for one in predicted:
                 imu = path.end.value if one.label.uses_imu else np.zeros(INPUT_SIZE)
@@ -203,6 +206,11 @@ class Tracker(TrackerParts):
         if bad is not None:
             self.teller.tell_imu_is_bad(measurement.instant, *bad)
         uses_imu, age = not self.imu_report.kind, 0.0
+        stale = self.stale.still_stale(stamp, sample.positions)
+        if len(stale):
+            positions = sample.positions.copy()
+            positions[stale] = np.nan
+            sample = sample._replace(positions=positions, used=np.setdiff1d(sample.used, stale))
         if len(sample.used) < self.machine.actuated_count:
             self.gathered.add(stamp, sample.positions)
             age = self.gathered.age(stamp)

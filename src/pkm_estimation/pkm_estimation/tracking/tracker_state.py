@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 from scipy.special import chdtri, ndtr
 
@@ -31,6 +32,7 @@ from pkm_estimation.kernels.leg_lengths import add_to_scale
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.tracking.bank import Bank
+from pkm_estimation.tracking.hypotheses import Label
 from pkm_estimation.tracking.leg_sets import LegSets, Offsets
 from pkm_estimation.tracking.reports import LegReports
 from pkm_estimation.tracking.start_poses import NEVER, NO_POSES, LastPoses, StartPoses
@@ -319,6 +321,10 @@ class TrackerParts:
     def is_confirmed(self) -> bool:
         """Whether enough measurements have fitted since the start."""
         return self.fit.accepted > _CONFIRMED
+
+    def tells_pose(self, label: Label, used: Integers) -> bool:
+        """Whether those of the ``used`` legs that a hypothesis trusts, and that are read anew, tell the whole pose."""
+        return self.alone.tells(len(set(used.tolist()) - label.outliers - set(self.stale.legs.tolist())))
 
     def doubt_last_pose(self, stamp: int) -> None:
         """What came since may have made it, too: another assembly mode than that near it may be the right one."""
