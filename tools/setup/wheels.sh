@@ -76,7 +76,7 @@ check_python() {
 fingerprint() {
     local files=("$root"/requirements-ros.txt "$root"/requirements.txt "$root"/constraints.txt)
     [[ $1 == test ]] && files+=("$root"/requirements-{test,jazzy}.txt)
-    files+=("$root"/tools/setup/{wheels.sh,repair_cmake_exports.py} "$root"/tools/underlay/tf2_msgs/{CMakeLists.txt,{msg,srv,action}/*})
+    files+=("$root"/tools/setup/{wheels.sh,repair_cmake_exports.py} "$root"/tools/underlay/tf2_msgs/{CMakeLists.txt,msg/*})
     { cat "${files[@]}" && "$2" -VV && echo "$root"; } | sha256sum
 }
 
