@@ -23,8 +23,7 @@ from verification.consistency.scenarios import sines
 SRS = load_machine('srs')
 GRAVITY = np.array([0.0, 0.0, -9.81])
 SHORT, LONG = 10.0, 20.0
-#: what makes them, and the length it gets [s]
-RICH, MP1, SINES = (rich_scenario, SHORT), (mp1_scenario, LONG), (drives_scenario, LONG)
+RICH, MP1, SINES = (rich_scenario, SHORT), (mp1_scenario, LONG), (drives_scenario, LONG)  # makers, and lengths [s]
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,10 @@ def _point(machine: Machine):
     return state
 
 
-@pytest.mark.parametrize(
-    'name',
-    [
-        'srs', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'octopod_8ups',
-        *(pytest.param(name, marks=pytest.mark.campaign) for name in ('palida', 'delta')),
-    ],
-)  # fmt: skip
+ALIKE = [pytest.param(name, marks=pytest.mark.campaign) for name in ('palida', 'delta')]
+
+
+@pytest.mark.parametrize('name', ['srs', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'octopod_8ups', *ALIKE])
 def test_slopes_are_the_differences_of_machines_with_other_numbers(name: str) -> None:
     """Each constant: the machine with another number in its place, its legs closed on the same pose."""
     machine = _with_tolerance(name, 1.0)

@@ -105,19 +105,14 @@ def test_noise_factors_are_found_from_a_wrong_q():
 
 
 def test_command_finds_the_constants_of_the_imu_within_their_deviations(tmp_path, capsys, monkeypatch):
-    """Turned by 3.5 degrees, 30 ms late and 15 mm elsewhere, all at once; nothing else is said to be off.
-
-    And it writes settings that the estimator takes.
-    """
+    """Turned by 3.5 degrees, 30 ms late and 15 mm elsewhere, all at once; the estimator takes what is written."""
     place = np.array([0.01, -0.01, 0.005])
     machine = replace(SRS, imu=replace(SRS.imu, position=SRS.imu.position + place))
     conditions = SensorConditions(imu_delay=0.03, imu_misalignment=(0.03, -0.02, 0.05))
     rich, results = fourier_profile(SRS, 40.0), []
     data = simulate_sensors(machine, rich.evaluate, np.arange(1600) / 100, conditions, 0)
     write_bag(tmp_path / 'bag', MECHANISM, data)
-    monkeypatch.setattr(
-        tune, 'sensors_of_motion', lambda *given: results.append(sensors_of_motion(*given)) or results[0]
-    )
+    monkeypatch.setattr(tune, 'sensors_of_motion', lambda *a: results.append(sensors_of_motion(*a)) or results[0])
     assert tune.main([str(tmp_path / 'bag'), '--keep-r', '-o', str(tmp_path / 'out')]) == 0
     (found,) = results
     solution, constants = found.solution, found.solution.constants
