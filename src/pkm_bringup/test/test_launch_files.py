@@ -152,7 +152,7 @@ def test_a_launch_says_so_when_the_estimator_has_died_and_ends_when_the_simulato
 def simulated_bag(path: Path) -> Path:
     """Record a short simulated motion without any node, of a robot that is one of several."""
     machine = load_machine('srs')
-    run = simulate(machine, profile('fourier', machine, 8.0, 50.0, 3), seed=1, pause=0.2)
+    run = simulate(machine, profile('fourier', machine, 6.0, 50.0, 3), seed=1, pause=0.2)
     names = [joint.name for joint in machine.actuated_joints]
     with BagWriter(path, namespace='left') as bag:
         bag.write_joint_states(run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts)
@@ -176,7 +176,7 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
     arguments = [
         f'bag:={source}', 'bag_namespace:=left', 'namespace:=cell/one', 'frame_prefix:=one/', 'rate:=2',
         'state_publisher:=false', 'baseline:=true', f'record:={tmp_path / "again"}',
-        'check_robot:=true', 'identification:=true', 'excitation:=0.5 4.6', 'validation:=4.6 8.0', f'output:={results}',
+        'check_robot:=true', 'identification:=true', 'excitation:=0.5 3.6', 'validation:=3.6 6.0', f'output:={results}',
     ]  # fmt: skip
     with LaunchedSystem(tmp_path / 'replay.log', 'replay.launch.py', *arguments) as system:
         assert system.wait(180.0) == 0, system.output
@@ -199,7 +199,7 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
     assert np.abs(estimate.position[ours] - truth.position[theirs]).max() < 1e-3
 
     machine = load_machine('srs')
-    expected = identify(machine, *read_recordings(machine, source, [(0.5, 4.6), (4.6, 8.0)], 'left'))
+    expected = identify(machine, *read_recordings(machine, source, [(0.5, 3.6), (3.6, 6.0)], 'left'))
     found = yaml.safe_load((results / 'parameters.yaml').read_text())['base_parameters']
     assert [row['value'] for row in found] == expected.estimate.parameters.tolist()
     assert [row['std'] for row in found] == expected.estimate.std.tolist()

@@ -12,15 +12,19 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from estimated import write_bag
 from launched_system import SHORT, LaunchedSystem
 from node_processes import ros_environment
 from pkm_description.kernels.jit import COMPILED
+from pkm_description.loading import load_machine
+from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import read_bag
+from pkm_estimation.sensors import measure
 
 pytest.importorskip('rclpy')
 pytest.importorskip('colcon_core')
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT, SRS = Path(__file__).resolve().parents[3], load_machine('srs')
 PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
 #: called for models of users only, written in Python
 FOR_USERS = {'predict_from_points'}
@@ -170,7 +174,7 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(demo: Path) -> Non
 @pytest.mark.parametrize(
     ('package', 'program', 'arguments', 'written'),
     [
-        ('pkm_estimation', 'tune', ['{bag}', '-o', '{output}', '--end', '16'], 'report.html'),
+        ('pkm_estimation', 'tune', ['{still}', '--static', '-o', '{output}'], 'report.html'),
         ('pkm_bringup', 'check_robot', ['srs', '--bag', '{bag}', '--json', '{output}/check.json'], 'check.json'),
     ],
     ids=['tune', 'check_robot'],
@@ -182,7 +186,8 @@ def test_programs_write_their_reports(
     """Those that the demo does not run: it estimates and identifies."""
     output = tmp_path / 'output'
     output.mkdir()
-    words = [argument.format(bag=demo / 'bag', output=output) for argument in arguments]
+    still = write_bag(tmp_path / 'still', SRS, measure(SRS, profile('hold', SRS, 11.0)))
+    words = [argument.format(bag=demo / 'bag', still=still, output=output) for argument in arguments]
     ended = subprocess.run(
         [str(installed / package / 'lib' / package / program), *words],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,

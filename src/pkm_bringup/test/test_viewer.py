@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from other_machines import WITH_PLATFORM
 from pkm_bringup.viewer import moment
 from pkm_bringup.viewer.moment import PUSH, BodyPose, Moment, Status, parameter_image
 from pkm_bringup.viewer.page import Plot, ViewerError, ViewerPage
@@ -201,8 +202,6 @@ def test_parameters_have_a_picture() -> None:
     many = parameter_image([moment.Parameter(f'p{i}', 1.0, 0.1, 0.0) for i in range(20)])
     assert many.shape[0] > 2 * few.shape[0] and many.shape[2] == 3 and many.std() > 10.0
 
-
-WITH_PLATFORM = [name for name in machine_names() if load_machine(name).has_platform]
 
 
 @pytest.mark.parametrize('name', WITH_PLATFORM)

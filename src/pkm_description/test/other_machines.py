@@ -8,12 +8,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hand_built_machines import hexapod, polar, random_body
 from pkm_description.arrays import Array
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.kinematics import joint_positions
+from pkm_description.loading import machine_file, machine_names
 from pkm_description.machine import NO_IMU, Freedom, Joint, JointFriction, JointLimits, Leg, Machine, Pose, RigidBody
 from scipy.spatial.transform import Rotation
 
 #: kind, axis, translation, rotation in the body before, position at home
 JointSpec = tuple[str, Sequence[float], Sequence[float], Array, float]
+
+#: machines of the package whose legs hold a platform
+WITH_PLATFORM = [name for name in machine_names() if 'platform' in bounded_file(machine_file(name))]
 
 GRAVITY = np.array([0.0, 0.0, -9.80665])
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from other_machines import CLOSED, cart_with_pendulum, six_rus
+from other_machines import CLOSED, WITH_PLATFORM, cart_with_pendulum, six_rus
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import leg_lengths, length_jacobian
 from pkm_description.machine import Pose
@@ -25,7 +25,6 @@ from pkm_description import (
     inverse_dynamics,
     joint_motion,
     load_machine,
-    machine_names,
     mjcf_text,
     profile,
     rigid_body_parameters,
@@ -33,8 +32,6 @@ from pkm_description import (
     sdf_text,
     urdf_text,
 )
-
-WITH_PLATFORM = [name for name in machine_names() if load_machine(name).has_platform]
 
 
 def motion_of(machine: Machine) -> PlatformMotion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from other_machines import WITH_PLATFORM
 from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_regressor
 from pkm_description.dynamics.parameter_reduction.reduced_models import (
     MATA_ELIMINATED,
@@ -15,7 +16,6 @@ from pkm_description.dynamics.parameter_reduction.reduced_models import (
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
-from pkm_description.loading.load import machine_names
 from pkm_description.machine import Machine
 from pkm_description.machine.machine import with_gravity
 
@@ -69,8 +69,6 @@ def test_the_ladder_of_mata() -> None:
 #: platforms that only translate: more is hidden than joints and chains alone say
 RESTRICTED = ('delta', 'three_upu')
 
-CLOSED = [name for name in machine_names() if load_machine(name).has_platform]
-
 
 def numerical(machine: Machine) -> tuple[np.ndarray, int]:
     """Stacked regressor and the number of base parameters that it has."""
@@ -80,7 +78,7 @@ def numerical(machine: Machine) -> tuple[np.ndarray, int]:
     return stacked, len(reduce_parameters(stacked, rigid_body_parameter_names(machine, identical_legs=False)))
 
 
-@pytest.mark.parametrize('name', CLOSED)
+@pytest.mark.parametrize('name', WITH_PLATFORM)
 def test_directions_are_unseen_and_leave_the_right_number(name: str) -> None:
     machine = load_machine(name)
     stacked, count = numerical(machine)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from pkm_description.motion.profiles import mp1
+from pkm_description.motion.profiles import mp1_profile
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
@@ -15,7 +15,7 @@ from test_message_noise import DATA as NOISY_DATA
 from test_message_noise import FORCE, NOISY, PALIDA, stated
 from test_pipeline import NAMES, SRS, as_bytes
 
-DATA = measure(SRS, mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 14500)], seed=4)
+DATA = measure(SRS, mp1_profile(SRS, 30.0).evaluate(np.arange(12000, 14500) / 1000.0), seed=4)
 
 
 class Imu(NamedTuple):

@@ -23,31 +23,27 @@ from verification.consistency.scenarios import sines
 SRS = load_machine('srs')
 GRAVITY = np.array([0.0, 0.0, -9.81])
 SHORT, LONG = 10.0, 20.0
-RICH, MP1 = rich_scenario(SRS, SHORT), mp1_scenario(SRS, LONG)
-
-
-def of_drives(name):
-    return drives_scenario(load_machine(name), LONG)
+RICH, MP1, SINES = (rich_scenario, SHORT), (mp1_scenario, LONG), (drives_scenario, LONG)  # makers, and lengths [s]
 
 
 @pytest.mark.parametrize(
-    ('scenario', 'names', 'duration'),
+    ('machine', 'scenario', 'names', 'duration'),
     [
-        (RICH, ('leg_offsets',), SHORT),
-        (MP1, ('imu_delay',), 12.0),
-        (MP1, ('imu_rotation',), 12.0),
-        (RICH, ('imu_position',), SHORT),
-        (of_drives('valencia_3rps'), ('imu_delay', 'imu_rotation'), SHORT),
-        (of_drives('khalifa_3prr'), ('imu_position',), SHORT),
-        pytest.param(of_drives('delta'), ('leg_offsets',), LONG, marks=pytest.mark.campaign),
-        pytest.param(MP1, ('imu_delay', 'imu_rotation'), LONG, marks=pytest.mark.campaign),
-        pytest.param(MP1, ('imu_delay', 'imu_rotation', 'imu_position'), LONG, marks=pytest.mark.campaign),
+        ('srs', RICH, ('leg_offsets',), SHORT),
+        ('srs', MP1, ('imu_delay',), 12.0),
+        ('srs', MP1, ('imu_rotation',), 12.0),
+        ('srs', RICH, ('imu_position',), SHORT),
+        ('khalifa_3prr', SINES, ('imu_position',), SHORT),
+        pytest.param('valencia_3rps', SINES, ('imu_delay', 'imu_rotation'), SHORT, marks=pytest.mark.campaign),
+        pytest.param('delta', SINES, ('leg_offsets',), LONG, marks=pytest.mark.campaign),
+        pytest.param('srs', MP1, ('imu_delay', 'imu_rotation'), LONG, marks=pytest.mark.campaign),
+        pytest.param('srs', MP1, ('imu_delay', 'imu_rotation', 'imu_position'), LONG, marks=pytest.mark.campaign),
     ],
-    ids=lambda value: '+'.join(value) if isinstance(value, tuple) else '',
 )
-def test_deviations_are_true(scenario, names, duration):
+def test_deviations_are_true(machine, scenario, names, duration):
     """Normalised errors of three seeds: limits that true claims pass with a probability of 99.9 %."""
-    check = calibration_check(scenario, names, 3, duration)
+    make, length = scenario
+    check = calibration_check(make(load_machine(machine), length), names, 3, duration)
     assert check.status == 'met', (check.what, check.required, check.measured)
 
 

@@ -51,7 +51,7 @@ def errors_over_claims(machine: Machine, data: SensorData, motion, outputs: list
     [
         ('srs', 100.0, 0.5),
         pytest.param('palida', 200.0, 0.15, marks=pytest.mark.campaign),
-        ('valencia_3rps', 100.0, 1.5),
+        pytest.param('valencia_3rps', 100.0, 1.5, marks=pytest.mark.campaign),
     ],
 )
 def test_estimates_go_on_and_claim_what_is_true(name: str, rate: float, length: float) -> None:

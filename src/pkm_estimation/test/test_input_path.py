@@ -117,9 +117,8 @@ def test_fast_and_slow_motion_at_100_hz(frequency):
     assert errors.max() < 6e-6
 
 
-@pytest.mark.parametrize(
-    ('rate', 'seeds', 'duration'), [(250.0, 6, 2.5), pytest.param(1000.0, 6, 1.6, marks=pytest.mark.campaign)]
-)
+@pytest.mark.parametrize(('rate', 'seeds', 'duration'), [(250.0, 6, 2.5), (1000.0, 6, 1.6)])
+@pytest.mark.campaign
 def test_faster_sensors(rate, seeds, duration):
     assert_consistent(Motion(SRS), Sensors(rate, rate), seeds, duration)
 
@@ -156,6 +155,7 @@ def test_samples_as_they_come(machine, sensors):
     assert_consistent(Motion(machine, 2.0, freedom), sensors, 5, 2.5)
 
 
+@pytest.mark.campaign
 def test_constant_accelerations():
     motion = Motion(SRS, accelerations=np.array([0.1, -0.08, 0.05, 0.05, -0.04, 0.06]))
     assert_consistent(motion, Sensors(), 10, 3.0)

@@ -197,7 +197,7 @@ def wandering(kind: str, time: Array) -> Array:
     return np.cumsum(np.random.default_rng(4).normal(size=(len(time), 3)), axis=0) * (0.1 / RATE) ** 0.5
 
 
-@pytest.mark.parametrize('kind', ['ramp', 'sine', 'walk'])
+@pytest.mark.parametrize('kind', ['ramp', pytest.param('sine', marks=pytest.mark.campaign), 'walk'])
 def test_biases_that_wander_in_a_file_that_calls_them_constant_walk(kind: str) -> None:
     """By 0.02 m/s^2 and 2 mrad/s: as good as claimed, and not far from legs that are believed alone."""
     data = measured(20.0)
@@ -275,6 +275,7 @@ def test_live_finds_at_the_same_measurement_what_offline_finds(conditions: dict)
     np.testing.assert_array_equal([o.motion.pose_covariance for o in outputs], offline.motion.pose_covariance[:count])
 
 
+@pytest.mark.campaign
 def test_a_smoother_goes_the_same_way_again() -> None:
     data = measured(10.0, imu_misalignment=(0.0, 0.035, 0.0))
     result = estimate(SRS, data, CONFIG, smooth=True)
@@ -463,7 +464,7 @@ def test_what_constants_of_the_machine_have_is_the_same_for_long() -> None:
 # -- beside constants that are states, and adapted noise ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize('name', ['srs', 'delta'])
+@pytest.mark.parametrize('name', ['srs', pytest.param('delta', marks=pytest.mark.campaign)])
 def test_constants_that_are_states_raise_no_alarm(name: str) -> None:
     """Before: means of 50 innovations scatter 2 to 4 times as much as white ones, while the NIS was 0.4 of 6."""
     machine = load_machine(name)

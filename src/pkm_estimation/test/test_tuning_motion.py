@@ -15,7 +15,7 @@ from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_pr
 from pkm_estimation.bags import Imu, JointStates, RecordedData
 from pkm_estimation.bags.recorded_data import JointMessage
 from pkm_estimation.calibration.sensors import foretold, observability_report, sensors_of_motion
-from pkm_estimation.nodes.tune import main
+from pkm_estimation.nodes import tune
 from pkm_estimation.offline.estimate import estimate_recording, recorded
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
@@ -104,14 +104,17 @@ def test_noise_factors_are_found_from_a_wrong_q():
     assert abs(found.after.autocorrelation) < 0.1
 
 
-def test_constants_of_the_imu_are_found_within_their_deviations():
-    """Turned by 3.5 degrees, 30 ms late and 15 mm elsewhere, all at once; nothing else is said to be off."""
+def test_command_finds_the_constants_of_the_imu_within_their_deviations(tmp_path, capsys, monkeypatch):
+    """Turned by 3.5 degrees, 30 ms late and 15 mm elsewhere, all at once; the estimator takes what is written."""
     place = np.array([0.01, -0.01, 0.005])
     machine = replace(SRS, imu=replace(SRS.imu, position=SRS.imu.position + place))
     conditions = SensorConditions(imu_delay=0.03, imu_misalignment=(0.03, -0.02, 0.05))
-    rich = fourier_profile(SRS, 40.0)
+    rich, results = fourier_profile(SRS, 40.0), []
     data = simulate_sensors(machine, rich.evaluate, np.arange(1600) / 100, conditions, 0)
-    found = sensors_of_motion(SRS, recorded(SRS, data), EstimatorConfig(), 3e-4)
+    write_bag(tmp_path / 'bag', MECHANISM, data)
+    monkeypatch.setattr(tune, 'sensors_of_motion', lambda *a: results.append(sensors_of_motion(*a)) or results[0])
+    assert tune.main([str(tmp_path / 'bag'), '--keep-r', '-o', str(tmp_path / 'out')]) == 0
+    (found,) = results
     solution, constants = found.solution, found.solution.constants
     assert found.is_better, found.reason
     assert len(found.found) == 3 and 'late' in found.found[0]
@@ -122,6 +125,14 @@ def test_constants_of_the_imu_are_found_within_their_deviations():
     turned = found.machine.imu.rotation_platform_imu @ SRS.imu.rotation_platform_imu.T
     assert np.linalg.norm(turned - rotation_exp(np.array([0.03, -0.02, 0.05]))) < 5e-4
     assert 0.9 < found.after.ratio < 1.1
+    printed = capsys.readouterr().out
+    assert re.search(r'the IMU is (29\.9|30\.0)\d ms late', printed)
+    assert 'directions)' in printed
+    content = yaml.safe_load((tmp_path / 'out' / 'estimator.yaml').read_text())
+    config = EstimatorConfig.from_mapping(content['/**']['ros__parameters'])
+    assert config.imu_delay == pytest.approx(0.03, abs=1e-4)
+    assert config.r_scale == 1.0
+    assert 0.5 < config.q_scale < 2.0  # with the delay declared nothing is left for Q to cover: without, it is 2000
 
 
 def test_what_is_not_seen_is_named():
@@ -146,20 +157,6 @@ def test_what_a_machine_of_less_freedom_cannot_show_is_named():
     assert found.constants.units[0] == 'rad'  # its drives turn
 
 
-def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
-    data = record(MP1, SensorConditions(imu_delay=0.03), seconds=16.0)
-    write_bag(tmp_path / 'bag', MECHANISM, data)
-    assert main([str(tmp_path / 'bag'), '--keep-r', '-o', str(tmp_path / 'out')]) == 0
-    printed = capsys.readouterr().out
-    assert re.search(r'the IMU is (29\.9|30\.0)\d ms late', printed)
-    assert 'directions)' in printed
-    content = yaml.safe_load((tmp_path / 'out' / 'estimator.yaml').read_text())
-    config = EstimatorConfig.from_mapping(content['/**']['ros__parameters'])
-    assert config.imu_delay == pytest.approx(0.03, abs=1e-4)
-    assert config.r_scale == 1.0
-    assert 0.5 < config.q_scale < 2.0  # with the delay declared nothing is left for Q to cover: without, it is 2000
-
-
 @pytest.mark.campaign
 def test_command_keeps_the_settings_it_began_with_and_finds_a_wrong_mounting(tmp_path, capsys):
     """Of an IMU on time that is declared late: the delay goes, other settings stay, and the mounting is an overlay."""
@@ -168,7 +165,7 @@ def test_command_keeps_the_settings_it_began_with_and_finds_a_wrong_mounting(tmp
     write_bag(tmp_path / 'bag', MECHANISM, data)
     (tmp_path / 'mine.yaml').write_text('{imu_delay: 0.05, history: 1}')
     arguments = [str(tmp_path / 'bag'), '--config', str(tmp_path / 'mine.yaml'), '-o', str(tmp_path / 'out')]
-    assert main(arguments) == 0
+    assert tune.main(arguments) == 0
     printed = capsys.readouterr().out
     assert 'the mounting of the IMU is not that of the machine file' in printed
     settings = yaml.safe_load((tmp_path / 'out' / 'estimator.yaml').read_text())['/**']['ros__parameters']
@@ -238,7 +235,7 @@ def test_what_does_not_hold_in_the_last_third_is_not_written():
 def test_settings_that_are_right_stay(tmp_path, capsys):
     data = record(MP1, seconds=16.0)
     write_bag(tmp_path / 'bag', MECHANISM, data)
-    assert main([str(tmp_path / 'bag'), '-o', str(tmp_path / 'out')]) == 0
+    assert tune.main([str(tmp_path / 'bag'), '-o', str(tmp_path / 'out')]) == 0
     assert 'no settings are written' in capsys.readouterr().out
     assert not (tmp_path / 'out' / 'estimator.yaml').exists()
     assert 'no settings are written' in (tmp_path / 'out' / 'report.txt').read_text()
@@ -269,10 +266,11 @@ def test_joints_of_a_gripper_and_another_order_of_the_drives():
     assert streams.dropped == 0
 
 
+@pytest.mark.campaign
 def test_a_standstill_shows_no_constant(tmp_path, capsys):
     data = measure(MECHANISM, profile('hold', SRS, 16.0), seed=1)
     write_bag(tmp_path / 'bag', MECHANISM, data)
-    assert main([str(tmp_path / 'bag'), '--motion', '--keep-r']) == 0
+    assert tune.main([str(tmp_path / 'bag'), '--motion', '--keep-r']) == 0
     printed = capsys.readouterr().out
     assert 'no settings are written' in printed
     assert 'not seen (36 of 36 directions)' in printed
@@ -287,5 +285,5 @@ def test_a_standstill_shows_no_constant(tmp_path, capsys):
     ],
 )
 def test_command_says_what_is_wrong(arguments, reason, capsys):
-    assert main(arguments) == 1
+    assert tune.main(arguments) == 1
     assert reason in capsys.readouterr().err
