@@ -53,7 +53,7 @@ def kernel(function: Function) -> Function:
     finally:
         config.CACHE_DIR = before
     if folder is not None:
-        made.compile = _one_at_a_time(made.compile, folder, f'{function.__module__}.{function.__name__}.lock')
+        made.compile = _one_at_a_time(made.compile, folder / f'{function.__module__}.{function.__name__}.lock')
         _kept.append(made)
     return cast(Function, made)
 
@@ -63,14 +63,15 @@ def compiled_kernels() -> list[str]:
     return [made.__name__ for made in _kept for _ in range(sum(made.stats.cache_misses.values()))]
 
 
-def _one_at_a_time(compile_for: Callable[[Any], Any], folder: Path, lock: str) -> Callable[[Any], Any]:
+def _one_at_a_time(compile_for: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
     """Processes wait for each other: Numba mixes up two signatures that are kept at the same moment. So do threads."""
+    from numba.core.types import unliteral
 
     def locked(types: Any) -> Any:
-        with _making, (folder / lock).open('w') as file:
+        with _making, lock.open('w') as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            _say_that_it_takes_long(folder)
-            return compile_for(types)
+            _say_that_it_takes_long(lock.parent)
+            return compile_for(tuple(map(unliteral, types)))  # one compilation is for all constants
 
     return locked
 
@@ -110,8 +111,7 @@ def cache_folder(package: str) -> Path | None:
     processor = config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
     options = f'{config.CPU_FEATURES} {config.OPT} {config.BOUNDSCHECK} {config.DEBUGINFO_DEFAULT}'
     versions = f'{sys.implementation.cache_tag} {numba.__version__} {llvmlite.__version__} {np.__version__}'
-    told = f'{sources_digest(package)} {versions} {processor} {options}'
-    name = hashlib.sha256(told.encode()).hexdigest()[:16]
+    name = hashlib.sha256(f'{sources_digest(package)} {versions} {processor} {options}'.encode()).hexdigest()[:16]
     user = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     chosen = os.environ.get('NUMBA_CACHE_DIR') or os.path.join(user, 'pkm')
     beside = Path(str(files(package))) / '__pycache__' / 'compiled'

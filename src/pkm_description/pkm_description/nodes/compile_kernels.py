@@ -58,7 +58,7 @@ def _compile(packages: Sequence[str], processes: int) -> int:
         raise PkmError('NUMBA_DISABLE_JIT is set, so nothing is compiled')
     begin = time.monotonic()
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
-        parts = list(pool.map(partial(compile_share, shares=processes, packages=packages), range(processes)))
+        parts = list(pool.map(partial(compile_share, packages=packages), range(processes)))
     for package in parts[0][0]:
         print(f'{package}: {sum(compiled[package] for compiled, _ in parts)} compiled')
     print(f'{time.monotonic() - begin:.0f} s')
@@ -68,8 +68,8 @@ def _compile(packages: Sequence[str], processes: int) -> int:
     return int(not kept)
 
 
-def compile_share(share: int, shares: int, packages: Sequence[str] = ()) -> Done:
-    """Make every ``shares``-th function's first calls, from ``share`` on: in this process, so that it compiles them.
+def compile_share(share: int, packages: Sequence[str] = ()) -> Done:
+    """Make all first calls in this process, every second process from the last one on: it finds what the others made.
 
     Parameters
     ----------
@@ -77,15 +77,12 @@ def compile_share(share: int, shares: int, packages: Sequence[str] = ()) -> Done
     """
     from pkm_description.kernels.jit import cache_folder, compiled_kernels
 
-    functions: dict[str, int] = {}
     found: dict[str, int] = {}
     folders: set[str] = set()
-    for package, first_calls in _first_calls(packages):
+    for package, first_calls in _first_calls(packages)[:: -1 if share % 2 else 1]:
         before = len(compiled_kernels())
-        for call in first_calls():
-            name = getattr(call, 'func', call).__qualname__
-            if functions.setdefault(name, len(functions)) % shares == share:
-                call()
+        for call in list(first_calls())[:: -1 if share % 2 else 1]:
+            call()
         found[package] = len(compiled_kernels()) - before
         if (folder := cache_folder(f'{package}.kernels')) is not None:
             folders.add(str(folder))
