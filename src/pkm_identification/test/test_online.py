@@ -264,6 +264,26 @@ def test_a_payload_follows_from_parameters_before_and_after() -> None:
     np.testing.assert_allclose(found.covariance, joint[12:, 12:], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize('is_load', [True, False])
+def test_what_was_known_less_well_than_it_said_is_no_load(is_load: bool) -> None:
+    """Parameters that are five of their deviations off look like a load, but are likelier just that."""
+    random = np.random.default_rng(1)
+    half, noise = random.normal(size=(12, 12)), 0.01
+    covariance, rows = half @ half.T / 100.0, random.normal(size=(60, 12))
+    mapping, spread = random.normal(size=(12, 10)), np.full(10, 3.0)
+    off = mapping @ (spread * random.normal(size=10)) if is_load else 0.5 * half @ random.normal(size=12)
+    kept = Kept(0, np.zeros(12), covariance, Noise(*np.ones((3, 6))))
+    measured = rows @ off + noise * random.normal(size=60)
+    found = LoadChange(0, kept, mapping, spread, np.zeros(12)).judged(
+        rows.T @ rows / noise**2, rows.T @ measured / noise**2
+    )
+    assert found.is_change
+    assert found.is_decisive == is_load
+    if not is_load:
+        error = found.without.mean - off
+        assert error @ np.linalg.solve(found.without.covariance, error) < 40.0
+
+
 def test_the_evidence_of_a_prior_is_the_likelihood_under_it() -> None:
     """Estimate and likelihood ratio of two priors by the textbook's marginal likelihoods."""
     random = np.random.default_rng(2)

@@ -1,9 +1,10 @@
 """Payload while the machine runs: whether the load has changed, or friction, or nothing, and what the change means.
 
 These are hypotheses of one model: the base parameters before, with a covariance, to which a change adds that of a
-payload of which nothing is known, or that of friction and offsets that jump, or both. The same data have an evidence
-under each (Bayes factor; MacKay 2003, chapter 28). Every twentieth of a second it is asked whether the last two begin a
-change; what follows is judged by the same test, until the load is known well.
+payload of which nothing is known, or that of friction and offsets that jump, or both; or what was known was known less
+well than its deviations say, as where calm motion was followed by lively. The same data have an evidence under each
+(Bayes factor; MacKay 2003, chapter 28). Every twentieth of a second it is asked whether the last two begin a change;
+what follows is judged by the same test, until the load is known well.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ LONGEST = 20.0
 DISMISSED = 3.0
 #: s between two looks at a change
 LOOK = 0.025
+#: factors on the covariance of what was known, where that was known less well than it said
+WIDER = 10.0, 100.0
 #: natural logarithms of the odds beyond which one change is told from another, and beyond which there is one at all
 NO_DOUBT, CERTAIN = 5.0, 10.0
 #: standard deviations that a changed mass must be from zero
@@ -183,7 +186,8 @@ class LoadChange:
         of_load, of_friction = self._shift @ payload_map.T, np.diag(jump**2)
         nothing = before.covariance
         self.covariance = nothing + of_load + of_friction
-        self._priors = nothing, nothing + of_friction, nothing + of_load, self.covariance
+        wider = (factor * nothing for factor in WIDER)
+        self._priors = nothing + of_load, self.covariance, nothing, nothing + of_friction, *wider
         self._inverse = _inverse(self.covariance)
         self.is_confirmed = self.is_settled = self.is_none = False
         self.instead = before
@@ -192,15 +196,16 @@ class LoadChange:
 
     def judged(self, information: Array, moment: Array) -> Judged:
         """Compare the hypotheses by data since the change, whose forces are beyond those before; see posterior."""
-        nothing, friction, load, both = (posterior(prior, information, moment) for prior in self._priors)
-        with_load, without = max(load.evidence, both.evidence), max(nothing, friction, key=lambda one: one.evidence)
-        alone, safe = self._payload(load, self._priors[2]), self._payload(both, self._priors[3])
+        found = [posterior(prior, information, moment) for prior in self._priors]
+        load, both, nothing, *_ = found
+        with_load, without = max(load.evidence, both.evidence), max(found[2:], key=lambda one: one.evidence)
+        alone, safe = (self._payload(one, prior) for one, prior in zip(found[:2], self._priors[:2], strict=True))
         force = information @ self._of_mass
         told = float(self._of_mass @ force - force @ nothing.covariance @ force)  # beside what may have been before
         likely = alone if load.evidence > both.evidence else safe
         return Judged(
             alone if load.evidence - both.evidence > NO_DOUBT else safe,
-            max(with_load, friction.evidence) - nothing.evidence > CERTAIN,
+            max(with_load, without.evidence) - nothing.evidence > CERTAIN,
             with_load - without.evidence > NO_DOUBT and with_load - nothing.evidence > CERTAIN and likely.is_decisive,
             without,
             float(np.sqrt(2.0 * CERTAIN / max(told, 1e-300))),
