@@ -150,7 +150,7 @@ class Births:
             return bank.hypotheses
         recovers = log(chance(IMU_RECOVERIES, duration))
         alone = [one for one in bank.hypotheses if not one.label.uses_imu]
-        labels = [self._label_again(one) for one in alone]
+        labels = [self.label_again(one) for one in alone]
         again = {label: one.logarithm + recovers for label, one in reversed(list(zip(labels, alone, strict=True)))}
         least = min(again.values()) + _CONTRADICTED
         # one that was contradicted begins anew from what is known without the IMU
@@ -170,8 +170,8 @@ class Births:
             tracker.angular_acceleration.reset()
         return *alone, *others, *born
 
-    def _label_again(self, alone: Hypothesis) -> Label:
-        """Label of a hypothesis without the IMU where the IMU is used again: legs stay as noisy as they have been."""
+    def label_again(self, alone: Hypothesis) -> Label:
+        """Load a hypothesis without the IMU; its label where the IMU is used again: legs stay as noisy as they were."""
         self._tracker.bank.load(alone)
         scale = alone.label.noise * self._tracker.alone.legs.scale
         noise = min((1.0, *LOUDER), key=lambda level: abs(log(level / scale)))

@@ -115,10 +115,10 @@ class Paths:
         covariance += np.diag(duration * filter_.walk[BIASES])
         bank.collect()
         for one in bank.hypotheses:
-            bank.load(one)
+            label = self._births.label_again(one)
             tracker.alone.hand_over(filter_)
             filter_.ukf.state[BIASES], filter_.covariance[BIASES, BIASES] = biases, covariance
-            hypotheses.append(bank.held(one.label._replace(uses_imu=True), one.logarithm))
+            hypotheses.append(bank.held(label, one.logarithm, one.moved))
         bank.begin(hypotheses)
         tracker.since, tracker.lost_samples = now.instant, 0
         tracker.angular_acceleration.reset()
