@@ -79,9 +79,10 @@ def compile_share(share: int, packages: Sequence[str] = ()) -> Done:
 
     found: dict[str, int] = {}
     folders: set[str] = set()
-    for package, first_calls in _first_calls(packages)[:: -1 if share % 2 else 1]:
+    step = -1 if share % 2 else 1
+    for package, first_calls in _first_calls(packages)[::step]:
         before = len(compiled_kernels())
-        for call in list(first_calls())[:: -1 if share % 2 else 1]:
+        for call in list(first_calls())[::step]:
             call()
         found[package] = len(compiled_kernels()) - before
         if (folder := cache_folder(f'{package}.kernels')) is not None:

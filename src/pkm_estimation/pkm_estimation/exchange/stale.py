@@ -164,6 +164,13 @@ class StaleEncoders:
             self._weights, self.legs = None, self.legs[:0]
 
 
+def read_anew(positions: Array, stale: Integers) -> Array:
+    """Positions (A,), NaN where legs are stale."""
+    positions = positions.copy()
+    positions[stale] = np.nan
+    return positions
+
+
 def _fits(distance: float, count: int) -> float:
     """How well a squared Mahalanobis distance of so many numbers fits: 1 for a usual one."""
     return min(1.0, float(chdtrc(count, distance)) / _USUAL)

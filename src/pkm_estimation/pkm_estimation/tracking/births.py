@@ -105,9 +105,10 @@ class Births:
         return born
 
     def without_imu(
-        self, hypotheses: Sequence[Hypothesis], used: Integers, duration: float, logarithm: float, wrong: float = 0.0
-    ) -> list[Hypothesis]:
-        """The same at the next measurement, of the ``used`` legs, without the IMU.
+        self, hypotheses: Sequence[Hypothesis], used: Integers | None, duration: float, logarithm: float,
+        wrong: float = 0.0,
+    ) -> list[Hypothesis]:  # fmt: skip
+        """The same at the next measurement, of the ``used`` legs, or of something else, without the IMU.
 
         ``wrong``: how much the IMU may have been wrong already.
         """

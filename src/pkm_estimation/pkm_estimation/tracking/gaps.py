@@ -95,8 +95,7 @@ class Paths:
                 predicted = self._step.predicted(bank.hypotheses, path, None)
                 tracker.now = path.end
                 bank.begin(predicted)
-            legs = np.arange(tracker.machine.actuated_count)
-            bank.begin(self._births.without_imu(bank.hypotheses, legs, 0.0, 0.0))
+            bank.begin(self._births.without_imu(bank.hypotheses, None, 0.0, 0.0))
         except CovarianceError as error:
             tracker.fail(stamp, 'covariance_lost', str(error))
             return False

@@ -252,7 +252,7 @@ class Step:
             if one.label.uses_imu:
                 self._predict_along(path)
             else:
-                tracker.alone.predict(duration, used is None or tracker.tells_pose(one.label, used))
+                tracker.alone.predict(duration, tracker.tells_pose(one.label, used))
 
         return tracker.bank.predict(hypotheses, move)
 

@@ -21,6 +21,7 @@ from pkm_estimation.exchange.samples import (
     Instant,
     samples_until,
 )
+from pkm_estimation.exchange.stale import read_anew
 from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filtering.point_motion import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
@@ -76,9 +77,7 @@ class Tracker(TrackerParts):
         output = self.start(measurement, path.end) if self.now is None else self._estimate(measurement, path)
         if self.stale.stamp != stamp:  # not all of its legs are stale
             self.stale.add(np.array([stamp]), positions[None])
-            if len(self.stale.legs):
-                positions = positions.copy()
-                positions[self.stale.legs] = np.nan
+            positions = read_anew(positions, self.stale.legs)
             self.last.add(stamp, positions)
             self.recent.add(np.array([stamp]), positions[None])
         return output
@@ -208,8 +207,7 @@ class Tracker(TrackerParts):
         uses_imu, age = not self.imu_report.kind, 0.0
         stale = self.stale.still_stale(stamp, sample.positions)
         if len(stale):
-            positions = sample.positions.copy()
-            positions[stale] = np.nan
+            positions = read_anew(sample.positions, stale)
             sample = sample._replace(positions=positions, used=np.setdiff1d(sample.used, stale))
         if len(sample.used) < self.machine.actuated_count:
             self.gathered.add(stamp, sample.positions)

@@ -322,8 +322,13 @@ class TrackerParts:
         """Whether enough measurements have fitted since the start."""
         return self.fit.accepted > _CONFIRMED
 
-    def tells_pose(self, label: Label, used: Integers) -> bool:
-        """Whether those of the ``used`` legs that a hypothesis trusts, and that are read anew, tell the whole pose."""
+    def tells_pose(self, label: Label, used: Integers | None) -> bool:
+        """Whether those of the ``used`` legs that a hypothesis trusts, and that are read anew, tell the whole pose.
+
+        They do where ``used`` is ``None``: the measurement is of something else.
+        """
+        if used is None:
+            return True
         return self.alone.tells(len(set(used.tolist()) - label.outliers - set(self.stale.legs.tolist())))
 
     def doubt_last_pose(self, stamp: int) -> None:
