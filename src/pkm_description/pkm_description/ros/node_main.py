@@ -226,6 +226,9 @@ def run_node(
         # waits for rclpy's signal thread. After a SIGINT it reads the executors' guard conditions without a lock: if
         # the executor went meanwhile (``spinner`` keeps it until here), the process would end with SIGSEGV
         uninstall_signal_handlers()
+        if spinner is not None:
+            # else the garbage collector destroys its guard condition, now and then twice: with a traceback
+            spinner.shutdown(0)
         try:
             if node is not None:
                 node.destroy_node()  # type: ignore[attr-defined]
