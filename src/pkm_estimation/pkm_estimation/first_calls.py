@@ -13,8 +13,9 @@ from pkm_description.machine.tolerances import USUAL_TOLERANCES
 from pkm_description.motion.profiles import profile
 
 from pkm_estimation.config import ADAPTATIONS, EXTRA_STATES, FILTERS, INTEGRATORS, EstimatorConfig
+from pkm_estimation.filters import FunctionModel, Reading, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.models import STATE_SIZE, InertialProcess
-from pkm_estimation.models.inertial_process import INPUT_SIZE
+from pkm_estimation.models.inertial_process import INPUT_SIZE, InertialStep
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import measure
 
@@ -31,8 +32,13 @@ def first_calls() -> Iterator[Call]:
     ]
     with_constants = [EstimatorConfig(filter=kind, estimate=tuple(EXTRA_STATES)) for kind in FILTERS if kind != 'paper']
     process = InertialProcess(np.zeros(3), next(iter(INTEGRATORS.values())))
-    yield partial(process.rate, np.zeros(STATE_SIZE), np.zeros(INPUT_SIZE))
+    # first what needs no machine: beside a process that compiles what machines need
+    ukf = UnscentedKalmanFilter(ScaledUnscentedTransform(STATE_SIZE), np.zeros(STATE_SIZE), np.eye(STATE_SIZE))
+    seen = Reading(FunctionModel(lambda points: points[:, :INPUT_SIZE]), np.zeros(INPUT_SIZE), np.eye(INPUT_SIZE))
     yield partial(process.take_next, np.zeros(INPUT_SIZE), np.zeros(INPUT_SIZE), 0.01)
+    yield lambda: ukf.predict(InertialStep(process).over(0.0, 0.01))
+    yield partial(ukf.update, seen)
+    yield partial(process.rate, np.zeros(STATE_SIZE), np.zeros(INPUT_SIZE))
     yield partial(process.noise_factor, np.zeros(STATE_SIZE), 0.01)
     yield partial(process.set_rates, np.zeros(STATE_SIZE), 0.005, np.zeros(STATE_SIZE))
     for name in MACHINES:

@@ -69,7 +69,9 @@ def _compile(packages: Sequence[str], processes: int) -> int:
 
 
 def compile_share(share: int, packages: Sequence[str] = ()) -> Done:
-    """Make all first calls in this process, every second process from the last one on: it finds what the others made.
+    """Make all first calls in this process, and find what the others made.
+
+    Every second process makes those of the first package, on which the others build, last, and from their end.
 
     Parameters
     ----------
@@ -79,10 +81,11 @@ def compile_share(share: int, packages: Sequence[str] = ()) -> Done:
 
     found: dict[str, int] = {}
     folders: set[str] = set()
-    step = -1 if share % 2 else 1
-    for package, first_calls in _first_calls(packages)[::step]:
+    first, *others = _first_calls(packages)
+    for package, first_calls in [*others, first] if share % 2 else [first, *others]:
         before = len(compiled_kernels())
-        for call in list(first_calls())[::step]:
+        is_from_end = share % 2 and package == first[0]
+        for call in reversed(list(first_calls())) if is_from_end else first_calls():
             call()
         found[package] = len(compiled_kernels()) - before
         if (folder := cache_folder(f'{package}.kernels')) is not None:
