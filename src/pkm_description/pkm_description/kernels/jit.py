@@ -65,13 +65,13 @@ def compiled_kernels() -> list[str]:
 
 def _one_at_a_time(compile_for: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
     """Processes wait for each other: Numba mixes up two signatures that are kept at the same moment. So do threads."""
-    from numba.core.types import unliteral
+    import numba
 
     def locked(types: Any) -> Any:
         with _making, lock.open('w') as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             _say_that_it_takes_long(lock.parent)
-            return compile_for(tuple(map(unliteral, types)))  # one compilation is for all constants
+            return compile_for(tuple(map(cast(Any, numba.types).unliteral, types)))  # one for all constants
 
     return locked
 
