@@ -36,7 +36,7 @@ def first_calls() -> Iterator[Call]:
     ukf = UnscentedKalmanFilter(ScaledUnscentedTransform(STATE_SIZE), np.zeros(STATE_SIZE), np.eye(STATE_SIZE))
     seen = Reading(FunctionModel(lambda points: points[:, :INPUT_SIZE]), np.zeros(INPUT_SIZE), np.eye(INPUT_SIZE))
     yield partial(process.take_next, np.zeros(INPUT_SIZE), np.zeros(INPUT_SIZE), 0.01)
-    yield lambda: ukf.predict(InertialStep(process).over(0.0, 0.01))
+    yield partial(ukf.predict, InertialStep(process).over(0.0, 0.01))
     yield partial(ukf.update, seen)
     yield partial(process.rate, np.zeros(STATE_SIZE), np.zeros(INPUT_SIZE))
     yield partial(process.noise_factor, np.zeros(STATE_SIZE), 0.01)

@@ -81,10 +81,10 @@ def compile_share(share: int, packages: Sequence[str] = ()) -> Done:
 
     found: dict[str, int] = {}
     folders: set[str] = set()
-    first, *others = _first_calls(packages)
-    for package, first_calls in [*others, first] if share % 2 else [first, *others]:
+    ones = _first_calls(packages)
+    for package, first_calls in [*ones[1:], *ones[:1]] if share % 2 else ones:
         before = len(compiled_kernels())
-        is_from_end = share % 2 and package == first[0]
+        is_from_end = share % 2 and package == ones[0][0]
         for call in reversed(list(first_calls())) if is_from_end else first_calls():
             call()
         found[package] = len(compiled_kernels()) - before
