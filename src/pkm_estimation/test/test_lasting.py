@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import estimated
 import numpy as np
@@ -13,9 +14,9 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion, Tolerances
-from pkm_description.motion.profiles import drives_profile
+from pkm_description.motion.profiles import drives_profile, mp1_profile
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
-from pkm_estimation.kernels.carried import add_score
+from pkm_estimation.kernels.carried import add_score, add_to_block
 from pkm_estimation.models import ATTITUDE, POSITION
 from pkm_estimation.offline.estimate import estimate, estimate_by, recorded
 from pkm_estimation.offline.result import EstimationResult
@@ -348,16 +349,40 @@ def test_a_column_says_what_a_constant_does_to_the_estimate(kind: str) -> None:
     np.testing.assert_allclose(states[0] - states[1], predicted, atol=0.05 * np.abs(predicted).max())
 
 
-def test_score_and_information_are_their_sums() -> None:
+def test_score_and_information_are_those_of_the_sums_of_blocks() -> None:
+    """Of numbers that came more or less often, and of none."""
     random = np.random.default_rng(0)
-    seen, white = random.normal(size=(5, 4, 9)), random.normal(size=(5, 4))
-    score, information, numbers = np.zeros(6), np.zeros((6, 6)), np.zeros(2)
-    for d, w in zip(seen, white, strict=True):
-        add_score(d, w, 4, 3, np.ones(6), score, information, numbers)
-    slopes = seen[:, :, 3:].reshape(-1, 6)
-    np.testing.assert_allclose(score, slopes.T @ white.ravel())
-    np.testing.assert_allclose(np.tril(information), np.tril(slopes.T @ slopes))
-    np.testing.assert_allclose(numbers, [np.square(white).sum(), 20.0])
+    seen, white, counted = random.normal(size=(5, 4, 9)), random.normal(size=(5, 4)), np.array([1.0, 1, 0, 1, 1, 1])
+    block, score, information, numbers = np.zeros((5, 8)), np.zeros(6), np.zeros((6, 6)), np.zeros(2)
+    counts = np.array([4, 4, 2, 1, 4])
+    for d, w, count in zip(seen, white, counts, strict=True):
+        add_to_block(block, d, w, np.array([0, 1, 2, 4]), count, 3, counted)
+    add_score(block, score, information, numbers)
+    came = counts[:, None] > np.arange(4)
+    parts = came.sum(axis=0) ** 0.5
+    slopes = (seen[:, :, 3:] * came[:, :, None]).sum(axis=0) / parts[:, None] * counted
+    whole = (white * came).sum(axis=0) / parts
+    np.testing.assert_allclose(score, slopes.T @ whole, atol=1e-12)
+    np.testing.assert_allclose(np.tril(information), np.tril(slopes.T @ slopes), atol=1e-12)
+    np.testing.assert_allclose(numbers, [whole @ whole, 4.0])
+    assert not block.any()
+
+
+@pytest.mark.parametrize(
+    ('delay', 'profile'), [(0.03, mp1_profile), (0.003, mp1_profile), (-0.005, drives_profile), (0.01, drives_profile)]
+)
+def test_a_delay_is_found_as_the_motion_begins(delay: float, profile: Callable[..., Any]) -> None:
+    """Slowly, where noise of the gyroscope hides it (regression dilution), or at once, where legs could have moved."""
+    evaluate, time, errors = profile(SRS, 20.0).evaluate, np.arange(500) / RATE, []
+    for late in (0.0, delay):
+        data = simulate_sensors(SRS, evaluate, time, SensorConditions(imu_delay=late), seed=1)
+        result = estimate(SRS, recorded(SRS, data), CONFIG)
+        truth = evaluate((result.motion.stamps - data.stamps[0]) * 1e-9)
+        errors.append(float(np.sqrt(np.mean(pose_errors(result.motion, truth)[300:, :3] ** 2))))
+    found = [event.detail for event in result.health.events if event.name == 'constants_found']
+    assert found
+    assert all('delay of the IMU' in detail for detail in found)
+    assert errors[1] < 1.3 * errors[0]
 
 
 def linear_world(true: Sequence[float], seed: int = 0) -> tuple[list, ConstantScore, Array]:

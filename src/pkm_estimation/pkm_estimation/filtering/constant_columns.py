@@ -52,6 +52,7 @@ class ConstantColumn(NamedTuple):
     axis : 0 to 2, of those that have one; 0 to 8 of the matrix, row by row, that the samples of a sensor lack
     unit : of the column, SI
     is_considered : whether a tolerance is stated; else the constant counts as exact until innovations say otherwise
+    leg : whose it is; -1 of the IMU's and gravity's
     """
 
     place: int
@@ -60,6 +61,7 @@ class ConstantColumn(NamedTuple):
     axis: int
     unit: float
     is_considered: bool
+    leg: int = -1
 
 
 class ConstantScore(NamedTuple):
@@ -165,9 +167,9 @@ def constant_columns(
     legs_of = max((leg for leg, _, _ in legs.constants()), default=0) + 1
     centres = np.broadcast_to(np.asarray(considered.joint_centres, dtype=float), legs_of)
     columns = [
-        ConstantColumn(place, 'geometry', leg, 0, unit, bool(centres[leg] > 0.0))
+        ConstantColumn(place, 'geometry', leg, 0, unit, bool(centres[leg] > 0.0), leg)
         if drive < 0
-        else ConstantColumn(place, 'zero', drive, 0, unit, bool(zeros[drive] > 0.0))
+        else ConstantColumn(place, 'zero', drive, 0, unit, bool(zeros[drive] > 0.0), leg)
         for place, (leg, drive, unit) in enumerate(legs.constants())
     ]
     columns += [

@@ -34,7 +34,7 @@ from pkm_estimation.filtering.parts import (
 from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, PointMotion, observed, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_sensitivity, start_spread, start_std
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, Reading, UnscentedKalmanFilter
-from pkm_estimation.kernels.carried import VARIANCE
+from pkm_estimation.kernels.carried import VARIANCE, add_score
 from pkm_estimation.kernels.input_noise import correct_input
 from pkm_estimation.kernels.steps import score
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
@@ -322,16 +322,32 @@ class PlatformFilter:
     @property
     def score(self) -> ConstantScore:
         """What innovations say of the constants since this was set; a copy."""
-        assert isinstance(self.ukf, UnscentedKalmanFilter)
-        data = self.ukf.memory.data
-        information = np.tril(data.information) + np.tril(data.information, -1).T
-        return ConstantScore(data.score.copy(), information, data.scored.copy())
+        block, _, *sums = self.score_memory
+        add_score(block, *sums)
+        score, information, squares = sums
+        return ConstantScore(score, np.tril(information) + np.tril(information, -1).T, squares)
 
     @score.setter
     def score(self, score: ConstantScore) -> None:
+        block, begin, *_ = self.score_memory
+        self.score_memory = np.zeros_like(block), begin, *score
+
+    @property
+    def score_memory(self) -> tuple[NDArray[Any], ...]:
+        """The same as kernels have it, with the innovations that are not in the score yet; a copy."""
         assert isinstance(self.ukf, UnscentedKalmanFilter)
         data = self.ukf.memory.data
-        data.score[:], data.information[:], data.scored[:] = score
+        return tuple(
+            part.copy() for part in (data.block, data.block_begin, data.score, data.information, data.scored)
+        )
+
+    @score_memory.setter
+    def score_memory(self, memory: tuple[NDArray[Any], ...]) -> None:
+        assert isinstance(self.ukf, UnscentedKalmanFilter)
+        data = self.ukf.memory.data
+        parts = data.block, data.block_begin, data.score, data.information, data.scored
+        for part, kept in zip(parts, memory, strict=True):
+            part[:] = kept
 
     @property
     def elapsed(self) -> float:

@@ -165,25 +165,48 @@ def add_found(carried: Array, first: int, found: Array, state: Array) -> None:
 
 
 @kernel
-def add_score(
-    seen: Array, white: Array, count: int, first: int, counted: Array, score: Array, information: Array, squares: Array
+def add_to_block(
+    block: Array, seen: Array, white: Array, used: Integers, count: int, first: int, counted: Array
 ) -> None:
-    """Add a whitened innovation (m,) and what is seen of the constants in it to score (p,) and information (p, p).
+    """Add a whitened innovation (m,), and what is seen of the constants in it, to those of the present block.
 
-    ``seen`` (m, c) has D in its columns from ``first`` on, of which those count that have a 1 in ``counted`` (p,); of
-    the information the lower triangle is used. ``squares`` (2,) are the sum of the squares of the innovation, and how
-    many there are.
+    Parameters
+    ----------
+    block : (A, p + 2) sums for each number that is measured: D, the innovation, and how many of them there are
+    seen : (m, c) has D in its columns from ``first`` on, of which those count that have a 1 in ``counted`` (p,)
+    used : (m,) which numbers are measured
     """
-    squares[1] += count
+    constants = len(counted)
     for k in range(count):
-        squares[0] += white[k] * white[k]
-        for i in range(len(score)):
-            if counted[i] == 0.0:
-                continue
-            part = seen[k, first + i]
-            score[i] += part * white[k]
-            for j in range(i + 1):
-                information[i, j] += counted[j] * part * seen[k, first + j]
+        sums = block[used[k] % len(block)]
+        for i in range(constants):
+            sums[i] += counted[i] * seen[k, first + i]
+        sums[constants] += white[k]
+        sums[constants + 1] += 1.0
+
+
+@kernel
+def add_score(block: Array, score: Array, information: Array, squares: Array) -> None:
+    """Add a block, which is empty then, to score (p,) and information (p, p), of which the lower triangle is used.
+
+    A column that is made of samples of the IMU has their noise in it. It is gone from the sums of a block; what
+    constants do to innovations is not: it changes no faster than the platform. ``squares`` (2,) are the sum of the
+    squares of the sums, each over its variance, and how many there are.
+    """
+    constants = len(score)
+    for k in range(len(block)):
+        sums = block[k]
+        count = sums[constants + 1]
+        if count > 0.0:
+            squares[0] += sums[constants] * sums[constants] / count
+            squares[1] += 1.0
+            for i in range(constants):
+                part = sums[i] / count
+                if part != 0.0:
+                    score[i] += part * sums[constants]
+                    for j in range(i + 1):
+                        information[i, j] += part * sums[j]
+    block[:] = 0.0
 
 
 # Jitter of stamps: how large it is, by the stamps themselves, and what it does to measurements.

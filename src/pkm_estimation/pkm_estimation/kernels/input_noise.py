@@ -304,7 +304,7 @@ def set_counted(process: ProcessData, counted: Array) -> None:
     counted[:] = 1.0 if moves or turns > 0 else 0.0
     for k in range(len(process.constants)):
         kind, axis = int(process.constants[k, 0]), int(process.constants[k, 1])
-        if kind in (DELAY, SKEW, RESPONSE) and not changes:
+        if kind == RESPONSE and not changes:
             counted[first + k] = 0.0
         if kind == WARMING:
             counted[first + k] = 1.0

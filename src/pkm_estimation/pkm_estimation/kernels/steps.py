@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 
-from pkm_estimation.kernels.carried import DRIFT_TIME, add_score, carry
+from pkm_estimation.kernels.carried import DRIFT_TIME, add_score, add_to_block, carry
 from pkm_estimation.kernels.input_noise import (
     COLUMNS,
     LASTING_COLUMNS,
@@ -45,6 +45,8 @@ from pkm_estimation.kernels.unscented import (
 RATE, SMOOTHED, LAST = 0, 1, 2
 #: what a prediction returns that is done, and whose attitude is beyond the chart's radius
 LEFT_CHART = 1
+#: ns over which innovations are summed up before they say something of constants
+BLOCK = 100_000_000
 #: s, half of what stamps can say
 _SHORTEST = 0.5e-9
 _NANOSECOND = 1e-9
@@ -116,9 +118,12 @@ def update(filter_: FilterData, legs: LegsData, correction: CorrectionData, limi
 def score(filter_: FilterData, process: ProcessData, correction: CorrectionData) -> None:
     """Let the last correction count in what innovations say of the constants."""
     set_counted(process, filter_.counted)
-    add_score(
-        correction.seen, correction.white, correction.used_count[0], CARRIED_NOISES, filter_.counted, filter_.score,
-        filter_.information, filter_.scored,
+    if process.stamps[0] - filter_.block_begin[0] > BLOCK:
+        add_score(filter_.block, filter_.score, filter_.information, filter_.scored)
+        filter_.block_begin[0] = process.stamps[0]
+    add_to_block(
+        filter_.block, correction.seen, correction.white, correction.used, correction.used_count[0], CARRIED_NOISES,
+        filter_.counted,
     )  # fmt: skip
 
 

@@ -66,6 +66,7 @@ class FilterData(NamedTuple):
     counted : (p,) 1 for constants that count in what innovations say, else 0
     score, information, scored : (p,), (p, p), (2,) of the innovations since they were read last, see
         :func:`~pkm_estimation.kernels.carried.add_score`
+    block, block_begin : (A, p + 2), (1,) [ns] of the newest innovations, which are not in the score yet
     """
 
     state: Array
@@ -93,6 +94,8 @@ class FilterData(NamedTuple):
     score: Array
     information: Array
     scored: Array
+    block: Array
+    block_begin: Integers
 
 
 class CorrectionData(NamedTuple):
@@ -167,6 +170,7 @@ def filter_data(
         scale=np.ones(1), found=np.zeros(constants), changes=changes, at_zero=at_zero, elapsed=np.zeros(1),
         counted=np.ones(constants), score=np.zeros(constants),
         information=np.zeros((constants, constants)), scored=np.zeros(2),
+        block=np.zeros((max(1, len(at_zero)), constants + 2)), block_begin=np.zeros(1, dtype=np.int64),
     )  # fmt: skip
 
 

@@ -78,6 +78,10 @@ class Group(NamedTuple):
         """Kind and member."""
         return self.kind, self.member
 
+    def contains(self, other: Group) -> bool:
+        """Whether all constants of another group are among these."""
+        return set(other.places.tolist()) <= set(self.places.tolist())
+
 
 class Found(NamedTuple):
     """Constants that are off, more likely than not.
@@ -87,16 +91,18 @@ class Found(NamedTuple):
     group : which
     size : (k,) by how much they are off, SI
     gain : logarithm of how much likelier the innovations are with them
+    is_told_apart : whether they are off whatever else is: all groups that may be off contain them
     """
 
     group: Group
     size: Array
     gain: float
+    is_told_apart: bool = True
 
     @property
     def units(self) -> float:
         """By how many units they are off together."""
-        return float(np.linalg.norm(self.size)) / self.group.columns[0].unit
+        return float(np.linalg.norm(self.size / [column.unit for column in self.group.columns]))
 
 
 def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
@@ -104,6 +110,9 @@ def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
     found: dict[Key, list[ConstantColumn]] = {}
     for column in columns:
         found.setdefault((column.kind, column.member), []).append(column)
+    for column in columns:  # a zero is one of the constants of its leg, too
+        if column.kind == 'zero' and ('geometry', column.leg) in found:
+            found['geometry', column.leg].append(column)
     for kinds in _TOGETHER:
         if {column.kind for column in columns} >= set(kinds):
             found[kinds[0], ALL] = [column for column in columns if column.kind in kinds]
@@ -163,7 +172,8 @@ def _one_by_one(
         of_group = shown[np.ix_(group.places, group.places)]
         size = np.linalg.solve(of_group + noise / variances[best] * np.eye(len(of_group)), rest[group.places])
         size *= [column.unit for column in group.columns]
-        found.append(Found(group, size, float(gains[best])))
+        rivals = [other for other, part in zip(groups, parts, strict=True) if part > 0.0 and not other.contains(group)]
+        found.append(Found(group, size, float(gains[best]), not rivals))
         weights[group.places] = np.sqrt(weights[group.places] ** 2 + variances[best])
     return found, further, np.maximum(further, claimed)
 
@@ -348,7 +358,8 @@ def _told_leg(found: Found, machine: Machine) -> LikelyCause:
         told = f'{(1e2 if kind == "scale" else 1e3) * most:.3g} {unit} at most'
         return LikelyCause(name, told, 'calibrate the machine', found.gain)
     if kind == 'geometry':
-        name, off = machine.legs[member].name, 1e3 * float(np.linalg.norm(found.size))
+        centres = [column.kind == 'geometry' for column in found.group.columns]
+        name, off = machine.legs[member].name, 1e3 * float(np.linalg.norm(found.size[centres]))
         return LikelyCause(f'geometry of {name}', f'{off:.3g} mm', f'{name}: calibrate its joint centres', found.gain)
     name, told = machine.drive_labels[member], f'{1e3 * float(found.size[0]):+.3g} m{machine.position_units[member]}'
     if kind == 'drift':

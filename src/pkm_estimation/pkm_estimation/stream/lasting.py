@@ -71,9 +71,10 @@ _CLAIMED, _MATTERS = ('gravity',), 0.2
 _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
 
 
-def _is_taken(group: Group) -> bool:
+def _is_taken(found: Found) -> bool:
     """Whether constants that are off are taken into account, not only claimed."""
-    return group.kind not in _CLAIMED and group.member != ALL
+    group = found.group
+    return found.is_told_apart and group.kind not in _CLAIMED and group.member != ALL and found.units > _MATTERS
 
 
 class LastingTest:
@@ -150,7 +151,7 @@ class LastingTest:
     def snapshot(self) -> tuple[Any, ...]:
         """State for :meth:`restore`; what is kept is never written into."""
         filter_ = self._tracker.filter
-        score = filter_.score if self._groups else None
+        score = filter_.score_memory if self._groups else None
         weighed = [
             (ukf.claim.copy(), ukf.judge.copy(), ukf.scale.item(), ukf.found.copy())
             for ukf in (one.ukf for one in self._filters)
@@ -171,7 +172,7 @@ class LastingTest:
             self._walk(kind, walks[kind] - self.walks[kind])
         self._sums, self._blocks, self._waiting = list(sums), deque(blocks), list(waiting)
         if score is not None:
-            self._tracker.filter.score = score
+            self._tracker.filter.score_memory = score
         for one, weight in zip(self._filters, weighed, strict=True):
             one.weigh_constants(*weight)
 
@@ -249,16 +250,16 @@ class LastingTest:
         off, further, claimed = zip(
             *(constants_that_are_off(self._groups, self._weights, sums) for sums in self._sums), strict=True
         )
-        told, known, everything, wider = off[0] + off[1], off[-1], self._sums[-1], further[-1]
+        told, known, everything, wider, possible = off[0] + off[1], off[-1], self._sums[-1], further[-1], claimed[-1]
         if self._is_alone:  # the IMU that is tried says why it does not fit, the legs alone are as before
             groups = [group for group in self._groups if group.kind not in GEOMETRY]  # no witness against the legs
             told, *_ = constants_that_are_off(groups, self._weights, self._trial)
             everything = everything.aged(1.0, self._trial)
-            known, wider, _ = constants_that_are_off(groups, self._weights, everything)
-        self._explanation = constants = Explanation.of(self._weights, wider, everything)
+            known, wider, possible = constants_that_are_off(groups, self._weights, everything)
+        self._explanation, constants = (Explanation.of(self._weights, more, everything) for more in (possible, wider))
         self._taken = []
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
-            self._taken = [one for one in known if _is_taken(one.group) and one.units > _MATTERS]
+            self._taken = [one for one in known if _is_taken(one)]
             self._take_into_account(constants, wider)
         elif not self._is_alone:  # a bias that walks asserts nothing
             self._taken = [one for one in off[0] if one.group.kind in WALKING and one.units > _MATTERS]

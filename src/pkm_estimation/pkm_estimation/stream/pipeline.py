@@ -116,7 +116,10 @@ class EstimatorPipeline:
     def _begin_anew(self, machine: Machine, stds: dict[str, Array], later: int) -> None:
         """Begin anew with what was found of the machine, and with stamps of the IMU that are ``later`` [ns] by more."""
         before, delay = self.tracker, self.tracker.delay.nanoseconds
-        self._know(self._with_walks(machine), self.health, stds, before.filter.legs.zeros)
+        zeros = before.filter.legs.zeros.copy()
+        for leg, (off, _) in before.bank.moved.items():  # said beside another model, and not decided yet
+            zeros[leg] += off
+        self._know(self._with_walks(machine), self.health, stds, zeros)
         now = self.tracker
         now.baseline_wanted, now.paths.may_bridge = before.baseline_wanted, before.paths.may_bridge
         now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record

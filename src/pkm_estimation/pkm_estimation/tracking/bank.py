@@ -150,6 +150,11 @@ class Bank:
         return self.hypotheses[0].label if self.hypotheses else GOOD
 
     @property
+    def moved(self) -> Offsets:
+        """Zeros that have moved by the likeliest hypothesis, but not for good yet."""
+        return self.hypotheses[0].moved if self.hypotheses else {}
+
+    @property
     def is_plain(self) -> bool:
         """Whether a single hypothesis is left, and trusts all sensors."""
         return len(self.hypotheses) == 1 and self.hypotheses[0].label == GOOD and self.noise_scale == 1.0
