@@ -30,8 +30,8 @@ from verification.engines.random_machines import random_machines
 from verification.machine_groups import CheckGroup, machine_plan
 from verification.suite import Part, Plan, Request, Workers
 
-#: steps of the drives, and Newton's iterations after each
-_STEPS, _ITERATIONS = 300, 3
+#: steps of the drives, and Newton's iterations after each, and after the last
+_STEPS, _ITERATIONS, _LAST_ITERATIONS = 300, 3, 30
 #: singular values of the closures' Jacobian below this part of the largest count as zero
 _RANK = 1e-9
 
@@ -52,7 +52,7 @@ def followed_from_home(tree: PinocchioTree, drives: Array) -> Array:
     driven = np.array(places)[machine.drive_columns]
     begin = configuration[driven]
     for part in np.linspace(0.0, 1.0, _STEPS + 1)[1:]:
-        for _ in range(_ITERATIONS):
+        for _ in range(_ITERATIONS if part < 1.0 else _LAST_ITERATIONS):
             wanted = begin + part * (drives - begin) - configuration[driven]
             configuration = tree.pin.integrate(tree.model, configuration, _correction(tree, configuration, wanted))
     reached: Array = configuration[places]
@@ -92,8 +92,8 @@ _LIMIT = 1e-8
 _REFUSED = 0.05
 #: part of the states to which forward kinematics from home does not come back
 _OTHER = 0.05
-#: rad, m: joints nearer than this are the same configuration
-_NEAR = 0.1
+#: rad, m: joints nearer than this are the same configuration; near a singular pose there is another one close by
+_NEAR = 1e-6
 _SEED = 2026
 
 

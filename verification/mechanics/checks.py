@@ -30,12 +30,18 @@ from verification.mechanics.momentum import reaction_checks
 from verification.mechanics.neighbours import shifted, smooth_derivative
 
 #: s, of finite differences
-STEP = 2e-4
+STEP = 5e-5
+#: condition number beyond which a finite difference passes a singular pose, and part of the states that may be beyond
+_CONDITION, _SINGULAR = 100.0, 0.05
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Kinematics and dynamics of a machine against each other, at random states around home."""
     motion = random_states(machine, 40 if quick else 400, seed=3)
+    found = forward_kinematics(machine, drive_positions(machine, motion.position, motion.rotation_base_platform))
+    regular = found.condition < _CONDITION
+    yield at_most('closure', 'part of the random states that is nearly singular', _SINGULAR, float(np.mean(~regular)))
+    motion = motion[regular]
     yield from kinematics_checks(machine, motion)
     yield from dynamics_checks(machine, motion)
     yield from reaction_checks(machine, motion)

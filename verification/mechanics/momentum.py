@@ -16,7 +16,7 @@ from verification.check import Check, at_most, relative_error
 from verification.mechanics.neighbours import shifted, smooth_derivative
 
 #: s, of finite differences
-STEP = 2e-4
+STEP = 5e-5
 
 
 def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
