@@ -14,7 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion, Tolerances
-from pkm_description.motion.profiles import drives_profile, mp1_profile
+from pkm_description.motion.profiles import drives_profile, fourier_profile, mp1_profile
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
 from pkm_estimation.kernels.carried import add_score, add_to_block
 from pkm_estimation.models import ATTITUDE, POSITION
@@ -382,6 +382,23 @@ def test_a_delay_is_found_as_the_motion_begins(delay: float, profile: Callable[.
     found = [event.detail for event in result.health.events if event.name == 'constants_found']
     assert found
     assert all('delay of the IMU' in detail for detail in found)
+    assert errors[1] < 1.3 * errors[0]
+
+
+@pytest.mark.parametrize(('delay', 'degrees'), [(0.005, 0.0), (0.0, 5.0), (0.008, 2.0)])
+def test_no_leg_is_blamed_while_an_imu_is_found_to_be_late_or_turned(delay: float, degrees: float) -> None:
+    """The motion begins within half a second; IMU at 250 Hz, legs at 100 Hz."""
+    time, errors = np.arange(3500) / 500.0, []
+    evaluate, place = fourier_profile(SRS, 10.0).evaluate, np.arange(len(time))
+    for size in (0.0, 1.0):
+        turn = tuple(np.radians(size * degrees) * np.array([0.6, 0.48, 0.64]))
+        data = simulate_sensors(SRS, evaluate, time, SensorConditions(imu_delay=size * delay, imu_misalignment=turn), 0)
+        data = replace(data, imu_received=place % 2 == 0, legs_received=place % 5 == 0)
+        result = estimate(SRS, data, CONFIG)
+        truth = evaluate((result.motion.stamps - data.stamps[0]) * 1e-9)
+        late = len(result.motion.stamps) // 2
+        errors.append(float(np.sqrt(np.mean(pose_errors(result.motion, truth)[late:, :3] ** 2))))
+    assert not any(event.name == 'leg_offset' for event in result.health.events)
     assert errors[1] < 1.3 * errors[0]
 
 

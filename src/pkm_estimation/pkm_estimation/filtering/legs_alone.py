@@ -25,6 +25,7 @@ from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.start import slopes_by_pose
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.kernels.input_noise import NO_STAMP
+from pkm_estimation.kernels.sample_noise import add_positions
 from pkm_estimation.models import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -135,23 +136,11 @@ class LegNoise:
 
     def add(self, duration: float, positions: Array, used: NDArray[np.intp]) -> None:
         """Take positions (A,) of the drives ``used``, ``duration`` s after those before."""
-        t = duration
-        step = np.array([[1.0, t, t**2 / 2.0], [0.0, 1.0, t], [0.0, 0.0, 1.0]])
-        noise = np.array([
-            [t**5 / 20.0, t**4 / 8.0, t**3 / 6.0], [t**4 / 8.0, t**3 / 3.0, t**2 / 2.0], [t**3 / 6.0, t**2 / 2.0, t],
-        ])  # fmt: skip
-        motion = self._motion @ step.T
-        covariance = step @ self._covariance @ step.T + self._ratios[:, None, None] * noise
-        of_used = covariance[used]
-        variance = of_used[:, :, 0, 0] + 1.0
-        error = positions[used, None] / self._std - motion[used][:, :, 0]
-        gain = of_used[..., 0] / variance[..., None]
-        motion[used] += gain * error[..., None]
-        covariance[used] -= gain[..., None] * of_used[:, :, None, 0]
-        self._motion, self._covariance = motion, covariance
-        squares = error**2 / variance
-        new = np.full(len(_FACTORS), float(len(used))), squares.sum(axis=0), np.log(variance).sum(axis=0)
-        self._sums = exp(-duration / _MEMORY) * self._sums + new
+        measured = np.full(len(positions), np.nan)
+        measured[used] = positions[used] / self._std
+        self._motion, self._covariance = self._motion.copy(), self._covariance.copy()
+        self._sums = exp(-duration / _MEMORY) * self._sums
+        add_positions(self._motion, self._covariance, self._sums, self._ratios, duration, measured)
         numbers, squares, logarithms = self._sums
         scales = np.maximum(1.0, squares / np.maximum(numbers, _FEWEST))
         likely = -0.5 * (numbers * np.log(scales) + squares / scales + logarithms)
@@ -257,9 +246,10 @@ class LegsAlone:
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
         self._forget_legs()
         if self._learned is None or self._learned[0] is not recent.stamps or self._learned[1] != outliers:
-            for seconds, positions in zip(1e-9 * np.diff(recent.stamps), recent.positions[1:], strict=True):
-                used = np.setdiff1d(np.flatnonzero(np.isfinite(positions)), [*outliers])
-                self.legs.add(float(seconds), positions, used)
+            is_used = np.isfinite(recent.positions)
+            is_used[:, [*outliers]] = False
+            for row, seconds in enumerate((1e-9 * np.diff(recent.stamps)).tolist(), 1):
+                self.legs.add(seconds, recent.positions[row], np.flatnonzero(is_used[row]))
             self._learned = recent.stamps, outliers, self.legs.snapshot()
         self.legs.restore(self._learned[-1])
         self.is_moving, self._untold = True, 0.0

@@ -1,4 +1,4 @@
-"""How much the samples of the IMU scatter, by the samples themselves.
+"""How much the samples of the IMU, and the positions of the legs, scatter, by themselves.
 
 A motion is smooth over some samples; noise is not, and neither is what the path between samples does not follow: dry
 friction that changes its sign, a shaking frame, steps of the encoder of an analogue sensor. So differences of seven
@@ -12,6 +12,8 @@ smoother without that they are better.
 """
 
 from __future__ import annotations
+
+from math import isnan, log
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
@@ -83,3 +85,46 @@ def add_square(rows: Array, row: int, k: int, square: float, stated: float, part
     if mean == 0.0:
         mean = stated
     rows[row, k] = mean + part * (min(square, _LARGEST * max(mean, stated)) - mean)
+
+
+@kernel
+def add_positions(
+    motion: Array, covariance: Array, sums: Array, ratios: Array, duration: float, positions: Array
+) -> None:
+    """Move A legs on by ``duration`` s, each by F Kalman filters of white jerk, and correct them.
+
+    Parameters
+    ----------
+    motion, covariance : (A, F, 3), (A, F, 3, 3) of position, velocity and acceleration, in units of the noise
+    sums : (3, F) of each kind of filter: number of positions, squares of their innovations over their variances S,
+        and logarithms of S
+    ratios : (F,) spectral densities of the jerk
+    positions : (A,) in units of their noise; NaN where there is none
+    """
+    t, t2, t3 = duration, duration**2, duration**3
+    for leg in range(len(motion)):
+        for k in range(len(ratios)):
+            x, p, density = motion[leg, k], covariance[leg, k], ratios[k]
+            x[0] += t * x[1] + 0.5 * t2 * x[2]
+            x[1] += t * x[2]
+            by_position = (
+                p[0, 0] + 2.0 * t * p[0, 1] + t2 * (p[0, 2] + p[1, 1]) + t3 * p[1, 2] + 0.25 * t2 * t2 * p[2, 2]
+                + density * t3 * t2 / 20.0,
+                p[0, 1] + t * (p[0, 2] + p[1, 1]) + 1.5 * t2 * p[1, 2] + 0.5 * t3 * p[2, 2] + density * t2 * t2 / 8.0,
+                p[0, 2] + t * p[1, 2] + 0.5 * t2 * p[2, 2] + density * t3 / 6.0,
+            )  # fmt: skip
+            p[1, 1] += 2.0 * t * p[1, 2] + t2 * p[2, 2] + density * t3 / 3.0
+            p[1, 2] += t * p[2, 2] + density * t2 / 2.0
+            p[2, 2] += density * t
+            variance, error = by_position[0] + 1.0, positions[leg] - x[0]
+            is_known = not isnan(error)
+            if is_known:
+                sums[0, k] += 1.0
+                sums[1, k] += error * error / variance
+                sums[2, k] += log(variance)
+            for i in range(3):
+                gain = by_position[i] / variance if is_known else 0.0
+                x[i] += gain * error if is_known else 0.0
+                for j in range(i, 3):
+                    before = by_position[j] if i == 0 else p[i, j]
+                    p[i, j] = before - gain * by_position[j]

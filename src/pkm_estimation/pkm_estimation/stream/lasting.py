@@ -52,8 +52,8 @@ from pkm_estimation.tracking.leg_sets import Offsets
 from pkm_estimation.tracking.start_poses import NEVER
 from pkm_estimation.tracking.tracker import Tracker
 
-#: ns between two tests, and of a block of innovations whose size is tested
-_INTERVAL, _BLOCK = 200_000_000, 500_000_000
+#: ns between two tests, until one of what was found just now, and of a block of innovations whose size is tested
+_INTERVAL, _SOON, _BLOCK = 200_000_000, 50_000_000, 500_000_000
 #: s, of innovations whose size is tested, and numbers of the newest blocks: few show what is new, many what is small
 _WINDOW, _COUNTS = 20.0, (2, 4, 8, 16, 32)
 #: s, after which innovations count by a factor e less: what changes shows in a short time, what is small in a long one
@@ -258,6 +258,8 @@ class LastingTest:
             known, wider, possible = constants_that_are_off(groups, self._weights, everything)
         self._explanation, constants = (Explanation.of(self._weights, more, everything) for more in (possible, wider))
         self._taken = []
+        if not self._is_explained and any(_is_taken(one) and one.group.kind in self._priors for one in known):
+            self._tracker.tested_at += _SOON - _INTERVAL  # soon their columns do not say all
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
             self._taken = [one for one in known if _is_taken(one)]
             self._take_into_account(constants, wider)
