@@ -13,7 +13,9 @@ from pkm_description.machine.tolerances import USUAL_TOLERANCES
 from pkm_description.motion.profiles import profile
 
 from pkm_estimation.config import ADAPTATIONS, EXTRA_STATES, FILTERS, INTEGRATORS, EstimatorConfig
+from pkm_estimation.filtering.legs_alone import LegNoise
 from pkm_estimation.filters import FunctionModel, Reading, ScaledUnscentedTransform, UnscentedKalmanFilter
+from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.models import STATE_SIZE, InertialProcess
 from pkm_estimation.models.inertial_process import INPUT_SIZE, InertialStep
 from pkm_estimation.offline.estimate import estimate
@@ -40,6 +42,8 @@ def first_calls() -> Iterator[Call]:
     yield partial(ukf.update, seen)
     yield partial(process.rate, np.zeros(STATE_SIZE), np.zeros(INPUT_SIZE))
     yield partial(process.noise_factor, np.zeros(STATE_SIZE), 0.01)
+    yield partial(add_score, np.zeros((1, 3)), np.zeros(1), np.zeros((1, 1)), np.zeros(2))
+    yield partial(LegNoise(1.0, 1.0, 1).add, 0.01, np.zeros(1), np.arange(1))
     yield partial(process.set_rates, np.zeros(STATE_SIZE), 0.005, np.zeros(STATE_SIZE))
     for name in MACHINES:
         machine = load_machine(name)
