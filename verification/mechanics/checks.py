@@ -27,10 +27,8 @@ from pkm_description.machine.machine import with_payload
 
 from verification.check import Check, at_least, at_most, relative_error
 from verification.mechanics.momentum import reaction_checks
-from verification.mechanics.neighbours import shifted, smooth_derivative
+from verification.mechanics.neighbours import STEP, shifted, smooth_derivative
 
-#: s, of finite differences
-STEP = 5e-5
 #: condition number beyond which a finite difference passes a singular pose, and part of the states that may be beyond
 _CONDITION, _SINGULAR = 100.0, 0.05
 

@@ -13,10 +13,7 @@ from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 
 from verification.check import Check, at_most, relative_error
-from verification.mechanics.neighbours import shifted, smooth_derivative
-
-#: s, of finite differences
-STEP = 5e-5
+from verification.mechanics.neighbours import STEP, shifted, smooth_derivative
 
 
 def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:

@@ -12,6 +12,9 @@ from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
+#: s, of finite differences; near singular poses a longer one leaves what the legs reach
+STEP = 5e-5
+
 
 def shifted(machine: Machine, motion: PlatformMotion, step: float) -> PlatformMotion:
     """Continue every state for ``step`` s.

@@ -136,11 +136,25 @@ class LegNoise:
 
     def add(self, duration: float, positions: Array, used: NDArray[np.intp]) -> None:
         """Take positions (A,) of the drives ``used``, ``duration`` s after those before."""
+        self._follow(duration, positions, used)
+        self._judge()
+
+    def add_all(self, durations: Array, positions: Array, is_used: NDArray[np.bool_]) -> None:
+        """Take K positions (K, A) of the drives that are used (K, A), each (K,) s after those before."""
+        for duration, row, used in zip(durations.tolist(), positions, is_used, strict=True):
+            self._follow(duration, row, np.flatnonzero(used))
+        if len(durations):
+            self._judge()
+
+    def _follow(self, duration: float, positions: Array, used: NDArray[np.intp]) -> None:
         measured = np.full(len(positions), np.nan)
         measured[used] = positions[used] / self._std
         self._motion, self._covariance = self._motion.copy(), self._covariance.copy()
         self._sums = exp(-duration / _MEMORY) * self._sums
         add_positions(self._motion, self._covariance, self._sums, self._ratios, duration, measured)
+
+    def _judge(self) -> None:
+        """Weigh the ratios: how lively and how noisy the legs are."""
         numbers, squares, logarithms = self._sums
         scales = np.maximum(1.0, squares / np.maximum(numbers, _FEWEST))
         likely = -0.5 * (numbers * np.log(scales) + squares / scales + logarithms)
@@ -248,8 +262,7 @@ class LegsAlone:
         if self._learned is None or self._learned[0] is not recent.stamps or self._learned[1] != outliers:
             is_used = np.isfinite(recent.positions)
             is_used[:, [*outliers]] = False
-            for row, seconds in enumerate((1e-9 * np.diff(recent.stamps)).tolist(), 1):
-                self.legs.add(seconds, recent.positions[row], np.flatnonzero(is_used[row]))
+            self.legs.add_all(1e-9 * np.diff(recent.stamps), recent.positions[1:], is_used[1:])
             self._learned = recent.stamps, outliers, self.legs.snapshot()
         self.legs.restore(self._learned[-1])
         self.is_moving, self._untold = True, 0.0

@@ -329,25 +329,25 @@ class PlatformFilter:
 
     @score.setter
     def score(self, score: ConstantScore) -> None:
-        block, begin, *_ = self.score_memory
-        self.score_memory = np.zeros_like(block), begin, *score
+        assert isinstance(self.ukf, UnscentedKalmanFilter)
+        data = self.ukf.memory.data
+        data.block[:], data.score[:], data.information[:], data.scored[:] = 0.0, *score
 
     @property
     def score_memory(self) -> tuple[NDArray[Any], ...]:
         """The same as kernels have it, with the innovations that are not in the score yet; a copy."""
-        assert isinstance(self.ukf, UnscentedKalmanFilter)
-        data = self.ukf.memory.data
-        return tuple(
-            part.copy() for part in (data.block, data.block_begin, data.score, data.information, data.scored)
-        )
+        return tuple(part.copy() for part in self._score_parts)
 
     @score_memory.setter
     def score_memory(self, memory: tuple[NDArray[Any], ...]) -> None:
+        for part, kept in zip(self._score_parts, memory, strict=True):
+            part[:] = kept
+
+    @property
+    def _score_parts(self) -> tuple[NDArray[Any], ...]:
         assert isinstance(self.ukf, UnscentedKalmanFilter)
         data = self.ukf.memory.data
-        parts = data.block, data.block_begin, data.score, data.information, data.scored
-        for part, kept in zip(parts, memory, strict=True):
-            part[:] = kept
+        return data.block, data.block_begin, data.score, data.information, data.scored
 
     @property
     def elapsed(self) -> float:

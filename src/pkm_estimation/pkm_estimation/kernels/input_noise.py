@@ -61,7 +61,7 @@ MEAN, POWER, CHANGE, _EXCITED_FOR = CARRIED + 1, CARRIED + 2, CARRIED + 3, 0.3
 SCATTER, SLOPES = CARRIED + 4, CARRIED + 13
 #: mean square, in variances of their noise, from which on samples are those of a motion
 _EXCITED = 25.0
-#: the same for the scale of an accelerometer: its column is the sample itself; for changes, of which a delay's is made
+#: the same for the scale of an accelerometer: its column is the sample itself; for changes, which show a low-pass
 _SCALED, _CHANGING = 400.0, 4.0
 
 

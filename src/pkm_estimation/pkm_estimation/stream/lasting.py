@@ -256,13 +256,13 @@ class LastingTest:
             told, *_ = constants_that_are_off(groups, self._weights, self._trial)
             everything = everything.aged(1.0, self._trial)
             known, wider, possible = constants_that_are_off(groups, self._weights, everything)
-        self._explanation, constants = (Explanation.of(self._weights, more, everything) for more in (possible, wider))
+        self._explanation = Explanation.of(self._weights, possible, everything)
         self._taken = []
         if not self._is_explained and any(_is_taken(one) and one.group.kind in self._priors for one in known):
             self._tracker.tested_at += _SOON - _INTERVAL  # soon their columns do not say all
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
             self._taken = [one for one in known if _is_taken(one)]
-            self._take_into_account(constants, wider)
+            self._take_into_account(Explanation.of(self._weights, wider, everything), wider)
         elif not self._is_alone:  # a bias that walks asserts nothing
             self._taken = [one for one in off[0] if one.group.kind in WALKING and one.units > _MATTERS]
             newest = Explanation.of(self._weights, further[0], self._sums[0])
