@@ -83,11 +83,16 @@ def runnable(text: str, folder: Path) -> list[str] | None:
 def shorter(words: list[str]) -> list[str]:
     """The same command with a shorter simulated recording where the page makes a longer one; it shows as much.
 
-    16 s of a recording of which another command that runs here names the parts, 10 s at rest, and 6 s of others.
+    16 s of a recording of which another command that runs here names the parts, 10 s at rest, and 5 s of others.
     """
-    longest = 16.0 if _recordings_in_parts().intersection(words) else 10.0 if 'hold' in words else 6.0
+    longest = 16.0 if _recordings_in_parts().intersection(words) else 10.0 if 'hold' in words else 5.0
     places = {place + 1 for place, word in enumerate(words[:-1]) if word == '--duration'}
     return [f'{min(float(word), longest):g}' if place in places else word for place, word in enumerate(words)]
+
+
+def shorter_motions(block: str) -> str:
+    """Python of a page whose motions last 6 s at most, which shows as much."""
+    return re.sub(r'\bduration=(\d+)', lambda match: f'duration={min(int(match[1]), 6)}', block)
 
 
 def _recordings_in_parts() -> set[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable, shorter
+from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable, shorter, shorter_motions
 from warm_programs import run_program
 
 #: what a command may need that a test does not have
@@ -71,7 +71,7 @@ def test_python_of_a_page_runs(page: Path, files: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(files)
     names: dict[str, Any] = {}
     for block in PYTHON.findall(page.read_text(encoding='utf-8')):
-        exec(block, names)
+        exec(shorter_motions(block), names)
     assert len(names) > 1
 
 
