@@ -31,6 +31,7 @@ def identified(nominal: Machine, machine: Machine, name: str, seed: int) -> Iden
     return identify(nominal, Recording(motion.time, positions, efforts), config=config)
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_ten_parameters_from_recordings_with_and_without() -> None:
     srs = known_machine('srs')
     without = identified(srs, srs, 'fourier', 1)

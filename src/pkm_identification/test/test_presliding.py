@@ -118,7 +118,7 @@ def identified(machine: Machine, duration: float, distance: float, **settings: o
 
 @pytest.mark.usefixtures('fit_alone')
 def test_it_is_found(srs: Machine) -> None:
-    result = identified(srs, 12.0, 3e-4)
+    result = identified(srs, 9.0, 3e-4)
     assert result.added == (Presliding.title,)
     names = [name for name in result.shape.names if name.endswith('.presliding_stiffness')]
     places = [result.shape.names.index(name) for name in names]
