@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ ALIKE = [pytest.param(name, marks=pytest.mark.campaign) for name in ('palida', '
 
 @pytest.mark.parametrize('name', ['srs', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'octopod_8ups', *ALIKE])
 def test_slopes_are_the_differences_of_machines_with_other_numbers(name: str) -> None:
-    """Each constant: the machine with another number in its place, its legs closed on the same pose."""
+    """Along mixtures of all constants: the machine with other numbers in their place, its legs closed on the pose."""
     machine = _with_tolerance(name, 1.0)
     point, model = _point(machine), _model(machine)
     model.observe(point)
@@ -67,14 +68,16 @@ def test_slopes_are_the_differences_of_machines_with_other_numbers(name: str) ->
         order = [*np.flatnonzero(known.kind == DRIVE_ZERO), *np.flatnonzero(known.kind != DRIVE_ZERO)]
         slopes[:, order] = slopes[:, :count].copy()
     assert slopes.shape[1] % 6 == 0 and not slopes[:, count:].any()
-    for constant, unit in enumerate(np.eye(count)):
+    for mixture in np.random.default_rng(0).normal(size=(6, count)):
         measured = []
         for sign in (_STEP, -_STEP):
-            other = _model(with_geometry(machine, sign * unit))
+            other = _model(with_geometry(machine, sign * mixture))
             measured.append(other.observe(point)[0] - other.measured(np.zeros(other.drive_count)))
-        assert slopes[:, constant] == pytest.approx((measured[0] - measured[1]) / (2.0 * _STEP), abs=1e-8), constant
+        difference = (measured[0] - measured[1]) / (2.0 * _STEP)
+        assert slopes[:, :count] @ mixture == pytest.approx(difference, abs=1e-8)
 
 
+@cache
 def _normalised_errors(name: str, tolerance: float, seed: int, config: EstimatorConfig | None = None):
     """Normalised squared errors (N,) of the pose on a machine that was drawn from the tolerances of the file."""
     machine = _with_tolerance(name, tolerance)
@@ -130,9 +133,9 @@ def test_claims_contain_gravity_and_the_imu(name: str) -> None:
     std, change = _IMU[name]
     tolerances = replace(Tolerances(0.0, 0.0), **{name: std})
     machine = replace(load_machine('srs'), tolerances=tolerances)
-    # the manifold filter finds them; an extended one considers them only
-    kinds = ('manifold', 'accuracy'), ('ekf', 'accuracy'), ('ekf', 'repeatability')
-    found = {kind: [] for kind in kinds}
+    # the manifold filter finds them; an extended one considers them only, which fewer seeds show
+    seeds = {('manifold', 'accuracy'): 6, ('ekf', 'accuracy'): 3, ('ekf', 'repeatability'): 1}
+    found = {kind: [] for kind in seeds}
     motion = profile('drives', machine, duration=6.0, rate=100.0)[150:450]
     for seed in range(6):
         random = np.random.default_rng(seed)
@@ -142,13 +145,13 @@ def test_claims_contain_gravity_and_the_imu(name: str) -> None:
             force, rate = 1.0 + std * random.normal(size=(2, 3))
             data = replace(data, specific_force=force * data.specific_force, angular_rate=rate * data.angular_rate)
         for (kind, claim), means in found.items():
-            if claim == 'repeatability' and seed > 1:
-                continue  # two show that it is more wrong
+            if seed >= seeds[kind, claim]:
+                continue
             config = EstimatorConfig(filter=kind, claim=claim, leg_gate=0.0, baseline=False)
             estimated = estimate(machine, data, config).motion
             error = estimated.position - motion.position[np.searchsorted(data.stamps, estimated.stamps)]
             means.append(squares(error, estimated.pose_covariance[:, :3, :3])[100:].mean() / 3.0)
-    by_all, considered, by_noise = (np.mean(found[kind]) for kind in kinds)
+    by_all, considered, by_noise = map(np.mean, found.values())
     assert 0.5 < by_all < 2.0 and considered < 2.0 < by_noise
 
 
