@@ -15,7 +15,6 @@ import pytest
 from estimated import write_bag
 from launched_system import SHORT, LaunchedSystem
 from node_processes import ros_environment
-from pkm_description.kernels.jit import COMPILED
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import read_bag
@@ -26,29 +25,6 @@ pytest.importorskip('colcon_core')
 
 ROOT, SRS = Path(__file__).resolve().parents[3], load_machine('srs')
 PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
-#: called for models of users only, written in Python
-FOR_USERS = {'predict_from_points'}
-FIRST_CALLS = """
-import contextlib, importlib, json, pkgutil
-from importlib.metadata import entry_points
-from numba.core.dispatcher import Dispatcher
-
-for entry in {entry.value: entry for entry in entry_points(group='pkm.first_calls')}.values():
-    for call in entry.load()():
-        call()
-missing, seen = set(), 0
-for package in ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup'):
-    folder = importlib.import_module(package).__path__
-    for module in pkgutil.walk_packages(folder, f'{package}.'):
-        if '.kernels.' not in module.name:  # kernels call each other without Python
-            with contextlib.suppress(ImportError):  # of an optional package
-                for value in vars(importlib.import_module(module.name)).values():
-                    if isinstance(value, Dispatcher):
-                        seen += 1
-                        if not value.signatures:
-                            missing.add(value.__name__)
-print(json.dumps([seen, sorted(missing)]))
-"""
 COLCON = 'import sys; from colcon_core.command import main; sys.exit(main())'
 
 
@@ -85,12 +61,8 @@ def _modules(installed: Path, package: str) -> Path:
 
 
 @pytest.fixture(scope='module')
-def kernels(installed: Path, environment: dict[str, str]) -> tuple[int, set[str]]:
-    """Kernels that Python calls: how many, and those that compile_kernels does not reach. All are compiled after it.
-
-    What was compiled for the sources serves their copies, too, so that nothing is compiled here: Numba names its
-    folders by where the sources are.
-    """
+def kernels(installed: Path) -> None:
+    """Let what was compiled for the sources serve their copies: Numba names its folders by where the sources are."""
     for package in PACKAGES[:3]:
         sources = Path(import_module(f'{package}.kernels').__path__[0]).resolve()
         copies = _modules(installed, package).resolve() / 'kernels'
@@ -99,17 +71,10 @@ def kernels(installed: Path, environment: dict[str, str]) -> tuple[int, set[str]
             here, there = (f'{room.name}_{hashlib.sha1(str(place).encode()).hexdigest()}' for place in places)
             for kept in sources.glob(f'__pycache__/compiled/*/{here}'):
                 shutil.copytree(kept, copies / kept.parent.relative_to(sources) / there, dirs_exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, '-P', '-c', FIRST_CALLS], env=environment, cwd=installed, capture_output=True, text=True,
-        timeout=380, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    seen, missing = json.loads(done.stdout)
-    return seen, set(missing)
 
 
 @pytest.fixture(scope='module')
-def demo(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str], kernels: object) -> Path:
+def demo(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str], kernels: None) -> Path:
     """Folder in which the demo has run."""
     folder = tmp_path_factory.mktemp('demo')
     output = folder / 'run'
@@ -133,14 +98,6 @@ def test_every_file_is_installed(installed: Path, package: str) -> None:
     share = installed / package / 'share' / package
     files = [file for file in shared if file.is_file() and '__pycache__' not in file.parts]
     assert not [file for file in files if not (share / file.relative_to(source.parent)).exists()]
-
-
-@pytest.mark.skipif(not COMPILED, reason='NUMBA_DISABLE_JIT: nothing is compiled')
-def test_first_calls_reach_every_kernel_that_python_calls(kernels: tuple[int, set[str]]) -> None:
-    """Nobody waits for the compiler in the midst of work."""
-    seen, missing = kernels
-    assert seen > 50
-    assert missing <= FOR_USERS
 
 
 def test_short_demo_ends_with_a_verdict_and_reproduces_itself(demo: Path) -> None:
