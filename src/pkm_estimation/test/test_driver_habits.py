@@ -45,7 +45,7 @@ def moved(name, begin):
 
 
 #: each way once, and all of them in the campaign
-BY_DEFAULT = ('srs', True, 0), ('srs', False, 4000), ('valencia_3rps', False, 0)
+BY_DEFAULT = ('srs', True, 4000), ('srs', False, 4000), ('valencia_3rps', False, 0)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_drive_that_never_comes_is_missing():
     assert pipeline.health.counters['missing_joint'] == 400 and pipeline.health.counters['estimates'] == 0
 
 
-@pytest.mark.parametrize('times', [2, pytest.param(3, marks=pytest.mark.campaign), 7])
+@pytest.mark.parametrize('times', [*(pytest.param(times, marks=pytest.mark.campaign) for times in (2, 3)), 7])
 def test_an_imu_that_is_slower_than_its_driver(times):
     """Values held for several messages; those that repeat are left out, and the input is between those that do not."""
     data = measure(SRS, MOTION)

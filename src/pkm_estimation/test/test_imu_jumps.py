@@ -36,7 +36,9 @@ def twist_squares(result, motion):
     return squares(twist_errors(result.motion, motion), result.motion.twist_covariance) / 6.0
 
 
-@pytest.mark.parametrize('kind', ['frozen', 'in_g', 'gravity_removed', 'in_deg_per_s'])
+@pytest.mark.parametrize(
+    'kind', ['frozen', 'in_g', 'in_deg_per_s', pytest.param('gravity_removed', marks=pytest.mark.campaign)]
+)
 def test_velocities_are_not_claimed_while_nobody_knows(kind):
     """Before: 8000 times the claimed variance for one sample, until the legs told."""
     data, motion, time = recorded(kind)
@@ -79,7 +81,7 @@ def test_a_hit_between_samples_is_not_blamed_on_the_imu(seed):
     assert found[195:245].mean() < 2.0 and found.max() < 20.0
 
 
-@pytest.mark.parametrize('kind', ['frozen', 'in_g'])
+@pytest.mark.parametrize('kind', ['frozen', pytest.param('in_g', marks=pytest.mark.campaign)])
 def test_single_samples_give_the_same_bits(kind):
     data, _, _ = recorded(kind)
     config = EstimatorConfig(baseline=False)
