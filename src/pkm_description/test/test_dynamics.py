@@ -9,7 +9,6 @@ from pkm_description.dynamics import (
     friction_parameter_names,
     friction_parameters,
     gravity_forces,
-    inverse_dynamics,
     rigid_body_parameter_names,
     rigid_body_parameters,
     rigid_body_regressor,
@@ -31,14 +30,6 @@ def leg_rates(machine: Machine, motion: PlatformMotion) -> Array:
     return joint_motion(machine, motion).velocities[..., machine.drive_columns]
 
 
-def test_identical_legs_share_parameters() -> None:
-    machine = with_identical_legs(heimann_check_robot())
-    motion = random_states(machine, 20, seed=1)
-    forces = inverse_dynamics(machine, motion, friction=False)
-    shared = rigid_body_regressor(machine, motion) @ rigid_body_parameters(machine)
-    assert np.abs(shared - forces).max() < 1e-12 * np.abs(forces).max()
-
-
 def test_names_belong_to_parameters(machine: Machine) -> None:
     values = dict(
         zip(rigid_body_parameter_names(machine, False), rigid_body_parameters(machine, False), strict=True)
@@ -58,40 +49,6 @@ def test_names_belong_to_parameters(machine: Machine) -> None:
 def test_legs_that_differ_are_not_shared(machine: Machine) -> None:
     with pytest.raises(ValueError, match='use identical_legs=False'):
         rigid_body_parameters(machine, identical_legs=True)
-
-
-def relative_rank(regressor: Array) -> tuple[int, float]:
-    """Rank of column-normalised regressor rows, and the gap after the last singular value that counts."""
-    stacked = regressor.reshape(-1, regressor.shape[-1])
-    norms = np.linalg.norm(stacked, axis=0)
-    used = norms > 1e-9 * norms.max()
-    values = np.linalg.svd(stacked[:, used] / norms[used], compute_uv=False)
-    rank = int(np.sum(values > 1e-6 * values[0]))
-    return rank, float(values[rank - 1] / values[rank]) if rank < len(values) else np.inf
-
-
-@pytest.mark.parametrize(
-    ('identical', 'rings', 'rank'),
-    [(False, True, 88), (False, False, 82), (True, True, 23), (True, False, 22)],
-)
-def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> None:
-    """Ranks of hexapods with three bodies per leg (R4-11)."""
-    machine = heimann_check_robot()
-    regressor = rigid_body_regressor(machine, random_states(machine, 80, seed=8), identical)
-    if not rings:
-        ring_columns = [
-            name.split('.')[0].endswith('_cross')
-            for name in rigid_body_parameter_names_of(machine, identical)
-        ]
-        regressor = regressor[..., ~np.array(ring_columns)]
-    found, gap = relative_rank(regressor)
-    assert found == rank
-    assert gap > 1e4
-
-
-def rigid_body_parameter_names_of(machine: Machine, identical: bool) -> list[str]:
-    machine = with_identical_legs(machine) if identical else machine
-    return rigid_body_parameter_names(machine, identical)
 
 
 def test_singular_drives_are_named() -> None:

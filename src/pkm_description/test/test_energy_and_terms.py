@@ -23,7 +23,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine import Machine
 from pkm_description.machine.machine import joined, with_gravity, with_payload
 
 BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
@@ -49,21 +49,6 @@ def test_terms_scale_as_they_should(machine: Machine) -> None:
     weightless = with_gravity(machine, np.zeros(3))
     floating = drive_force_terms(weightless, motion, friction=False)
     np.testing.assert_allclose(floating.total, slow.total - slow.grp - slow.grs, atol=1e-9)
-
-
-def test_payload_adds_its_own_forces(machine: Machine) -> None:
-    random = np.random.default_rng(3)
-    payload = random_body(machine.platform.name, 7.0, 0.2, random)
-    loaded = with_payload(machine, payload)
-    alone = dataclasses.replace(machine, platform=payload)
-    empty = RigidBody(machine.platform.name)
-    bare = dataclasses.replace(machine, platform=empty)
-    motion = drive_motion(machine, TIME)
-    forces = [
-        inverse_dynamics(one, motion, friction=False)
-        for one in (loaded, machine, alone, bare)
-    ]
-    np.testing.assert_allclose(forces[0], forces[1] + forces[2] - forces[3], atol=1e-9)
 
 
 def test_joined_bodies_keep_their_parameters() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hand_built_machines import heimann_check_robot
+from hand_built_machines import heimann_check_robot, with_identical_legs
 from other_machines import CLOSED, cart_with_pendulum, planar_prr, six_pus, three_rps
 from pkm_description.dynamics import (
     BodyForm,
@@ -66,6 +66,14 @@ def test_forms_reach_the_machine() -> None:
     forms = {'leg_cylinder': strut, 'leg_rod': strut, 'leg_cross': BodyForm(present=False)}
     forms['platform_link'] = BodyForm(center='z', inertia='principal')
     assert len(base_parameters(heimann_check_robot(), forms=forms)) == 9
+
+
+@pytest.mark.parametrize(('groups', 'cross', 'rank'), [({}, 'leg?_cross', 82), (None, 'leg_cross', 22)])
+def test_ranks_without_rings(groups: dict | None, cross: str, rank: int) -> None:
+    """R4-11, of two bodies per leg."""
+    forms = {cross: BodyForm(present=False)}
+    base = base_parameters(with_identical_legs(heimann_check_robot()), groups, forms=forms)
+    assert len(base) == rank and base.gap > 1e4
 
 
 @pytest.mark.parametrize(
