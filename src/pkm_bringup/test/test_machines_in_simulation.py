@@ -32,7 +32,7 @@ Run = tuple[Machine, SimulationRecord]
 def run(request: pytest.FixtureRequest) -> Run:
     """MP1, then the Fourier excitation, driven as in the demo (PD and gravity feed-forward)."""
     machine = load_machine(request.param)
-    motions = [profile('mp1', machine, 12.0), profile('fourier', machine, 8.0)]
+    motions = [profile('mp1', machine, 8.0), profile('fourier', machine, 6.0)]
     return machine, simulate(machine, motions, noise=False)
 
 
@@ -126,7 +126,7 @@ def test_home_is_held(name: str) -> None:
 )
 def test_a_motion_of_the_drives_moves_the_platform_as_forward_kinematics_says(name: str) -> None:
     machine = load_machine(name)
-    record = simulate(machine, profile('drives', machine, 6.0), noise=False)
+    record = simulate(machine, profile('drives', machine, 5.0), noise=False)
     assert record.closure_error.max() < 1e-5
     assert not record.saturation_count.any()
     truth = record.truth[np.isin(record.truth_stamps, record.joint_stamps)]
@@ -142,7 +142,7 @@ NO_HEXAPODS = ['valencia_3rps', 'khalifa_3prr', pytest.param('hexaglide_6pus', m
 @pytest.fixture(scope='module', params=NO_HEXAPODS)
 def driven(request: pytest.FixtureRequest) -> Run:
     machine = load_machine(request.param)
-    return machine, simulate(machine, profile('drives', machine, 7.0), seed=1)
+    return machine, simulate(machine, profile('drives', machine, 5.0), seed=1)
 
 
 def test_loops_stay_closed_and_drives_inside_their_limits(driven: Run) -> None:
