@@ -130,18 +130,6 @@ def test_forces_do_not_depend_on_when_a_reference_arrived(knots: PlatformMotion)
         assert first.tobytes() == second.tobytes()
 
 
-def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: PlatformMotion) -> None:
-    servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
-    servo.add_reference(knots, SECOND, 0)
-    zero = np.zeros(6)
-    before = servo.forces(5 * SECOND, zero, zero)
-    with pytest.raises(ReferenceRefusedError, match=r'set-point would jump by .* m at t = 3.000 s'):
-        servo.add_reference(_rest(0.02), 3 * SECOND, 0)
-    with pytest.raises(ReferenceRefusedError, match=r'starts at 2.000 s, but it is 4.000 s already'):
-        servo.add_reference(knots, 2 * SECOND, 4 * SECOND)
-    assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
-
-
 def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
     servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
     raised = joint_motion(MECHANISM, _rest(0.03)).positions[0, MECHANISM.drive_columns]

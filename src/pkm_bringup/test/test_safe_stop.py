@@ -10,7 +10,6 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 
-MS = 10**6
 FULL = ServoSettings(feedforward='rigid_body_friction')
 
 

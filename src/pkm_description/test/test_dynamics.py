@@ -14,9 +14,8 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine
 
 Array = np.ndarray
 
@@ -24,10 +23,6 @@ Array = np.ndarray
 @pytest.fixture(scope='module', params=[heimann_check_robot, turned_link_frames], ids=['heimann', 'turned'])
 def machine(request: pytest.FixtureRequest) -> Machine:
     return request.param()
-
-
-def leg_rates(machine: Machine, motion: PlatformMotion) -> Array:
-    return joint_motion(machine, motion).velocities[..., machine.drive_columns]
 
 
 def test_names_belong_to_parameters(machine: Machine) -> None:

@@ -52,27 +52,6 @@ def test_the_notebook() -> None:
 
 
 @pytest.mark.parametrize('name', WITH_PLATFORM)
-def test_every_machine_by_the_same_names(name: str) -> None:
-    machine = load_machine(name)
-    motion = motion_of(machine)
-    q = drive_positions(machine, motion)
-    assert q.shape == (len(motion), machine.actuated_count)
-    found = forward_kinematics(machine, q).require()
-    np.testing.assert_allclose(found.position, motion.position, atol=1e-9)
-    np.testing.assert_allclose(found.rotation_base_platform, motion.rotation_base_platform, atol=1e-9)
-    np.testing.assert_allclose(found.joint_positions, joint_motion(machine, motion).positions, atol=1e-8)
-    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
-    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
-    np.testing.assert_allclose((jacobian @ motion.twist[..., None])[..., 0], rates, atol=1e-9)
-    tau = inverse_dynamics(machine, motion)
-    assert tau.shape == q.shape
-    assert rigid_body_regressor(machine, motion).shape[:2] == q.shape
-    # what the forces do is what was asked for
-    again = forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, tau)
-    np.testing.assert_allclose(again, motion.acceleration, atol=1e-6)
-
-
-@pytest.mark.parametrize('name', WITH_PLATFORM)
 def test_single_poses(name: str) -> None:
     machine = load_machine(name)
     motion = motion_of(machine)[30:31]

@@ -229,15 +229,6 @@ def test_impossible_lengths_do_not_start():
     assert len(feed(pipeline, pairs(range(1, 10)))) == 9
 
 
-def test_length_in_millimetres_is_left_out_and_named(pipeline):
-    feed(pipeline, pairs(range(50)))
-    wrong = positions(50) * np.array([1, 1, 1, 1000, 1, 1])
-    (output,) = feed(pipeline, [imu_message(50), ('legs', int(DATA.stamps[50]), NAMES, wrong)])
-    assert np.isnan(output.innovation.residual).tolist() == [False, False, False, True, False, False]
-    event = next(e for e in pipeline.health.report().events if e.name == 'position_out_of_stroke')
-    assert NAMES[3] in event.detail
-
-
 def test_leg_gap_is_predicted_with_growing_covariance(pipeline):
     """S3-52: half a second without legs; the truth stays inside three sigma."""
     feed(pipeline, pairs(range(100)))

@@ -11,7 +11,6 @@ from pkm_identification.estimator.recursive import RecursiveLeastSquares
 from scipy.signal import lfilter
 
 TRUTH = np.array([1000.0, -2.0, 0.03, 5.0])
-EQUAL = 1000.0 / np.array([1.0, 30.0, 1e4, 5.0])  # every column takes the same part in the forces
 NOISE = np.array([1.0, 3.0, 1.0, 1.0, 10.0, 1.0])
 
 
