@@ -199,7 +199,7 @@ def test_simulated_friction_law_is_the_one_that_is_fed_forward() -> None:
 
 def test_feedforward_stages_reduce_the_errors_of_every_drive() -> None:
     """R4-42 in short, on MuJoCo with friction, noise and encoders of 20 um; in full: ``./pkm verify heimann``."""
-    circle = CirclePath(PALIDA.home, turns=1.0, approach=0.5)
+    circle = CirclePath(PALIDA.home, turns=0.5, approach=0.5)
     motion = circle.sample(100.0)
     records = [
         track(PALIDA, motion, ServoSettings(feedforward=mode), seed=3)

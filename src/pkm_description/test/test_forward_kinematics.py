@@ -7,7 +7,6 @@ import pytest
 from hand_built_machines import heimann_check_robot, hexapod, polar, simona_z_down
 from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
 from pkm_description.kinematics import (
-    PoseSolver,
     forward_kinematics,
     leg_lengths,
     length_jacobian,
@@ -15,7 +14,6 @@ from pkm_description.kinematics import (
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, Pose
-from pkm_description.motion.profiles import mp1_profile
 
 
 @pytest.fixture(scope='module', params=[heimann_check_robot, simona_z_down], ids=['heimann', 'simona'])
@@ -118,20 +116,3 @@ def test_condition_numbers_near_and_far_from_singular_poses() -> None:
     assert np.linalg.norm(twists, axis=1) == pytest.approx(np.ones(len(twists)))
     noticed = (length_jacobian(palida, position, rotation)[result.singular] @ twists[..., None])[..., 0]
     assert len(twists) > 5 and np.abs(noticed).max() < 1e-3
-
-
-def test_simona_on_mp1() -> None:
-    """Warm start needs at most four iterations at 1e-9 and never leaves the branch (S3-07, S3-08)."""
-    from pkm_description.loading import load_machine
-
-    simona = load_machine('srs')
-    motion = mp1_profile(simona, duration=40.0).evaluate(np.arange(5.0, 18.0, 0.01))
-    lengths = leg_lengths(simona, motion.position, motion.rotation_base_platform)
-    for tolerance, error in ((1e-9, 1e-8), (1e-12, 1e-11)):
-        drives = lengths - simona.lengths_at_zero
-        series = PoseSolver(simona, tolerance, 30).series(drives, np.zeros(len(drives), dtype=bool))
-        assert not series.errors
-        assert series.found.iterations[1:].max() <= 4
-        np.testing.assert_allclose(series.found.position, motion.position, atol=error)
-
-

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from other_machines import CLOSED, WITH_PLATFORM, cart_with_pendulum, six_rus
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import leg_lengths, length_jacobian
+from pkm_description.kinematics import joint_positions, leg_lengths, length_jacobian
 from pkm_description.machine import Pose
 
 from pkm_description import (
@@ -94,6 +94,7 @@ def test_open_chains_are_sent_to_their_own_functions() -> None:
         ('open_chain_regressor', lambda: rigid_body_regressor(chain, motion)),
         ('open_chain', lambda: drive_positions(chain, motion)),
         ('open_chain', lambda: joint_motion(chain, motion)),
+        ('open_chain', lambda: joint_positions(chain, np.zeros((1, 3)), np.eye(3)[None])),
         ('chain_pose', lambda: forward_kinematics(chain, np.zeros(1))),
     ]
     for named, call in refusals:
