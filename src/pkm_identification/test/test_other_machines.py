@@ -55,9 +55,10 @@ def test_rotors_are_known_forces(machine: Machine) -> None:
     assert np.abs(regressor @ model.parameters(machine) + known - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_platform_with_three_degrees_of_freedom_is_identified(machine: Machine, recording: Recording) -> None:
     """Clean data: the forces are explained, and the friction of the drives is found."""
-    found = identify(machine, recording)
+    found = identify(machine, recording, config=IdentificationConfig.from_mapping({'columns.extend': False}))
     assert found.training.filtered_error.relative < 0.01
     friction = [row for row in compare_with_truth(found, machine) if row.name.endswith(('.viscous', '.coulomb'))]
     assert len(friction) == 6

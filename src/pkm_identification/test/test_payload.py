@@ -21,7 +21,7 @@ BODY = RigidBody('payload', 150.0, np.array([0.1, -0.05, 0.2]), np.diag([6.0, 8.
 
 
 def identified(nominal: Machine, machine: Machine, name: str, seed: int) -> IdentificationResult:
-    motion = profile(name, machine, duration=25.0, rate=100.0)
+    motion = profile(name, machine, duration=16.0, rate=100.0)
     random, sensors = np.random.default_rng(seed), machine.leg_sensors
     positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
     efforts = inverse_dynamics(machine, motion)
