@@ -56,17 +56,6 @@ def test_zero_rotation() -> None:
     np.testing.assert_array_equal(rotation_log(np.eye(3)), np.zeros(3))
 
 
-def test_quaternion_and_rpy_round_trip_and_convention() -> None:
-    rotation = Rotation.random(200, random_state=5)
-    matrix = rotation.as_matrix()
-    quaternion = quaternion_from_matrix(matrix)
-    assert np.all(quaternion[:, 3] >= 0.0)
-    np.testing.assert_allclose(matrix_from_quaternion(quaternion), matrix, atol=1e-12)
-    rpy = rpy_from_matrix(matrix)
-    np.testing.assert_allclose(rpy, rotation.as_euler('ZYX')[:, ::-1], atol=1e-12)
-    np.testing.assert_allclose(matrix_from_rpy(rpy), matrix, atol=1e-12)
-
-
 def test_half_turns_have_a_quaternion() -> None:
     for axis in np.eye(3):
         half_turn = Rotation.from_rotvec(np.pi * axis).as_matrix()
@@ -126,10 +115,6 @@ def angles() -> np.ndarray:
     drawn = np.random.default_rng(3).uniform(-1.2, 1.2, (25, 3))
     drawn[:, 1] = np.abs(drawn[:, 1]) + 0.05  # valid for Cardan and for Euler angles
     return drawn
-
-
-def test_twelve_orders() -> None:
-    assert len(ORDERS) == 12
 
 
 @pytest.mark.parametrize('order', ORDERS)

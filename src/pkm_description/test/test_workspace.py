@@ -24,22 +24,6 @@ def _lengths(machine: Machine, margin: float = 0.0) -> tuple[np.ndarray, np.ndar
     )
 
 
-@pytest.mark.parametrize(
-    ('margin', 'expected'),
-    [
-        # SIMONA: full stroke, then 50 mm less at both ends; z and with it heave,
-        # sway, pitch and yaw are turned to z up
-        (0.0, [(-1.054, 1.340), (-1.105, 1.105), (-0.741, 0.690), (-28.25, 28.25), (-26.56, 25.92), (-45.14, 45.14)]),
-        (0.05, [(-0.981, 1.259), (-1.030, 1.030), (-0.678, 0.636), (-25.92, 25.92), (-24.29, 23.72), (-41.56, 41.56)]),
-    ],
-)
-def test_simona_moves_as_far_as_printed(margin: float, expected: list[tuple[float, float]]) -> None:
-    machine = load_machine('srs')
-    limits = single_axis_limits(machine, margin)
-    np.testing.assert_allclose([limits[axis] for axis in (0, 1, 2)], expected[:3], atol=0.002)
-    np.testing.assert_allclose(np.degrees([limits[axis] for axis in (3, 4, 5)]), expected[3:], atol=0.05)
-
-
 @pytest.mark.parametrize('name', ['srs', 'palida'])
 def test_excursions_end_where_a_leg_ends_or_the_pose_is_singular(name: str) -> None:
     machine = load_machine(name)
