@@ -98,7 +98,7 @@ _TAKING_PART = {
     DESCRIPTION: (
         'c_code', 'closing_legs', 'controllers', 'export_numbers', 'export_round_trip',
         'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files', 'graph_files', 'graph_kinematics',
-        'leg_branches', 'leg_lengths', 'leg_motion', 'mjcf', 'overlay', 'rods', 'ros2_control',
+        'leg_branches', 'leg_motion', 'mjcf', 'overlay', 'rods', 'ros2_control',
         'sdf', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
     ),
 }  # fmt: skip
