@@ -145,9 +145,8 @@ def test_zeros_found_beside_a_wrong_imu_are_perhaps_none() -> None:
 
 def test_the_place_of_an_imu_is_found_to_a_tenth_of_a_millimetre() -> None:
     place = np.array([0.02, -0.03, 0.01])
-    pipeline = EstimatorPipeline(SRS, CONFIG)
-    for _ in fed(pipeline, measured(20.0, machine=moved(place)), 0.0, 20.0):
-        pass
+    pipeline = RepeatablePipeline(SRS, CONFIG)
+    estimate_by(pipeline, recorded(SRS, measured(20.0, machine=moved(place))))
     group = next(group for group in pipeline.lasting._groups if group.kind == 'place')
     rest = pipeline.lasting._constants.sizes[group.places] * group.columns[0].unit
     np.testing.assert_allclose(pipeline.machine.imu.position + rest, SRS.imu.position + place, atol=1e-4)
