@@ -281,9 +281,9 @@ def test_poses_of_a_camera_and_transposed_rotations(tmp_path: Path, capsys: pyte
     position = position + 1e-5 * random.normal(size=position.shape)
     names = [*machine.actuated_joint_names, 'x', 'y', 'z', 'qx', 'qy', 'qz', 'qw']
     options = ['--machine', 'srs', '--tolerance', '3e-4', '--noise', '1e-5', '--noise-rotation', '1e-5', '-o']
-    for number, turned in enumerate((rotation, rotation.transpose(0, 2, 1))):
+    for number, (turned, count) in enumerate(((rotation, 40), (rotation.transpose(0, 2, 1), 12))):
         path = tmp_path / f'tags{number}.csv'
-        table = np.hstack([drives, position, quaternion_from_matrix(turned)])
+        table = np.hstack([drives, position, quaternion_from_matrix(turned)])[:count]
         np.savetxt(path, table, fmt='%.12g', delimiter=',', header=','.join(names), comments='')
         assert main([str(path), *options, str(tmp_path / f'out{number}')]) == number
     assert 'transposed' in capsys.readouterr().err
