@@ -11,7 +11,7 @@ from pkm_description.dynamics import BaseParameters, reduce_parameters
 from pkm_description.machine import Machine
 from scipy.linalg import qr
 
-from verification.check import Check, at_least, at_most, equal, near, relative_error
+from verification.check import Check, agree, at_least, at_most, equal, near, relative_error
 from verification.elimination import rank_and_gap
 from verification.mata_2008.library import library_checks
 from verification.mata_2008.model import DEPENDENT, INDEPENDENT, ThreeRps
@@ -73,8 +73,7 @@ def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     q, velocity, acceleration = (random.uniform(-1.0, 1.0, samples.q[few].shape) for _ in range(3))
     torques = tree_regressor(robot, q, velocity, acceleration, samples.gravity) @ parameters
     lagrange = lagrange_torques(robot, q, velocity, acceleration, parameters, samples.gravity)
-    error = relative_error(torques, lagrange)
-    yield at_most('M2', "Eq. (4) = Lagrange's equations of the open tree, relative", 1e-6, error)
+    yield agree('M2', "Eq. (4) = Lagrange's equations of the open tree", 1e-6, torques, lagrange)
 
 
 def lagrange_torques(
@@ -134,8 +133,7 @@ def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     friction = friction_columns(samples.velocity, 'asym') @ np.random.default_rng(4).uniform(1.0, 9.0, 36)
     lost = np.sum(friction * samples.velocity, axis=1)
     power = np.sum(project(robot, samples.q, friction[..., None])[..., 0] * samples.rates, axis=1)
-    error = relative_error(power, lost)
-    yield at_most('M6', 'friction of all nine joints takes its power from the drives, relative', 1e-10, error)
+    yield agree('M6', 'friction of all nine joints takes its power from the drives', 1e-10, power, lost)
     yield from static_checks(robot, samples.gravity)
 
 

@@ -24,7 +24,7 @@ from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import with_gravity, with_payload
 from scipy.linalg import null_space
 
-from verification.check import Check, at_most, equal, refused, relative_error
+from verification.check import Check, agree, at_most, equal, refused, relative_error
 from verification.rosyid_2020.dynamics import base_parameters
 from verification.rosyid_2020.model import ACTIVE, PlanarSamples
 from verification.rosyid_2020.table import (
@@ -160,7 +160,7 @@ def load_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     outside[:, [0, 1, 5]] = wrench
     found = inverse_dynamics(machine, motion, friction=False, external_wrench=outside)
     expected, _ = robot.inverse_by_partition(samples.q, samples.velocity, sliders, wrench)
-    yield at_most('R2-10', 'forces with an external wrench, relative', 1e-9, relative_error(found, expected))
+    yield agree('R2-10', 'forces with an external wrench', 1e-9, found, expected)
     payload = RigidBody('payload', 12.0, np.array([0.1, 0.07, 0.2]), np.diag([0.2, 0.3, 0.4]))
     loaded = with_payload(machine, payload)
     x, y = payload.center_of_mass[:2]
@@ -168,7 +168,7 @@ def load_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     heavier = dataclasses.replace(robot, parameters=robot.parameters + np.concatenate([np.zeros(12), added]))
     found = inverse_dynamics(loaded, motion, friction=False)
     expected, _ = heavier.inverse_by_partition(samples.q, samples.velocity, sliders)
-    yield at_most('R2-10', 'forces with a payload, relative', 1e-9, relative_error(found, expected))
+    yield agree('R2-10', 'forces with a payload', 1e-9, found, expected)
     still = np.zeros_like(samples.q)
     at_rest = joint_reactions(machine, platform_motion(samples.q, still, still), friction=False)
     mass = machine.platform.mass + sum(joint.body.mass for leg in machine.legs for joint in leg.joints)
@@ -190,13 +190,11 @@ def forward_checks(machine: Machine, where: str, samples: PlanarSamples, motion:
 
     expected = rigid + friction(samples.velocity[:, ACTIVE], multipliers[:, :3])
     forces = inverse_dynamics(machine, motion)
-    yield at_most('R2-12', f'forces with Eqs. 23-25, 39-41, {where}, relative', 1e-9, relative_error(forces, expected))
+    yield agree('R2-12', f'forces with Eqs. 23-25, 39-41, {where}', 1e-9, forces, expected)
     free, _ = robot.accelerations_with_friction(samples.q, samples.velocity, forces, friction)
-    error = relative_error(free, samples.acceleration)
-    yield at_most('R2-12', f"the paper's forward dynamics under our forces, {where}, relative", 1e-9, error)
+    yield agree('R2-12', f"the paper's forward dynamics under our forces, {where}", 1e-9, free, samples.acceleration)
     found = forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, expected)
-    error = relative_error(found, motion.acceleration)
-    yield at_most('R2-12', f"our forward dynamics under the paper's forces, {where}, relative", 1e-9, error)
+    yield agree('R2-12', f"our forward dynamics under the paper's forces, {where}", 1e-9, found, motion.acceleration)
 
 
 def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
@@ -205,7 +203,7 @@ def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     names = rigid_body_parameter_names(machine, identical_legs=False)
     full = rigid_body_regressor(machine, motion, identical_legs=False) @ embedding(names, machine)
     paper = robot.regressor(samples.q, samples.velocity, samples.acceleration[:, ACTIVE])
-    yield at_most('R2-06', "regressor of 16 columns = the paper's, relative", 1e-9, relative_error(full, paper))
+    yield agree('R2-06', "regressor of 16 columns = the paper's", 1e-9, full, paper)
     hidden = null_space(base_parameters(robot.geometry, np.eye(16)).T)
     error = np.abs(full @ hidden).max() / np.abs(full).max()
     yield at_most('R2-39', "closed form = null space of the library's regressor, relative", 1e-9, error)
