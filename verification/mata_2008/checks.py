@@ -32,6 +32,7 @@ from verification.mata_2008.regressor import (
     table_matrix,
     tree_regressor,
 )
+from verification.mechanics.lagrange import lagrange_forces
 
 #: (rank of all columns with friction on the drives, on all nine joints) per law
 RANKS_WITH_FRICTION = {'sym': (34, 46), 'asymC': (37, 55), 'asym': (40, 64)}
@@ -72,37 +73,12 @@ def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     # any coordinates and rates will do: the open tree has no loops
     q, velocity, acceleration = (random.uniform(-1.0, 1.0, samples.q[few].shape) for _ in range(3))
     torques = tree_regressor(robot, q, velocity, acceleration, samples.gravity) @ parameters
-    lagrange = lagrange_torques(robot, q, velocity, acceleration, parameters, samples.gravity)
+    lagrange = lagrange_forces(
+        lambda place, rate: energy(robot, place, rate, parameters, np.zeros(3)),
+        lambda place: energy(robot, place, np.zeros_like(place), parameters, samples.gravity),
+        q, velocity, acceleration,
+    )  # fmt: skip
     yield agree('M2', "Eq. (4) = Lagrange's equations of the open tree", 1e-6, torques, lagrange)
-
-
-def lagrange_torques(
-    robot: ThreeRps, q: Array, velocity: Array, acceleration: Array, parameters: Array, gravity: Array
-) -> Array:
-    """Torques (N, 9) of the open tree from its energies alone, by finite differences."""
-    none = np.zeros(3)
-
-    def kinetic(place: Array, rate: Array) -> Array:
-        return energy(robot, place, rate, parameters, none)
-
-    def potential(place: Array) -> Array:
-        return energy(robot, place, np.zeros_like(place), parameters, gravity)
-
-    def momentum(place: Array, rate: Array, unit: Array) -> Array:
-        return (kinetic(place, rate + unit) - kinetic(place, rate - unit)) / 2.0  # exact: quadratic in the rates
-
-    result = np.empty_like(q)
-    step = 1e-4
-    for joint, unit in enumerate(np.eye(q.shape[1])):
-        later = q + step * velocity + step**2 / 2.0 * acceleration, velocity + step * acceleration
-        sooner = q - step * velocity + step**2 / 2.0 * acceleration, velocity - step * acceleration
-        change = (momentum(*later, unit) - momentum(*sooner, unit)) / (2.0 * step)
-        moved = step * unit
-        slope = (
-            kinetic(q + moved, velocity) - kinetic(q - moved, velocity) - potential(q + moved) + potential(q - moved)
-        )
-        result[:, joint] = change - slope / (2.0 * step)
-    return result
 
 
 def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
