@@ -17,11 +17,10 @@ import yaml
 from verification import cli, requirements
 from verification.catalogue import FOR_ANY_MACHINE, SUITES
 from verification.check import Check, at_most, equal
-from verification.cli import chosen_suites, main
+from verification.cli import chosen_suites, main, settings_of
 from verification.consistency.plan import Extent
 from verification.requirements import Requirement, requirement_statuses, requirements_of
 from verification.run import Processes, Run, run_all
-from verification.settings import settings_of
 from verification.suite import Figure, Part, Plan, Request, Suite, run_part
 from verification.table import check_lines, last_line, suite_lines
 from verification.test.small_suites import bad, broken, dying, good, slow, suite_of
