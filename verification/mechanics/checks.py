@@ -43,7 +43,8 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from kinematics_checks(machine, motion)
     yield from dynamics_checks(machine, motion)
     yield from reaction_checks(machine, motion)
-    yield from base_parameter_checks(machine, random_states(machine, 60 if quick else 200, seed=4))
+    motion = random_states(machine, 60 if quick else 200, seed=4)
+    yield from base_parameter_checks(machine, rigid_body_regressor(machine, motion, identical_legs=False))
 
 
 def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
@@ -145,12 +146,10 @@ def mechanical_energy(machine: Machine, motion: PlatformMotion) -> Array:
     return kinetic_energy(machine, *pose, motion.twist) + potential_energy(machine, *pose)
 
 
-def base_parameter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
-    """Base parameters: how clear their number is, and that they give the same forces."""
-    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
-    base = reduce_parameters(
-        regressor.reshape(-1, regressor.shape[-1]), rigid_body_parameter_names(machine, identical_legs=False)
-    )
+def base_parameter_checks(machine: Machine, regressor: Array) -> Iterator[Check]:
+    """Base parameters of a regressor (N, F, P): how clear their number is, and that they give the same forces."""
+    names = rigid_body_parameter_names(machine, identical_legs=False)
+    base = reduce_parameters(regressor.reshape(-1, regressor.shape[-1]), names)
     yield at_least('base', f'gap of the singular values after {len(base)} base parameters', 1e4, base.gap)
     full = rigid_body_parameters(machine, identical_legs=False)
     reduced = base.columns(regressor) @ base.values(full)
