@@ -218,7 +218,7 @@ def _imu(machine: Machine) -> Iterator[Check]:
 
 def _late(machine: Machine) -> Iterator[Check]:
     late = next(case for case in cause_checks.CASES if case.title == 'IMU 10 ms late')
-    yield from cause_checks.cause_checks(machine.name, replace(late, duration=12.0), 1)
+    yield from cause_checks.cause_checks(machine.name, replace(late, duration=9.0), 1)
 
 
 def _wrong(machine: Machine) -> Iterator[Check]:
