@@ -114,6 +114,11 @@ def relative_error(value: ArrayLike, reference: ArrayLike) -> float:
     return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
 
 
+def agree(id: str, what: str, limit: float, value: ArrayLike, reference: ArrayLike) -> Check:
+    """Values against a reference by their :func:`relative_error`."""
+    return at_most(id, f'{what}, relative', limit, relative_error(value, reference))
+
+
 def _judged(
     id: str, what: str, required: str, figure: float, limits: tuple[float, float], measured: str, note: str = ''
 ) -> Check:

@@ -43,6 +43,8 @@ from verification.mata_2008.data import NOISE, truth_run
 from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.miletovic_2017.rows import ROWS
 from verification.miletovic_2017.scenario import machine_named
+from verification.oh_2003 import identification_checks
+from verification.oh_2003.parameters import oh_model
 from verification.oh_2003.staged import Experiment, Stage
 from verification.rosyid_2020 import comparison, figures, recording, searches
 from verification.rosyid_2020.table import geometry_of
@@ -148,6 +150,10 @@ def _rows(*ids: str) -> Callable[[Machine], Iterator[Check]]:
     return checks
 
 
+def _friction(machine: Machine) -> Iterator[Check]:
+    yield from identification_checks.friction_checks(machine, oh_model(machine))
+
+
 def _ladder(machine: Machine) -> Iterator[Check]:
     steps, clean = ladder.Ladder(machine), truth_run(str(machine.path))
     fit = steps.fit(MATA_MODELS[0], clean.with_noise(replace(NOISE, efforts=ladder.FORCE_NOISE), 0), clean)
@@ -212,7 +218,7 @@ def _imu(machine: Machine) -> Iterator[Check]:
 
 def _late(machine: Machine) -> Iterator[Check]:
     late = next(case for case in cause_checks.CASES if case.title == 'IMU 10 ms late')
-    yield from cause_checks.cause_checks(machine.name, replace(late, duration=12.0), 1)
+    yield from cause_checks.cause_checks(machine.name, replace(late, duration=9.0), 1)
 
 
 def _wrong(machine: Machine) -> Iterator[Check]:
@@ -397,9 +403,9 @@ MUTANTS = (
            'verification.oh_2003.identification_checks:force_samples', _scaled(1.01, 'measured')),
     Mutant('oh_2003', 'no direction counts as open', 'uf', _CAMPAIGN, ('A4', 'A16'),
            'verification.oh_2003.campaign:unobserved_directions', _instead(lambda *_: ())),
-    Mutant('oh_2003', 'friction of the wrong sign', 'uf', _CAMPAIGN, ('A7',),
+    Mutant('oh_2003', 'friction of the wrong sign', 'uf', _friction, ('A7',),
            'pkm_description.friction_laws.coulomb:DeadBand.force', _scaled(-1.0)),
-    Mutant('oh_2003', 'friction twice as large', 'uf', _CAMPAIGN, ('A7',),
+    Mutant('oh_2003', 'friction twice as large', 'uf', _friction, ('A7',),
            'pkm_description.friction_laws.coulomb:DeadBand.force', _scaled(2.0)),
     Mutant('oh_2003', 'an extended filter that does nothing', 'double_pendulum', _group('oh_2003', 'estimators of'),
            ('A12',), 'pkm_identification.online.estimators:ExtendedParameterFilter.update',

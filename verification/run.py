@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import signal
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from verification.check import Check
 from verification.suite import Part, Plan, Request, Suite, failed_part, run_part
@@ -205,3 +208,39 @@ def _checks_of(part: Part, future: Future[list[Check]]) -> list[Check]:
 
 def _title(run: Run, part: Part) -> str:
     return f'{run.suite.name}: {part.title}'
+
+
+class Progress:
+    """What runs, how much is done, for how long: one line that is rewritten on a terminal, a line per step elsewhere.
+
+    Parameters
+    ----------
+    total : number of parts
+    stream : where it is written; default stderr, so that the table on stdout can go into a file
+    """
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        self._total, self._stream = total, sys.stderr if stream is None else stream
+        self._began = time.monotonic()
+        self._is_terminal = self._stream.isatty()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the beginning [s]."""
+        return time.monotonic() - self._began
+
+    def show(self, done: int, running: Sequence[str]) -> None:
+        """Say what is running after ``done`` parts."""
+        line = f'{self.seconds:5.0f} s  {done} of {self._total} done  {", ".join(running)}'
+        if self._is_terminal:
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write(f'\r\x1b[K{line[:width]}')
+        else:
+            self._stream.write(f'{line}\n')
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Clear the line before something else is printed."""
+        if self._is_terminal:
+            self._stream.write('\r\x1b[K')
+            self._stream.flush()

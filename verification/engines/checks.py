@@ -13,7 +13,7 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion
 
-from verification.check import Check, at_most, not_reachable, relative_error
+from verification.check import Check, agree, at_most, not_reachable, relative_error
 from verification.engines.mujoco import mujoco_open_chain, mujoco_result
 from verification.engines.pinocchio import pinocchio_open_chain, pinocchio_result
 from verification.engines.projection import EngineMissingError, EngineResult
@@ -39,12 +39,10 @@ def closed_machine_checks(machine: Machine, engine: str, limit: float, samples: 
     yield at_most(engine, 'closures at our joint positions', 1e-11, result.gaps, 'm')
     scale = max(1.0, float(np.abs(legs.velocities).max()))
     yield at_most(engine, 'closures at our platform velocity', 1e-9 * scale, result.residuals, 'm/s')
-    yield at_most(engine, 'joint velocities, relative', limit, relative_error(legs.velocities, result.velocities))
-    yield at_most(
-        engine, 'joint accelerations, relative', limit, relative_error(legs.accelerations, result.accelerations)
-    )
+    yield agree(engine, 'joint velocities', limit, legs.velocities, result.velocities)
+    yield agree(engine, 'joint accelerations', limit, legs.accelerations, result.accelerations)
     forces = inverse_dynamics(machine, motion, friction=False)
-    yield at_most(engine, 'inverse dynamics, relative', limit, relative_error(forces, result.drive_forces))
+    yield agree(engine, 'inverse dynamics', limit, forces, result.drive_forces)
     if result.determined:  # forces in the joints of overconstrained machines are not those of rigid bodies
         yield from reaction_checks(machine, motion, engine, limit, result)
     power = np.sum(forces * legs.velocities[:, machine.drive_columns], axis=1)
@@ -62,10 +60,8 @@ def reaction_checks(
         what = 'constraint moments in the closures, relative'
         yield at_most(engine, what, limit, relative_error(ours.closure_moments, result.closure_moments))
     if result.joint_forces is not None and result.joint_moments is not None:
-        error = relative_error(ours.joint_forces, result.joint_forces)
-        yield at_most(engine, 'constraint forces in the leg joints, relative', limit, error)
-        error = relative_error(ours.joint_moments, result.joint_moments)
-        yield at_most(engine, 'constraint moments in the leg joints, relative', limit, error)
+        yield agree(engine, 'constraint forces in the leg joints', limit, ours.joint_forces, result.joint_forces)
+        yield agree(engine, 'constraint moments in the leg joints', limit, ours.joint_moments, result.joint_moments)
 
 
 def open_chain_checks(machine: Machine, engine: str, limit: float, samples: int) -> Iterator[Check]:
@@ -74,7 +70,7 @@ def open_chain_checks(machine: Machine, engine: str, limit: float, samples: int)
     ask: Callable[..., EngineResult] = {'Pinocchio': pinocchio_open_chain, 'MuJoCo': mujoco_open_chain}[engine]
     result = ask(machine, *state)
     forces = open_chain_forces(machine, *state, friction=False)
-    yield at_most(engine, 'inverse dynamics, relative', limit, relative_error(forces, result.drive_forces))
+    yield agree(engine, 'inverse dynamics', limit, forces, result.drive_forces)
     yield from energy_and_mass_checks(machine, engine, np.sum(forces * state[1], axis=1), result)
 
 
@@ -90,7 +86,7 @@ def energy_and_mass_checks(machine: Machine, engine: str, power: Array, result: 
         )
     bodies = [joint.body.mass for leg in machine.legs for joint in leg.joints]
     mass = machine.platform.mass + float(np.sum(bodies))
-    yield at_most(engine, 'mass of all bodies, relative', 1e-12, relative_error(mass, result.mass))
+    yield agree(engine, 'mass of all bodies', 1e-12, mass, result.mass)
 
 
 def rotor_power(machine: Machine, result: EngineResult) -> Array:

@@ -23,7 +23,7 @@ from pkm_description.kinematics.workspace import random_joint_states, random_sta
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import with_gravity, with_payload
 
-from verification.check import Check, at_most, not_reachable, relative_error
+from verification.check import Check, agree, at_most, not_reachable, relative_error
 from verification.engines.pinocchio import PinocchioTree, pinocchio_result
 from verification.engines.pinocchio_models import (
     drive_regressors,
@@ -55,7 +55,7 @@ def closed_machine_checks(machine: Machine, samples: int) -> Iterator[Check]:
     expected, twists = kinetic_matrices(machine, positions, motion)
     mass = mass_matrix(machine, motion.position, motion.rotation_base_platform)
     found = np.swapaxes(twists, 1, 2) @ mass @ twists
-    yield at_most('Pinocchio', 'mass matrix on admissible twists, relative', _LIMIT, relative_error(found, expected))
+    yield agree('Pinocchio', 'mass matrix on admissible twists', _LIMIT, found, expected)
     yield from forward_checks(machine, motion, positions)
     yield from condition_checks(machine, motion, positions)
 
@@ -68,7 +68,7 @@ def forward_checks(machine: Machine, motion: PlatformMotion, positions: Array) -
     found = forward_dynamics(
         machine, motion.position, motion.rotation_base_platform, motion.twist, forces, friction=False
     )
-    yield at_most('Pinocchio', 'forward dynamics, relative', _LIMIT, relative_error(found, expected))
+    yield agree('Pinocchio', 'forward dynamics', _LIMIT, found, expected)
     moved = dataclasses.replace(motion, linear_acceleration=found[:, :3], angular_acceleration=found[:, 3:])
     if machine.actuated_count > int(machine.model.degrees_of_freedom[0]):
         # reactions are those under the least drive forces
@@ -103,8 +103,7 @@ def condition_checks(machine: Machine, motion: PlatformMotion, positions: Array)
         torques = tree.tree_torques(configuration, velocity, acceleration)
         torques[tree.free] -= np.concatenate([rotation.T @ wrench[sample, :3], rotation.T @ wrench[sample, 3:]])
         rows.append(tree.project(configuration, torques)[0])
-    error = relative_error(found, np.array(rows))
-    yield at_most('Pinocchio', 'inverse dynamics with an external wrench, relative', _LIMIT, error)
+    yield agree('Pinocchio', 'inverse dynamics with an external wrench', _LIMIT, found, np.array(rows))
 
 
 def open_chain_checks(machine: Machine, samples: int) -> Iterator[Check]:

@@ -18,15 +18,19 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.machine import ClosureEnd, closure_ends
 
-from verification.engines.closure_equations import (
+from verification.engines.projection import (
+    EngineMissingError,
+    EngineResult,
+    Projection,
     closure_rows,
     closure_wrench,
+    idle_joints,
     perpendicular_axes,
     position_rows,
+    project,
     turning_drift,
     turning_gap,
 )
-from verification.engines.projection import EngineMissingError, EngineResult, Projection, idle_joints, project
 
 
 class MujocoTree:

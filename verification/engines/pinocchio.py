@@ -16,15 +16,19 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Closure, Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import closure_ends
 
-from verification.engines.closure_equations import (
+from verification.engines.projection import (
+    EngineMissingError,
+    EngineResult,
+    Projection,
     closure_rows,
     closure_wrench,
+    idle_joints,
     perpendicular_axes,
     position_rows,
+    project,
     turning_drift,
     turning_gap,
 )
-from verification.engines.projection import EngineMissingError, EngineResult, Projection, idle_joints, project
 
 #: s, of the energy's central difference
 _STEP = 1e-5

@@ -21,11 +21,10 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.machine import without_rotors
 
 from verification.check import Check, at_most, holds, not_reachable, relative_error
-from verification.engines.closure_equations import position_rows
 from verification.engines.drives import driven_by, independent_drives
 from verification.engines.pinocchio import PinocchioTree, pinocchio_result
 from verification.engines.pinocchio_models import forward_motion
-from verification.engines.projection import EngineMissingError
+from verification.engines.projection import EngineMissingError, position_rows
 from verification.engines.random_machines import random_machines
 from verification.machine_groups import CheckGroup, machine_plan
 from verification.suite import Part, Plan, Request, Workers

@@ -18,6 +18,7 @@ from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import optimised, random_series
 
 from verification.check import Check, at_most, equal, holds
+from verification.mechanics.neighbours import derivative_checks
 
 #: the design must be this part of the best random series or less: 45 % below
 LARGEST_PART = 0.55
@@ -73,14 +74,7 @@ def series_checks(problem: ExcitationProblem, design: ExcitationDesign) -> Itera
     """R4-23: Eqs. 11 and 12."""
     count = problem.settings.harmonics
     yield equal('R4-23', f'coefficients of {count} harmonics, 12 n + 7', 12 * count + 7, problem.coefficient_count)
-    series, step = design.series, 1e-4
-    time = np.linspace(0.0, series.period, 300)
-    _, rate, second = series.periodic(time)
-    later, sooner = series.periodic(time + step), series.periodic(time - step)
-    differences = {'rates': (rate, later[0], sooner[0]), 'accelerations': (second, later[1], sooner[1])}
-    for what, (found, *ends) in differences.items():
-        error = np.abs((ends[0] - ends[1]) / (2.0 * step) - found).max() / np.abs(found).max()
-        yield at_most('R4-23', f'analytic {what} against finite differences, relative', 1e-5, error)
+    yield from derivative_checks('R4-23', design.series, ('rates', 'accelerations'), 1e-5)
 
 
 def limit_checks(machine: Machine, design: ExcitationDesign) -> Iterator[Check]:

@@ -29,7 +29,7 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
-from verification.check import Check, at_least, at_most, equal, holds, relative_error
+from verification.check import Check, agree, at_least, at_most, equal, holds, relative_error
 from verification.elimination import backward_elimination
 from verification.heimann_abdellatif.dynamics import with_friction_everywhere
 from verification.mechanics.neighbours import numeric_joint_map
@@ -122,19 +122,13 @@ def friction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     per_twist = numeric_joint_map(rubbing, motion)
     generalised = np.einsum('nji,nj->ni', per_twist, own)
     expected = np.linalg.solve(np.swapaxes(per_twist[:, rubbing.drive_columns], 1, 2), generalised[..., None])[..., 0]
-    error = relative_error(share, expected)
-    yield at_most('R4-17', 'friction of 18 joints at the drives = eq. (3), finite differences, relative', 1e-6, error)
+    yield agree('R4-17', 'friction of 18 joints at the drives = eq. (3), finite differences', 1e-6, share, expected)
     regressor = friction_regressor(rubbing, joints, joints='all')
     error = relative_error(regressor @ friction_parameters(rubbing, joints='all'), share)
     yield at_most('R4-19', 'A_f p_f = friction of the inverse dynamics, relative', 1e-10, error)
     at_drives = np.sum(share * joints.velocities[:, rubbing.drive_columns], axis=1)
     in_joints = np.sum(own * joints.velocities, axis=1)
-    yield at_most(
-        'R4-18',
-        'power of friction at the drives = in the joints, relative',
-        1e-10,
-        relative_error(at_drives, in_joints),
-    )
+    yield agree('R4-18', 'power of friction at the drives = in the joints', 1e-10, at_drives, in_joints)
     yield at_least('R4-18', 'smallest power of friction', 0.0, at_drives, 'W')
 
 

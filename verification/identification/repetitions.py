@@ -16,13 +16,13 @@ from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, pseudo_inertia
-from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.pipeline import identify
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
 
 from verification.check import Check, at_least, at_most, holds, within
 from verification.estimators.base_feasibility import FEASIBLE, base_feasibility
-from verification.identification.expectations import SIGMAS, settings_for
+from verification.identification.expectations import SIGMAS
+from verification.identification.trial import config_of, sigmas_of
 from verification.identification_data.cases import Case
 from verification.identification_data.dataset import DataSet, generate
 
@@ -91,15 +91,12 @@ def repetition(data: DataSet, settings: dict[str, Any]) -> Repetition:
 
 
 def _identified(data: DataSet, settings: dict[str, Any]) -> tuple[IdentificationResult, IdentificationConfig]:
-    config = IdentificationConfig.from_mapping(settings_for(data.nominal, data.case.unlike_legs, settings))
+    config = config_of(data, settings)
     return identify(data.nominal, data.training.recording, None, config), config
 
 
 def _judged(data: DataSet, result: IdentificationResult) -> Repetition:
-    rows = compare_with_truth(result, data.true_machine)
-    errors = np.abs([row.standardised_error for row in rows])
-    known = np.array([row.status in KNOWN for row in rows], dtype=bool)
-    return Repetition(result.status == INSUFFICIENT, errors[known], errors)
+    return Repetition(result.status == INSUFFICIENT, *sigmas_of(data, result))
 
 
 def with_bodies(data: DataSet, settings: dict[str, Any]) -> tuple[Repetition, Delivered]:

@@ -74,12 +74,9 @@ def run_trial(data: DataSet, settings: dict[str, Any], with_peer: bool = False) 
     settings : of ``IdentificationConfig``; ``columns.identical_legs`` is set by the data, unless it is given
     with_peer : run the textbook's pipeline on the same recordings
     """
-    config = IdentificationConfig.from_mapping(settings_for(data.nominal, data.case.unlike_legs, settings))
     training, validation = data.training.recording, data.validation.recording
-    result = identify(data.nominal, training, validation, config)
-    rows = compare_with_truth(result, data.true_machine)
-    errors = np.abs([row.standardised_error for row in rows])
-    identified = np.array([row.status in KNOWN for row in rows], dtype=bool)
+    result = identify(data.nominal, training, validation, config_of(data, settings))
+    identified, errors = sigmas_of(data, result)
     assert result.validation is not None
     along_truth = predict_forces(result, data.validation.noise_free)
     compared = peer = np.nan
@@ -91,13 +88,25 @@ def run_trial(data: DataSet, settings: dict[str, Any], with_peer: bool = False) 
         result.validation.filtered_error.relative,
         _noise_floor(data, result, *along_truth),
         result.status,
-        errors[identified],
+        identified,
         errors,
         _coulomb_error(data, result),
         _stribeck_error(data, result),
         compared,
         peer,
     )
+
+
+def config_of(data: DataSet, settings: dict[str, Any]) -> IdentificationConfig:
+    """Settings of an identification of a data set."""
+    return IdentificationConfig.from_mapping(settings_for(data.nominal, data.case.unlike_legs, settings))
+
+
+def sigmas_of(data: DataSet, result: IdentificationResult) -> tuple[Array, Array]:
+    """Errors in standard deviations of the values called identified, and of all."""
+    rows = compare_with_truth(result, data.true_machine)
+    errors = np.abs([row.standardised_error for row in rows])
+    return errors[np.array([row.status in KNOWN for row in rows], dtype=bool)], errors
 
 
 def _low_passed(values: Array, time: Array, cutoff: float) -> Array:

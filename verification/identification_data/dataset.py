@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
@@ -70,7 +71,8 @@ class DataSet:
     nominal : the machine as its file has it, with viscous and Coulomb friction: where an identification begins
     true_machine : hidden bodies; friction viscous and Coulomb with the mean of both directions
     friction, signals : what is in the drives and their electronics
-    training, validation : see :class:`Measured`
+    training : see :class:`Measured`
+    validate : simulates the validation
     """
 
     source: str
@@ -82,7 +84,12 @@ class DataSet:
     friction: DriveFriction
     signals: DriveSignals
     training: Measured
-    validation: Measured
+    validate: Callable[[], Measured]
+
+    @cached_property
+    def validation(self) -> Measured:
+        """The other motion, simulated when it is asked for first: many look at the training alone."""
+        return self.validate()
 
 
 def excitation(machine: Machine, duration: float, seed: int, step: float, validation: bool) -> PlatformMotion:
@@ -133,13 +140,13 @@ def generate(
     physics = Physics(hidden, step, passive_radius(nominal, case))
     friction = drive_friction(nominal, case, seed, physics.drive_inertia, step)
     signals = drive_signals(nominal, case, seed)
-    measured, start = [], START
-    for stream, (name, duration) in enumerate(zip(('training', 'validation'), durations, strict=True)):
-        motion = motions(nominal, duration, seed, step, name == 'validation')
+
+    def measured(name: str, stream: int, start: int) -> Measured:
+        motion = motions(nominal, durations[stream], seed, step, name == 'validation')
         run = physics.run(motion, nominal, friction)
-        measured.append(
-            Measured(name, start, run, *signals.measure(run, seed, 3 + stream), signals.clean_efforts(run))
-        )
-        start += round((duration + 60.0) * 1e9)
+        return Measured(name, start, run, *signals.measure(run, seed, 3 + stream), signals.clean_efforts(run))
+
+    validate = partial(measured, 'validation', 1, START + round((durations[0] + 60.0) * 1e9))
     true_machine = with_viscous_coulomb(hidden, friction)
-    return DataSet(source, case, seed, step, nominal, true_machine, friction, signals, *measured)
+    training = measured('training', 0, START)
+    return DataSet(source, case, seed, step, nominal, true_machine, friction, signals, training, validate)

@@ -11,27 +11,12 @@ from pkm_description.dynamics import BaseParameters, reduce_parameters
 from pkm_description.machine import Machine
 from scipy.linalg import qr
 
-from verification.check import Check, at_least, at_most, equal, near, relative_error
+from verification.check import Check, agree, at_least, at_most, equal, near, relative_error
 from verification.elimination import rank_and_gap
+from verification.mata_2008 import regressor
 from verification.mata_2008.library import library_checks
 from verification.mata_2008.model import DEPENDENT, INDEPENDENT, ThreeRps
-from verification.mata_2008.regressor import (
-    ELIMINATED,
-    PRINTED_CAD,
-    Samples,
-    drive_regressor,
-    energy,
-    friction_columns,
-    heads,
-    model_columns,
-    parameter_names,
-    project,
-    random_samples,
-    robot_state,
-    rounding,
-    table_matrix,
-    tree_regressor,
-)
+from verification.mechanics.lagrange import lagrange_forces
 
 #: (rank of all columns with friction on the drives, on all nine joints) per law
 RANKS_WITH_FRICTION = {'sym': (34, 46), 'asymC': (37, 55), 'asym': (40, 64)}
@@ -56,63 +41,37 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Requirements M1 to M8 and M10 to M15."""
     robot = robot_of(machine)
     # the paper's number of points, which is few enough for a quick run, too
-    samples = random_samples(robot, 75, machine.gravity)
+    samples = regressor.random_samples(robot, 75, machine.gravity)
     yield from tree_checks(robot, samples)
     yield from closure_checks(robot, samples)
     yield from reduction_checks(robot, samples)
     yield from library_checks(machine, robot, samples)
 
 
-def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
+def tree_checks(robot: ThreeRps, samples: regressor.Samples) -> Iterator[Check]:
     """The tree's size, and Eq. (4) against Lagrange's equations."""
-    matrix = tree_regressor(robot, samples.q, samples.velocity, samples.acceleration, samples.gravity)
+    matrix = regressor.tree_regressor(robot, samples.q, samples.velocity, samples.acceleration, samples.gravity)
     yield equal('M1', 'coordinates and parameters of the tree', [9, 70], list(matrix.shape[1:]))
     few, random = slice(0, 6), np.random.default_rng(1)
     parameters = random.normal(size=70)
     # any coordinates and rates will do: the open tree has no loops
     q, velocity, acceleration = (random.uniform(-1.0, 1.0, samples.q[few].shape) for _ in range(3))
-    torques = tree_regressor(robot, q, velocity, acceleration, samples.gravity) @ parameters
-    lagrange = lagrange_torques(robot, q, velocity, acceleration, parameters, samples.gravity)
-    error = relative_error(torques, lagrange)
-    yield at_most('M2', "Eq. (4) = Lagrange's equations of the open tree, relative", 1e-6, error)
+    torques = regressor.tree_regressor(robot, q, velocity, acceleration, samples.gravity) @ parameters
+    lagrange = lagrange_forces(
+        lambda place, rate: regressor.energy(robot, place, rate, parameters, np.zeros(3)),
+        lambda place: regressor.energy(robot, place, np.zeros_like(place), parameters, samples.gravity),
+        q, velocity, acceleration,
+    )  # fmt: skip
+    yield agree('M2', "Eq. (4) = Lagrange's equations of the open tree", 1e-6, torques, lagrange)
 
 
-def lagrange_torques(
-    robot: ThreeRps, q: Array, velocity: Array, acceleration: Array, parameters: Array, gravity: Array
-) -> Array:
-    """Torques (N, 9) of the open tree from its energies alone, by finite differences."""
-    none = np.zeros(3)
-
-    def kinetic(place: Array, rate: Array) -> Array:
-        return energy(robot, place, rate, parameters, none)
-
-    def potential(place: Array) -> Array:
-        return energy(robot, place, np.zeros_like(place), parameters, gravity)
-
-    def momentum(place: Array, rate: Array, unit: Array) -> Array:
-        return (kinetic(place, rate + unit) - kinetic(place, rate - unit)) / 2.0  # exact: quadratic in the rates
-
-    result = np.empty_like(q)
-    step = 1e-4
-    for joint, unit in enumerate(np.eye(q.shape[1])):
-        later = q + step * velocity + step**2 / 2.0 * acceleration, velocity + step * acceleration
-        sooner = q - step * velocity + step**2 / 2.0 * acceleration, velocity - step * acceleration
-        change = (momentum(*later, unit) - momentum(*sooner, unit)) / (2.0 * step)
-        moved = step * unit
-        slope = (
-            kinetic(q + moved, velocity) - kinetic(q - moved, velocity) - potential(q + moved) + potential(q - moved)
-        )
-        result[:, joint] = change - slope / (2.0 * step)
-    return result
-
-
-def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
+def closure_checks(robot: ThreeRps, samples: regressor.Samples) -> Iterator[Check]:
     """Closures, dependent accelerations, power, the choice of the cut joints, statics."""
     yield at_most('M3', 'closures of the tree', 1e-12, robot.closure(samples.q), 'm')
 
     def later(step: float) -> tuple[Array, Array]:
         lengths = samples.lengths + step * samples.rates + step**2 / 2.0 * samples.accelerations
-        q, velocity, _ = robot_state(
+        q, velocity, _ = regressor.robot_state(
             robot, lengths, samples.rates + step * samples.accelerations, samples.accelerations
         )
         return q, velocity
@@ -123,27 +82,26 @@ def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     yield at_most('M3', 'dependent accelerations of Eq. (8) against finite differences, relative', 1e-5, error)
     parameters = np.random.default_rng(2).normal(size=70)
     motion = samples.lengths, samples.rates, samples.accelerations
-    matrix = drive_regressor(robot, *motion, samples.gravity)
+    matrix = regressor.drive_regressor(robot, *motion, samples.gravity)
     power = np.sum((matrix @ parameters) * samples.rates, axis=1)
-    energies = [energy(robot, *state, parameters, samples.gravity) for state in (after, before)]
+    energies = [regressor.energy(robot, *state, parameters, samples.gravity) for state in (after, before)]
     error = relative_error((energies[0] - energies[1]) / (2.0 * _STEP), power)
     yield at_most('M4', 'power of the drives of Eq. (11) = change of energy, relative', 1e-6, error)
     others = [dataclasses.replace(robot, carrier=limb) for limb in (1, 2)]
-    errors = [relative_error(drive_regressor(other, *motion, samples.gravity), matrix) for other in others]
+    errors = [relative_error(regressor.drive_regressor(other, *motion, samples.gravity), matrix) for other in others]
     yield at_most('M4', 'forces do not depend on which S joints are cut, relative', 1e-10, errors)
-    friction = friction_columns(samples.velocity, 'asym') @ np.random.default_rng(4).uniform(1.0, 9.0, 36)
+    friction = regressor.friction_columns(samples.velocity, 'asym') @ np.random.default_rng(4).uniform(1.0, 9.0, 36)
     lost = np.sum(friction * samples.velocity, axis=1)
-    power = np.sum(project(robot, samples.q, friction[..., None])[..., 0] * samples.rates, axis=1)
-    error = relative_error(power, lost)
-    yield at_most('M6', 'friction of all nine joints takes its power from the drives, relative', 1e-10, error)
+    power = np.sum(regressor.project(robot, samples.q, friction[..., None])[..., 0] * samples.rates, axis=1)
+    yield agree('M6', 'friction of all nine joints takes its power from the drives', 1e-10, power, lost)
     yield from static_checks(robot, samples.gravity)
 
 
 def static_checks(robot: ThreeRps, gravity: Array) -> Iterator[Check]:
     """Level pose: equal forces that carry the platform's weight through the lean of the legs."""
     still, length = np.zeros((1, 3)), 0.6
-    matrix = drive_regressor(robot, np.full((1, 3), length), still, still, gravity)[0]
-    names, height = parameter_names(), robot.side * np.sqrt(3.0) / 2.0
+    matrix = regressor.drive_regressor(robot, np.full((1, 3), length), still, still, gravity)[0]
+    names, height = regressor.parameter_names(), robot.side * np.sqrt(3.0) / 2.0
     platform = np.zeros(70)
     for name, value in (('m3', 3.0), ('mx3', 1.5 * robot.side), ('my3', height)):  # 3 kg in the triangle's centre
         platform[names.index(name)] = value
@@ -158,10 +116,10 @@ def static_checks(robot: ThreeRps, gravity: Array) -> Iterator[Check]:
     yield at_most('M5', 'forces through the lean of the legs = weight, relative', 1e-10, carried / weight - 1.0)
 
 
-def reduction_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
+def reduction_checks(robot: ThreeRps, samples: regressor.Samples) -> Iterator[Check]:
     """Ranks, Table 1, friction columns, models 1 to 4."""
     motion = samples.lengths, samples.rates, samples.accelerations
-    matrix = drive_regressor(robot, *motion, samples.gravity)
+    matrix = regressor.drive_regressor(robot, *motion, samples.gravity)
     stacked = matrix.reshape(-1, 70)
     yield equal('M8', 'rows of 75 points', 225, len(stacked))
     used = np.abs(stacked).max(axis=0) > 1e-9 * np.abs(stacked).max()
@@ -173,28 +131,28 @@ def reduction_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     diagonal = np.abs(np.diag(qr(stacked[:, used] / np.linalg.norm(stacked[:, used], axis=0), pivoting=True)[1]))
     yield equal('M13', 'rank by pivoted QR', 25, int(np.sum(diagonal > 1e-9 * diagonal[0])))
 
-    base = stacked[:, [parameter_names().index(name) for name in heads()]]
+    base = stacked[:, [regressor.parameter_names().index(name) for name in regressor.heads()]]
     for law, expected in RANKS_WITH_FRICTION.items():
         for joints, wanted in zip(('drives', 'all nine joints'), expected, strict=True):
             columns = np.hstack([base, other_columns(robot, samples, law, joints == 'drives')])
             yield equal('M12', f'rank with {law} friction of {joints} and rotors', wanted, rank_and_gap(columns)[0])
     for model, (law, count) in enumerate((('asymC', 37), ('sym', 24), ('sym', 18), ('sym', 12)), start=1):
-        columns = np.hstack([model_columns(base, model), other_columns(robot, samples, law, True)])
+        columns = np.hstack([regressor.model_columns(base, model), other_columns(robot, samples, law, True)])
         found = [columns.shape[1], rank_and_gap(columns)[0]]
         yield equal('M15', f'columns and rank of model {model}', [count, count], found)
 
 
 def table_checks(robot: ThreeRps, stacked: Array) -> Iterator[Check]:
     """The 25 combinations of Table 1 by the library's reduction with the paper's choice of eliminated parameters."""
-    names = parameter_names()
-    base = reduce_parameters(stacked, names, eliminated=ELIMINATED)
-    extra = sorted({*_heads(base)} - {*heads()})
+    names = regressor.parameter_names()
+    base = reduce_parameters(stacked, names, eliminated=regressor.ELIMINATED)
+    extra = sorted({*_heads(base)} - {*regressor.heads()})
     yield equal('M11', 'parameters that head combinations, but not in Table 1', [], extra)
-    order = [_heads(base).index(name) for name in heads() if name in _heads(base)]
-    exact = table_matrix(robot.side)
+    order = [_heads(base).index(name) for name in regressor.heads() if name in _heads(base)]
+    exact = regressor.table_matrix(robot.side)
     error = np.abs(base.combination[order] - exact).max()
     yield at_most('M11', 'factors of all 25 rows of Table 1 against the closed form', 1e-9, error)
-    excess = np.abs(base.combination[order] - table_matrix(None)) - rounding()
+    excess = np.abs(base.combination[order] - regressor.table_matrix(None)) - regressor.rounding()
     yield at_most(
         'M11', 'factors of all 25 rows against the printed digits, beyond rounding', 1e-6, excess.max().clip(0.0)
     )
@@ -209,7 +167,7 @@ def table_checks(robot: ThreeRps, stacked: Array) -> Iterator[Check]:
     yield equal('M13', 'm3 heads a combination if chosen', [True, 25], ['m3' in _heads(chosen), len(chosen)])
     balanced = balanced_parameters(robot, REDUCED_MASS)
     values = exact @ balanced
-    for row, printed in PRINTED_CAD.items():
+    for row, printed in regressor.PRINTED_CAD.items():
         yield near('M14', f'base parameter p{row} of a balanced robot, Table 8', printed, values[row - 1], 0.005)
 
 
@@ -219,7 +177,7 @@ def _heads(base: BaseParameters) -> list[str]:
 
 def balanced_parameters(robot: ThreeRps, reduced_mass: float) -> Array:
     """Masses (70,) of equal rods and a platform balanced on the triangle, rod + platform / 3 = reduced mass [kg]."""
-    names, result = parameter_names(), np.zeros(70)
+    names, result = regressor.parameter_names(), np.zeros(70)
     rod = 2.0
     platform = 3.0 * (reduced_mass - rod)
     center = np.array([robot.side / 2.0, robot.side / (2.0 * np.sqrt(3.0))])
@@ -229,9 +187,9 @@ def balanced_parameters(robot: ThreeRps, reduced_mass: float) -> Array:
     return result
 
 
-def other_columns(robot: ThreeRps, samples: Samples, law: str, drives_only: bool) -> Array:
+def other_columns(robot: ThreeRps, samples: regressor.Samples, law: str, drives_only: bool) -> Array:
     """Friction of drives or of all joints, Eqs. (15) and (10), and rotors of the drives, Eq. (18); (3 N, F)."""
-    columns = project(robot, samples.q, friction_columns(samples.velocity, law))
+    columns = regressor.project(robot, samples.q, regressor.friction_columns(samples.velocity, law))
     count = columns.shape[-1] // 9
     if drives_only:
         chosen = np.concatenate([np.arange(count * joint, count * (joint + 1)) for joint in INDEPENDENT])

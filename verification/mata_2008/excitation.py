@@ -21,6 +21,7 @@ from pkm_identification.excitation.search import optimised
 from verification.check import Check, at_most, equal, holds
 from verification.mata_2008.checks import robot_of
 from verification.mata_2008.regressor import drive_regressor, heads, parameter_names
+from verification.mechanics.neighbours import derivative_checks
 
 #: s, points of the paper
 PERIOD, POINTS = 7.5, 75
@@ -53,14 +54,9 @@ def series_checks(machine: Machine, design: ExcitationDesign) -> Iterator[Check]
     """M16: Eq. (25) with analytic derivatives."""
     series, problem = design.series, ExcitationProblem(machine, design.settings)
     yield equal('M16', 'coefficients of 11 harmonics and 3 drives', 69, problem.coefficient_count)
-    time, step = np.linspace(0.0, series.period, 200), 1e-4
-    value, rate, second = series.periodic(time)
-    later, sooner = series.periodic(time + step), series.periodic(time - step)
-    differences = {'speeds': (rate, later[0], sooner[0]), 'accelerations': (second, later[1], sooner[1])}
-    for what, (found, *ends) in differences.items():
-        difference = (ends[0] - ends[1]) / (2.0 * step)
-        error = np.abs(difference - found).max() / np.abs(found).max()
-        yield at_most('M16', f'analytic {what} against finite differences, relative', 1e-6, error)
+    yield from derivative_checks('M16', series, ('speeds', 'accelerations'), 1e-6)
+    time = np.linspace(0.0, series.period, 200)
+    value, _, _ = series.periodic(time)
     number = np.arange(1, series.harmonics + 1) * 2.0 * np.pi / PERIOD
     angle = time[:, None] * number
     printed = np.asarray(series.offset) + np.sin(angle) / number @ series.sine.T

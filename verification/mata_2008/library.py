@@ -24,7 +24,7 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.machine import without_rotors
 
-from verification.check import Check, at_most, equal, near, relative_error
+from verification.check import Check, agree, at_most, equal, near, relative_error
 from verification.mata_2008.model import ThreeRps
 from verification.mata_2008.regressor import (
     PRINTED_CAD,
@@ -69,17 +69,14 @@ def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Itera
 
     ours = rigid_body_regressor(machine, motion, identical_legs=False)[..., _columns(machine)]
     paper = drive_regressor(robot, samples.lengths, samples.rates, samples.accelerations, machine.gravity)
-    yield at_most('M2', "regressor of 70 columns = the paper's, relative", 1e-9, relative_error(ours, paper))
+    yield agree('M2', "regressor of 70 columns = the paper's", 1e-9, ours, paper)
     forces = inverse_dynamics(machine, motion, friction=False)
     bare = without_rotors(machine)
     rigid = inverse_dynamics(bare, motion, friction=False)
     values = rigid_body_parameters(machine, identical_legs=False)[_columns(machine)]
-    error = relative_error(rigid, paper @ values)
-    yield at_most('M2', "rigid-body forces = the paper's regressor x parameters, relative", 1e-9, error)
+    yield agree('M2', "rigid-body forces = the paper's regressor x parameters", 1e-9, rigid, paper @ values)
     rotors = machine.rotor_inertia[machine.drive_columns] * samples.accelerations
-    yield at_most(
-        'M7', 'rotors and screws add J x acceleration, relative', 1e-9, relative_error(forces - rigid, rotors)
-    )
+    yield agree('M7', 'rotors and screws add J x acceleration', 1e-9, forces - rigid, rotors)
     yield from friction_checks(machine, robot, samples, friction_regressor(machine, legs, 'all'))
     yield from base_checks(machine, ours, values)
     yield from rank_checks(machine, motion)
@@ -90,7 +87,7 @@ def friction_checks(machine: Machine, robot: ThreeRps, samples: Samples, ours: A
     columns = project(robot, samples.q, friction_columns(samples.velocity, 'sym')).reshape(-1, 3, 9, 2)
     # joints of the paper leg by leg; the library's columns are viscous, Coulomb; the paper's Coulomb, viscous
     paper = columns[:, :, [0, 1, 5, 6, 7, 8], ::-1].reshape(-1, 3, 12)
-    yield at_most('M6', 'friction of R and P joints on the drives = -X^T, relative', 1e-9, relative_error(ours, paper))
+    yield agree('M6', 'friction of R and P joints on the drives = -X^T', 1e-9, ours, paper)
     speed = np.concatenate([-np.geomspace(1e-3, 1.0, 25), np.geomspace(1e-3, 1.0, 25)])
     positive, sign, size = speed > 0.0, np.sign(speed), np.abs(speed)
     laws = {
@@ -115,7 +112,7 @@ def friction_checks(machine: Machine, robot: ThreeRps, samples: Samples, ours: A
     }
     for name, (parameters, expected) in laws.items():
         force = friction_law({'law': name, **parameters}).force(speed)
-        yield at_most('M6', f'friction law {name}, relative', 1e-12, relative_error(force, expected))
+        yield agree('M6', f'friction law {name}', 1e-12, force, expected)
 
 
 def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[Check]:

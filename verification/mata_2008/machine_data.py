@@ -18,7 +18,7 @@ from pkm_description.motion.profiles import profile
 from pkm_identification.recording.recording import recording_from_joint_states
 
 from pkm_bringup import simulate
-from verification.check import Check, at_least, at_most, equal, refused, within
+from verification.check import Check, agree, at_least, at_most, equal, refused, within
 from verification.drive_data import DriveNoise, forward_run
 from verification.mata_2008.data import NOISE, SMOOTHING, robot
 
@@ -42,16 +42,14 @@ def current_checks(machine: Machine) -> Iterator[Check]:
     currents = forces * np.array(LEADS) / (2.0 * np.pi * np.array(TORQUE_CONSTANTS))
     stamps = 10**9 + np.round(motion.time * 1e9).astype(np.int64)
     recording = recording_from_joint_states(driven, stamps, machine.actuated_joint_names, positions, currents)
-    error = np.abs(recording.forces - forces).max() / np.abs(forces).max()
-    yield at_most('M9', 'forces of a recording of motor currents: K_m i 2 pi / lead, relative', 1e-13, error)
+    yield agree('M9', 'forces of a recording of motor currents: K_m i 2 pi / lead', 1e-13, recording.forces, forces)
     reader = JointStateReader.of_drives(driven).order(machine.actuated_joint_names)
     one = reader.by_joint(np.ones((1, 3)), 'effort')[0]
     expected = 2.0 * np.pi * np.array(TORQUE_CONSTANTS) / np.array(LEADS)
     what = 'force of one ampere, each drive with its own constant and lead, relative'
     yield at_most('M9', what, 1e-13, one / expected - 1.0)
     back = driven.driver.command_of_forces(forces)
-    error = np.abs(back - currents).max() / np.abs(currents).max()
-    yield at_most('M9', 'currents commanded for these forces, relative', 1e-13, error)
+    yield agree('M9', 'currents commanded for these forces', 1e-13, back, currents)
 
 
 def simulator_checks(machine: Machine, duration: float) -> Iterator[Check]:

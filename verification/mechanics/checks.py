@@ -25,7 +25,7 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import with_payload
 
-from verification.check import Check, at_least, at_most, relative_error
+from verification.check import Check, agree, at_least, at_most, relative_error
 from verification.mechanics.momentum import reaction_checks
 from verification.mechanics.neighbours import STEP, shifted, smooth_derivative
 
@@ -43,7 +43,8 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from kinematics_checks(machine, motion)
     yield from dynamics_checks(machine, motion)
     yield from reaction_checks(machine, motion)
-    yield from base_parameter_checks(machine, random_states(machine, 60 if quick else 200, seed=4))
+    motion = random_states(machine, 60 if quick else 200, seed=4)
+    yield from base_parameter_checks(machine, rigid_body_regressor(machine, motion, identical_legs=False))
 
 
 def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
@@ -59,15 +60,12 @@ def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Chec
     yield at_most('closure', 'forward kinematics gives the rotation matrix back', 1e-10, turned)
     legs = joint_motion(machine, motion)
     rates = (close_legs(machine, *pose).joint_map @ motion.twist[..., None])[..., 0]
-    yield at_most(
-        'jacobian', 'joint map x twist = joint velocities, relative', 1e-12, relative_error(rates, legs.velocities)
-    )
+    yield agree('jacobian', 'joint map x twist = joint velocities', 1e-12, rates, legs.velocities)
     moving = smooth_derivative(lambda step: _joint_state(machine, shifted(machine, motion, step)), STEP)
     for what, analytic, numeric in zip(
         ('velocities', 'accelerations'), (legs.velocities, legs.accelerations), moving, strict=True
     ):
-        error = relative_error(numeric, analytic)
-        yield at_most('jacobian', f'joint {what} against finite differences, relative', 1e-6, error)
+        yield agree('jacobian', f'joint {what} against finite differences', 1e-6, numeric, analytic)
 
 
 
@@ -87,12 +85,7 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     error = relative_error(product + shared(machine, motion, rotors), forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
     terms = drive_force_terms(machine, motion, friction=False).total
-    yield at_most(
-        'terms',
-        'pm + sm + cor + cen + grp + grs + rotors = inverse dynamics, relative',
-        1e-10,
-        relative_error(terms, forces),
-    )
+    yield agree('terms', 'pm + sm + cor + cen + grp + grs + rotors = inverse dynamics', 1e-10, terms, forces)
     zero = np.zeros_like(motion.position)
     still = PlatformMotion(motion.time, *pose, zero, zero, zero, zero)
     difference = inverse_dynamics(machine, still, friction=False) - gravity_forces(machine, *pose)
@@ -108,17 +101,11 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     change = smooth_derivative(lambda step: mechanical_energy(machine, shifted(machine, motion, step)), STEP)
     rates = drives.velocities[..., machine.drive_columns]
     power = np.sum(forces * rates, axis=1)
-    error = relative_error(change, power)
-    yield at_most('power', 'd(T + V)/dt = power of the drives, relative', 1e-6, error)
+    yield agree('power', 'd(T + V)/dt = power of the drives', 1e-6, change, power)
 
     with_friction = inverse_dynamics(machine, motion, friction=True)
     found = forward_dynamics(machine, *pose, twist, with_friction)
-    yield at_most(
-        'forward',
-        'forward(inverse) gives the acceleration back, relative',
-        1e-9,
-        relative_error(found, motion.acceleration),
-    )
+    yield agree('forward', 'forward(inverse) gives the acceleration back', 1e-9, found, motion.acceleration)
 
     yield payload_check(machine, motion)
 
@@ -150,8 +137,7 @@ def payload_check(machine: Machine, motion: PlatformMotion) -> Check:
     pushed = inverse_dynamics(
         machine, motion, external_wrench=np.concatenate([force, np.cross(lever, force)], axis=1)
     )
-    error = relative_error(inverse_dynamics(loaded, motion), pushed)
-    return at_most('payload', 'payload = its force as external wrench, relative', 1e-10, error)
+    return agree('payload', 'payload = its force as external wrench', 1e-10, inverse_dynamics(loaded, motion), pushed)
 
 
 def mechanical_energy(machine: Machine, motion: PlatformMotion) -> Array:
@@ -160,18 +146,11 @@ def mechanical_energy(machine: Machine, motion: PlatformMotion) -> Array:
     return kinetic_energy(machine, *pose, motion.twist) + potential_energy(machine, *pose)
 
 
-def base_parameter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
-    """Base parameters: how clear their number is, and that they give the same forces."""
-    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
-    base = reduce_parameters(
-        regressor.reshape(-1, regressor.shape[-1]), rigid_body_parameter_names(machine, identical_legs=False)
-    )
+def base_parameter_checks(machine: Machine, regressor: Array) -> Iterator[Check]:
+    """Base parameters of a regressor (N, F, P): how clear their number is, and that they give the same forces."""
+    names = rigid_body_parameter_names(machine, identical_legs=False)
+    base = reduce_parameters(regressor.reshape(-1, regressor.shape[-1]), names)
     yield at_least('base', f'gap of the singular values after {len(base)} base parameters', 1e4, base.gap)
     full = rigid_body_parameters(machine, identical_legs=False)
     reduced = base.columns(regressor) @ base.values(full)
-    yield at_most(
-        'base',
-        'base parameters give the forces of all parameters, relative',
-        1e-9,
-        relative_error(reduced, regressor @ full),
-    )
+    yield agree('base', 'base parameters give the forces of all parameters', 1e-9, reduced, regressor @ full)

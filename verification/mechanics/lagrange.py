@@ -1,10 +1,11 @@
-"""Generalised forces on a free platform from Lagrange's equations, differentiated numerically.
+"""Generalised forces from Lagrange's equations, differentiated numerically: only energies enter.
 
-Only the energies of the machine enter, which are sums over the bodies; coordinates are the displacement of the platform
-and a rotation vector, both zero at the state itself.
+Of a machine the coordinates are the displacement of the platform and a rotation vector, both zero at the state itself.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -19,29 +20,46 @@ from verification.mechanics.neighbours import smooth_derivative
 STEP = 1e-3
 
 
-def generalised_forces(machine: Machine, motion: PlatformMotion) -> Array:
-    """d/dt dT/dq' - dT/dq + dV/dq (N, 6), dual to the twist of the platform."""
-    # at q = 0 the rotation vector's rate is the angular velocity, and its second derivative the angular acceleration
-    rates, second = motion.twist, motion.acceleration
+def lagrange_forces(
+    kinetic: Callable[[Array, Array], Array], potential: Callable[[Array], Array], place: Array, rate: Array,
+    second: Array,
+) -> Array:  # fmt: skip
+    """d/dt dT/dq' - dT/dq + dV/dq (N, n) of coordinates and their time derivatives (N, n).
 
-    def energies(coordinates: Array, speeds: Array) -> tuple[Array, Array]:
-        position = motion.position + coordinates[:, :3]
-        rotation = rotation_exp(coordinates[:, 3:]) @ motion.rotation_base_platform
-        spin = (left_jacobian(coordinates[:, 3:]) @ speeds[:, 3:, None])[..., 0]
-        twist = np.concatenate([speeds[:, :3], spin], axis=1)
-        return kinetic_energy(machine, position, rotation, twist), potential_energy(machine, position, rotation)
-
+    Parameters
+    ----------
+    kinetic : T (N,) J of coordinates and rates, quadratic in the rates
+    potential : V (N,) J of coordinates
+    """
     columns = []
-    for unit in np.eye(6):
+    for unit in np.eye(place.shape[1]):
 
         def momentum(time: float, unit: Array = unit) -> Array:
-            coordinates, speeds = time * rates + 0.5 * time**2 * second, rates + time * second
+            later, speeds = place + time * rate + 0.5 * time**2 * second, rate + time * second
             # T is quadratic in the speeds: this difference is exact
-            return energies(coordinates, speeds + 0.5 * unit)[0] - energies(coordinates, speeds - 0.5 * unit)[0]
+            return kinetic(later, speeds + 0.5 * unit) - kinetic(later, speeds - 0.5 * unit)
 
         def lagrangian(step: float, unit: Array = unit) -> Array:
-            kinetic, potential = energies(np.broadcast_to(step * unit, rates.shape), rates)
-            return kinetic - potential
+            moved = place + step * unit
+            return kinetic(moved, rate) - potential(moved)
 
         columns.append(smooth_derivative(momentum, STEP) - smooth_derivative(lagrangian, STEP))
     return np.stack(columns, axis=1)
+
+
+def generalised_forces(machine: Machine, motion: PlatformMotion) -> Array:
+    """Forces on a free platform (N, 6), dual to its twist."""
+
+    def pose(coordinates: Array) -> tuple[Array, Array]:
+        turned = rotation_exp(coordinates[:, 3:]) @ motion.rotation_base_platform
+        return motion.position + coordinates[:, :3], turned
+
+    def kinetic(coordinates: Array, speeds: Array) -> Array:
+        spin = (left_jacobian(coordinates[:, 3:]) @ speeds[:, 3:, None])[..., 0]
+        return kinetic_energy(machine, *pose(coordinates), np.concatenate([speeds[:, :3], spin], axis=1))
+
+    # at q = 0 the rotation vector's rate is the angular velocity, and its second derivative the angular acceleration
+    rates, second = motion.twist, motion.acceleration
+    return lagrange_forces(
+        kinetic, lambda coordinates: potential_energy(machine, *pose(coordinates)), np.zeros_like(rates), rates, second
+    )

@@ -1,9 +1,9 @@
-"""A motion shortly before and after given states, for finite differences."""
+"""A motion shortly before and after given states, for finite differences; derivatives that are checked by them."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -11,6 +11,9 @@ from pkm_description.kinematics import joint_motion, joint_positions, motion_fro
 from pkm_description.kinematics.arguments import holds_platform
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.fourier import FourierCoordinates
+
+from verification.check import Check, agree
 
 #: s, of finite differences; near singular poses a longer one leaves what the legs reach
 STEP = 5e-5
@@ -58,3 +61,17 @@ def numeric_joint_map(machine: Machine, motion: PlatformMotion, step: float = 1e
 
         columns.append(smooth_derivative(moved, step))
     return np.stack(columns, axis=-1)
+
+
+def derivative_checks(
+    id: str, series: FourierCoordinates, names: tuple[str, str], limit: float, samples: int = 300
+) -> Iterator[Check]:
+    """Analytic derivatives of a periodic series, called so, against finite differences."""
+    time = np.linspace(0.0, series.period, samples)
+    for order, what in enumerate(names):
+
+        def values(step: float, order: int = order) -> Array:
+            return series.periodic(time + step)[order]
+
+        numeric = smooth_derivative(values, 1e-3)
+        yield agree(id, f'analytic {what} against finite differences', limit, numeric, series.periodic(time)[order + 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_parameters
+from pkm_description.dynamics import rigid_body_parameters
 from pkm_description.dynamics.open_chain import (
     open_chain_energy,
     open_chain_forces,
@@ -15,7 +15,8 @@ from pkm_description.dynamics.open_chain import (
 from pkm_description.kinematics.workspace import random_joint_states
 from pkm_description.machine import Machine
 
-from verification.check import Check, at_least, at_most, relative_error
+from verification.check import Check, agree
+from verification.mechanics.checks import base_parameter_checks
 from verification.mechanics.neighbours import smooth_derivative
 
 #: s, of finite differences
@@ -29,25 +30,17 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     regressor = open_chain_regressor(machine, position, velocity, acceleration)
     full = rigid_body_parameters(machine, identical_legs=False)
     product = regressor @ full + machine.rotor_inertia * acceleration
-    error = relative_error(product, forces)
-    yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
-    base = reduce_parameters(
-        regressor.reshape(-1, regressor.shape[-1]), rigid_body_parameter_names(machine, identical_legs=False)
-    )
-    yield at_least('base', f'gap of the singular values after {len(base)} base parameters', 1e4, base.gap)
-    error = relative_error(base.columns(regressor) @ base.values(full), regressor @ full)
-    yield at_most('base', 'base parameters give the forces of all parameters, relative', 1e-9, error)
+    yield agree('regressor', 'regressor x parameters + rotors = inverse dynamics', 1e-10, product, forces)
+    yield from base_parameter_checks(machine, regressor)
 
     mass = open_chain_mass_matrix(machine, position)
     from_matrix = 0.5 * np.sum(velocity * (mass @ velocity[..., None])[..., 0], axis=1)
     kinetic, _ = open_chain_energy(machine, position, velocity)
-    error = relative_error(from_matrix, kinetic)
-    yield at_most('energy', 'energy of the mass matrix = sum over the bodies, relative', 1e-10, error)
+    yield agree('energy', 'energy of the mass matrix = sum over the bodies', 1e-10, from_matrix, kinetic)
 
     def energy(step: float) -> np.ndarray:
         later = position + step * velocity + 0.5 * step**2 * acceleration
         return np.add(*open_chain_energy(machine, later, velocity + step * acceleration))
 
     power = np.sum(forces * velocity, axis=1)
-    error = relative_error(smooth_derivative(energy, STEP), power)
-    yield at_most('power', 'd(T + V)/dt = power of the joint forces, relative', 1e-6, error)
+    yield agree('power', 'd(T + V)/dt = power of the joint forces', 1e-6, smooth_derivative(energy, STEP), power)

@@ -16,17 +16,7 @@ from scipy.stats import chi2
 
 from verification.check import Check, at_least, at_most, equal, holds, refused, within
 from verification.consistency.monte_carlo import Normalised, at_all_times_check
-from verification.miletovic_2017.filter_run import (
-    NEES_EVERY,
-    FilterRun,
-    in_band,
-    least_eigenvalue,
-    make_filter,
-    pooled_rms,
-    signals_of,
-    start,
-    started,
-)
+from verification.miletovic_2017 import filter_run
 from verification.miletovic_2017.pipeline_run import Laboratory
 from verification.miletovic_2017.scenario import (
     DEFAULT,
@@ -41,7 +31,7 @@ from verification.miletovic_2017.scenario import (
 FILTERS = (('printed filter', PRINTED), ('default filter', DEFAULT))
 
 
-def each_filter(lab: Laboratory) -> Iterator[tuple[str, list[FilterRun]]]:
+def each_filter(lab: Laboratory) -> Iterator[tuple[str, list[filter_run.FilterRun]]]:
     """Runs of both filters with every seed, motion by motion, with a title."""
     for motion in ('mp1', 'mp2'):
         for name, config in FILTERS:
@@ -63,7 +53,7 @@ def errors(lab: Laboratory) -> Iterator[Check]:
     """S3-19 to S3-23, pooled over the seeds, largest of the three axes."""
     end = lab.duration if lab.quick else 60.0
     for name, runs in each_filter(lab):
-        rms = pooled_rms(runs, lab.settling)
+        rms = filter_run.pooled_rms(runs, lab.settling)
         for id, quantity, rows, order, limit, unit in LIMITS:
             what = f'{name}: {quantity}, rms'
             if order is not None:
@@ -72,7 +62,7 @@ def errors(lab: Laboratory) -> Iterator[Check]:
         yield from bias_checks(('S3-22', 'S3-23'), name, runs, end)
 
 
-def bias_checks(ids: tuple[str, str], name: str, runs: list[FilterRun], end: float) -> Iterator[Check]:
+def bias_checks(ids: tuple[str, str], name: str, runs: list[filter_run.FilterRun], end: float) -> Iterator[Check]:
     """Errors of the biases of accelerometer and gyroscope at the end [s]."""
     last = np.sqrt(np.mean([run.error[run.time >= end - INTERVAL][0] ** 2 for run in runs], axis=0))
     yield at_most(ids[0], f'{name}: accelerometer biases after {end:g} s, rms', 5e-5, last[9:12], 'm/s^2')
@@ -106,7 +96,7 @@ def periodic_errors(lab: Laboratory) -> Iterator[Check]:
             yield at_most('S3-28', f'{name}: lines at 0.2, 0.4 Hz in {quantity} over their noise floor', 2.0, ratios)
 
 
-def spectral_line(runs: list[FilterRun], row: int, frequency: float, begin: float) -> float:
+def spectral_line(runs: list[filter_run.FilterRun], row: int, frequency: float, begin: float) -> float:
     """Amplitude of the errors' spectrum at a frequency over the mean of its neighbours, mean powers over runs."""
     power: Array = np.array(0.0)
     for run in runs:
@@ -129,9 +119,9 @@ def innovations(lab: Laboratory) -> Iterator[Check]:
         yield from innovation_checks('S3-29', name, runs, lab.settling)
 
 
-def innovation_checks(id: str, name: str, runs: list[FilterRun], begin: float) -> Iterator[Check]:
+def innovation_checks(id: str, name: str, runs: list[filter_run.FilterRun], begin: float) -> Iterator[Check]:
     """Innovations of runs: share in band, mean and autocorrelation."""
-    band = in_band(runs, begin)
+    band = filter_run.in_band(runs, begin)
     for word, share in (('least', band.min()), ('greatest', band.max())):
         yield within(id, f'{name}: share within 2 sigma, {word} of the legs', 0.94, 0.98, float(share))
     ratios = [run.standardised(begin) for run in runs]
@@ -165,7 +155,7 @@ def covariance(lab: Laboratory) -> Iterator[Check]:
     least = min([run.least_eigenvalue for run in runs] + [endless[1]])
     yield at_least('S3-25', 'smallest eigenvalue of the correlation matrix, checked every 0.5 s', 1e-6, least)
     yield refused('S3-25', 'alpha = 1e-4', ConfigurationError, lambda: EstimatorConfig(alpha=1e-4))
-    broken = make_filter(Scenario(config=DEFAULT))
+    broken = filter_run.make_filter(Scenario(config=DEFAULT))
     broken.start_at(machine_named('centred').home)
     broken.ukf.covariance[4, 4] = -1e-9
     imu = np.concatenate([-machine_named('centred').gravity, np.zeros(3)])
@@ -177,7 +167,7 @@ def unit_sphere(lab: Laboratory) -> Iterator[Check]:
     """S3-26."""
     for name, runs in each_filter(lab):
         yield equal('S3-26', f'{name}: sigma points with q.q > 1', 0, sum(run.outside for run in runs))
-    filter_ = make_filter(Scenario())
+    filter_ = filter_run.make_filter(Scenario())
     filter_.start_at(machine_named('centred').home)
     states = np.zeros((3, STATE_SIZE))
     states[:, 6] = (0.5, 1.01, -1.2)
@@ -190,11 +180,11 @@ def augmented_form(lab: Laboratory) -> Iterator[Check]:
     """S3-27."""
     duration = 12.0 if lab.quick else 40.0
     scenario = Scenario(begin=10.0, duration=duration, seed=3)
-    signals = signals_of(scenario)
+    signals = filter_run.signals_of(scenario)
     errors: list[list[Array]] = [[], []]
-    filters: list[PlatformFilter] = [make_filter(scenario), make_filter(scenario)]
+    filters: list[PlatformFilter] = [filter_run.make_filter(scenario), filter_run.make_filter(scenario)]
     for filter_ in filters:
-        start(scenario, filter_, signals)
+        filter_run.start(scenario, filter_, signals)
     for k in range(1, len(signals.inputs)):
         filters[0].predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
         predict_augmented(filters[1], signals.inputs[k - 1], signals.inputs[k])
@@ -235,11 +225,11 @@ def chi_square(lab: Laboratory) -> Iterator[Check]:
 
 
 def consistent(
-    id: str, name: str, runs: list[FilterRun], legs: int, begin: float, seeds: int
+    id: str, name: str, runs: list[filter_run.FilterRun], legs: int, begin: float, seeds: int
 ) -> Iterator[Check]:
     """Chi-square tests of runs with different seeds: of the states' errors at all times, and of the innovations."""
     nees = Normalised(np.array([run.nees for run in runs]).T, np.full(len(runs[0].nees), STATE_SIZE))
-    every = NEES_EVERY * INTERVAL
+    every = filter_run.NEES_EVERY * INTERVAL
     yield at_all_times_check(id, f'NEES of 15 states, {name}, every {every:g} s from {every:g} s on,', nees)
     low, high = nees.bounds()
     what = f'{name}: share of all times whose mean NEES over {seeds} seeds lies in the 95 % region'
@@ -270,7 +260,7 @@ def standstill(lab: Laboratory) -> Iterator[Check]:
 def observability_ranks() -> list[int]:
     """Ranks of the lengths' derivatives by the state after one, two, three samples at rest (section 3.1)."""
     machine = machine_named('centred')
-    filter_ = make_filter(Scenario())
+    filter_ = filter_run.make_filter(Scenario())
     filter_.start_at(machine.home)
     state, step = filter_.state.copy(), 1e-6
     imu = np.concatenate([-machine.gravity, np.zeros(3)])
@@ -287,7 +277,7 @@ def observability_ranks() -> list[int]:
 def _endless(steps: int) -> tuple[int, float]:
     """Steps without loss of the default filter on one circle of MP1 repeated, and the smallest eigenvalue found."""
     scenario = Scenario(begin=20.0, duration=5.0, config=DEFAULT)
-    filter_, signals = started(scenario)
+    filter_, signals = filter_run.started(scenario)
     period = len(signals.inputs) - 1
     least, done = np.inf, 0
     try:
@@ -296,7 +286,7 @@ def _endless(steps: int) -> tuple[int, float]:
             filter_.predict(signals.inputs[k], signals.inputs[k + 1], INTERVAL)
             filter_.update(signals.positions[k + 1])
             if done % 50_000 == 0:
-                least = min(least, least_eigenvalue(filter_))
+                least = min(least, filter_run.least_eigenvalue(filter_))
     except CovarianceError:
         done -= 1
     return done, least

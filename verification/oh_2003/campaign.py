@@ -83,8 +83,7 @@ def free_fall(model: OhModel, duration: float = 0.035) -> OhMotion:
 
     def motion(state: Array, acceleration: Array) -> OhMotion:
         count = len(acceleration)
-        place, rate = np.tile(state[:6], (count, 1)), np.tile(state[6:], (count, 1))
-        return OhMotion(place[:, :3], place[:, 3:], rate[:, :3], rate[:, 3:], acceleration[:, :3], acceleration[:, 3:])
+        return OhMotion.of(np.tile(state[:6], (count, 1)), np.tile(state[6:], (count, 1)), acceleration)
 
     def acceleration(state: Array) -> Array:
         rest, *units = regressor(model.geometry, motion(state, np.eye(7, 6, -1))) @ TRUE
@@ -96,8 +95,7 @@ def free_fall(model: OhModel, duration: float = 0.035) -> OhMotion:
     time = np.arange(0.0, duration, STEP)
     start = np.concatenate([model.home, HOME_ANGLES, np.zeros(6)])
     states = solve_ivp(rate, (0.0, duration), start, rtol=1e-10, atol=1e-10, t_eval=time).y.T
-    second = np.array([acceleration(state) for state in states])
-    return OhMotion(states[:, :3], states[:, 3:6], states[:, 6:9], states[:, 9:], second[:, :3], second[:, 3:])
+    return OhMotion.of(states[:, :6], states[:, 6:], np.array([acceleration(state) for state in states]))
 
 
 def with_noise(motion: OhMotion, share: float, seed: int) -> OhMotion:

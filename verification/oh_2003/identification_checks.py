@@ -63,7 +63,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     left_open = ['Iyyb', 'Izzb', 'Ixxp', 'Iyyp', 'Izzp', 'Ixxe', 'Iyye', 'Izze']
     yield equal('A4', what, left_open, named(results['X'].unobserved))
     yield from _order_checks(model)
-    yield from _friction_checks(machine, model)
+    yield from friction_checks(machine, model)
     yield from _energy_checks(model)
     yield from _noise_checks(model, 5 if quick else 20)
     text = 'X, samples until the masses stay within 5 % of their last values (printed about 5)'
@@ -88,7 +88,7 @@ def _order_checks(model: OhModel) -> Iterator[Check]:
         yield at_most('A6', f'UKF, force, {name}, every tenth sample of 2 s: masses, worst', 0.05, errors, '%')
 
 
-def _friction_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
+def friction_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
     """A7: friction of the samples by Eq. 4.5 written out, of the model by the library; Table 4.1 is unreadable."""
     laws = [joint.friction.law for joint in machine.actuated_joints]
     bands = [law for law in laws if isinstance(law, DeadBand)]

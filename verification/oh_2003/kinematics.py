@@ -46,6 +46,18 @@ class OhMotion:
     acceleration: Array
     angle_accelerations: Array
 
+    @classmethod
+    def of(cls, place: Array, rate: Array | None = None, second: Array | None = None) -> OhMotion:
+        """Motion of coordinates and their time derivatives (N, 6); what is left out is zero."""
+        still = np.zeros_like(place)
+        parts = (place, still if rate is None else rate, still if second is None else second)
+        return cls(*(half for part in parts for half in (part[:, :3], part[:, 3:])))
+
+    @property
+    def coordinates(self) -> Array:
+        """Position and angles q (N, 6)."""
+        return np.concatenate([self.position, self.angles], axis=1)
+
     @property
     def speeds(self) -> Array:
         """Generalised speeds q' (N, 6), Eq. 2.8."""
@@ -210,7 +222,7 @@ def sine(coordinates: tuple[int, ...], frequency: float, time: Array, home: Arra
     moved = amplitude * np.sin(phase)
     value = np.concatenate([home, HOME_ANGLES]) + moved
     rate, second = frequency * amplitude * np.cos(phase), -(frequency**2) * moved
-    return OhMotion(value[:, :3], value[:, 3:], rate[:, :3], rate[:, 3:], second[:, :3], second[:, 3:])
+    return OhMotion.of(value, rate, second)
 
 
 def case(number: int, frequency: float, time: Array, home: Array) -> OhMotion:

@@ -6,17 +6,11 @@ The energies are sums over the 13 bodies, from velocities alone; no partial velo
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from pkm_description.arrays import Array
 
-from verification.mechanics.neighbours import smooth_derivative
+from verification.mechanics.lagrange import lagrange_forces
 from verification.oh_2003.kinematics import OhGeometry, OhMotion, apply, dot, strut_kinematics
-from verification.oh_2003.parameters import shifted
-
-#: s, m or rad of the five-point differences
-STEP = 1e-3
 
 
 def kinetic_energy(geometry: OhGeometry, motion: OhMotion, parameters: Array, hooke_joints: bool = False) -> Array:
@@ -57,36 +51,10 @@ def potential_energy(geometry: OhGeometry, motion: OhMotion, parameters: Array) 
 
 def generalised_forces(geometry: OhGeometry, motion: OhMotion, parameters: Array, hooke_joints: bool = False) -> Array:
     """d/dt dT/dq' - dT/dq + dV/dq (N, 6), which is J F_a; ``hooke_joints`` as in :func:`kinetic_energy`."""
-
-    def energy(at: OhMotion) -> Array:
-        return kinetic_energy(geometry, at, parameters, hooke_joints)
-
-    columns = []
-    for coordinate in range(6):
-
-        def momentum(time: float, coordinate: int = coordinate) -> Array:
-            later = shifted(motion, time)
-            # T is quadratic in the speeds: this difference is exact
-            faster, slower = (energy(_faster(later, coordinate, by)) for by in (0.5, -0.5))
-            return faster - slower
-
-        def lagrangian(step: float, coordinate: int = coordinate) -> Array:
-            moved = _moved(motion, coordinate, step)
-            return energy(moved) - potential_energy(geometry, moved, parameters)
-
-        columns.append(smooth_derivative(momentum, STEP) - smooth_derivative(lagrangian, STEP))
-    return np.stack(columns, axis=1)
-
-
-def _moved(motion: OhMotion, coordinate: int, step: float) -> OhMotion:
-    """The same motion with one coordinate elsewhere."""
-    change = step * np.eye(6)[coordinate]
-    return dataclasses.replace(motion, position=motion.position + change[:3], angles=motion.angles + change[3:])
-
-
-def _faster(motion: OhMotion, coordinate: int, by: float) -> OhMotion:
-    """The same motion with another speed of one coordinate."""
-    change = by * np.eye(6)[coordinate]
-    return dataclasses.replace(
-        motion, velocity=motion.velocity + change[:3], angle_rates=motion.angle_rates + change[3:]
+    return lagrange_forces(
+        lambda place, rate: kinetic_energy(geometry, OhMotion.of(place, rate), parameters, hooke_joints),
+        lambda place: potential_energy(geometry, OhMotion.of(place), parameters),
+        motion.coordinates,
+        motion.speeds,
+        np.concatenate([motion.acceleration, motion.angle_accelerations], axis=1),
     )

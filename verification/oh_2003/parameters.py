@@ -106,7 +106,7 @@ def oh_model(machine: Machine) -> OhModel:
 def random_motion(model: OhModel, count: int, seed: int, move: float = 0.08, turn: float = 0.2) -> OhMotion:
     """Unrelated random states in Oh's coordinates, up to ``move`` of the strut length and ``turn`` rad from home."""
     random = np.random.default_rng(seed)
-    home = OhMotion(model.home[None], HOME_ANGLES[None], *np.zeros((4, 1, 3)))
+    home = OhMotion.of(np.concatenate([model.home, HOME_ANGLES])[None])
     reach = move * float(strut_kinematics(model.geometry, home).length.mean())
 
     def draw(size: float) -> Array:

@@ -102,14 +102,12 @@ def observed_motion(model: OhModel, lengths: Array) -> tuple[OhMotion, slice]:
     smooth = sosfiltfilt(butter(ORDER, CUT_OFF, fs=1.0 / STEP, output='sos'), lengths, axis=0)
     poses = np.tile(np.concatenate([model.home, HOME_ANGLES]), (len(smooth), 1))
     for _ in range(6):
-        at = OhMotion(poses[:, :3], poses[:, 3:], *np.zeros((4, len(poses), 3)))
+        at = OhMotion.of(poses)
         error = smooth - strut_kinematics(model.geometry, at).length
         transposed = np.swapaxes(pseudo_jacobian(model.geometry, at), 1, 2)
         poses = poses + np.linalg.solve(transposed, error[..., None])[..., 0]
     rates = central_difference(poses)
-    seconds = central_difference(rates)
-    motion = OhMotion(poses[:, :3], poses[:, 3:], rates[:, :3], rates[:, 3:], seconds[:, :3], seconds[:, 3:])
-    return motion, slice(200, len(smooth) - 200)
+    return OhMotion.of(poses, rates, central_difference(rates)), slice(200, len(smooth) - 200)
 
 
 def central_difference(values: Array) -> Array:

@@ -18,6 +18,7 @@ from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import random_series
 
 from verification.check import Check, at_least, at_most, equal
+from verification.mechanics.neighbours import derivative_checks
 from verification.rosyid_2020.dynamics import PARAMETERS, PlanarDynamics
 from verification.rosyid_2020.model import ACTIVE, POSE
 from verification.rosyid_2020.table import geometry_of
@@ -58,14 +59,7 @@ def series_checks(problem: ExcitationProblem, design: ExcitationDesign) -> Itera
     """R2-26: Eq. (35) in the plane."""
     yield equal('R2-26', 'coefficients of 5 harmonics, 3 (2 n + 1)', 33, problem.coefficient_count)
     yield equal('R2-26', 'coordinates', ['x', 'y', 'theta_z'], list(problem.coordinates.names))
-    series, step = design.series, 1e-4
-    time = np.linspace(0.0, PERIOD, 300)
-    _, rate, second = series.periodic(time)
-    later, sooner = series.periodic(time + step), series.periodic(time - step)
-    differences = {'velocities': (rate, later[0], sooner[0]), 'accelerations': (second, later[1], sooner[1])}
-    for what, (found, *ends) in differences.items():
-        error = np.abs((ends[0] - ends[1]) / (2.0 * step) - found).max() / np.abs(found).max()
-        yield at_most('R2-26', f'analytic {what} against finite differences, relative', 1e-6, error)
+    yield from derivative_checks('R2-26', design.series, ('velocities', 'accelerations'), 1e-6)
 
 
 def end_checks(problem: ExcitationProblem, design: ExcitationDesign) -> Iterator[Check]:

@@ -29,16 +29,7 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_description.machine.machine import with_gravity
 
-from verification.check import (
-    Check,
-    at_least,
-    at_most,
-    equal,
-    near,
-    near_each,
-    refused,
-    relative_error,
-)
+from verification.check import Check, agree, at_least, at_most, equal, near, near_each, refused, relative_error
 from verification.mechanics.friction import typical_law
 
 #: estimates of Table 1, kg
@@ -68,7 +59,7 @@ def law_checks() -> Iterator[Check]:
     yield equal('R2-14', 'default exponent delta', 1.0, plain.exponent)
     speed = np.linspace(-1.0, 1.0, 400)
     printed = np.sign(speed) * (30.0 + 30.0 * np.exp(-np.abs(speed) / 0.3281)) + 83.1797 * speed
-    yield at_most('R2-14', 'Stribeck law = Eq. 23, relative', 1e-12, relative_error(plain.force(speed), printed))
+    yield agree('R2-14', 'Stribeck law = Eq. 23', 1e-12, plain.force(speed), printed)
     dry = dataclasses.replace(LAW, viscous=0.0)
     found = dry.force(list(COEFFICIENTS), 1.0)
     speeds = ', '.join(f'{v:g}' for v in COEFFICIENTS)
@@ -121,12 +112,10 @@ def machine_checks(machine: Machine, count: int) -> Iterator[Check]:
         laws = [joint.friction.law for joint in machine.actuated_joints]
         expected = np.stack([_printed(law, rates[:, leg], normal[:, leg]) for leg, law in enumerate(laws)], axis=-1)
         rigid, total = (inverse_dynamics(tilted, motion, friction=rub) for rub in (False, True))
-        yield at_most('R2-15', f'{what}: tau = rigid body + Eqs. 23, 24, 40 at |N(t)|, relative', 1e-10,
-                      relative_error(total - rigid, expected))  # fmt: skip
+        yield agree('R2-15', f'{what}: tau = rigid body + Eqs. 23, 24, 40 at |N(t)|', 1e-10, total - rigid, expected)
         yield at_least('R2-15', f'{what}: normal force varies by', 1.0, np.ptp(np.abs(normal), axis=0), 'N')
         share = friction_forces(tilted, motion)
-        yield at_most('R2-20', f'{what}: friction given separately = its share, relative', 1e-10,
-                      relative_error(share, total - rigid))  # fmt: skip
+        yield agree('R2-20', f'{what}: friction given separately = its share', 1e-10, share, total - rigid)
         joints, loads = joint_motion(tilted, motion), friction_loads(tilted, motion)
         selections: dict[JointSelection, str] = {'actuated': 'per joint', 'class': 'shared by the guides'}
         for selection, names in selections.items():

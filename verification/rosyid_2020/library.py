@@ -24,17 +24,10 @@ from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import with_gravity, with_payload
 from scipy.linalg import null_space
 
-from verification.check import Check, at_most, equal, refused, relative_error
+from verification.check import Check, agree, at_most, equal, refused, relative_error
+from verification.rosyid_2020 import table
 from verification.rosyid_2020.dynamics import base_parameters
 from verification.rosyid_2020.model import ACTIVE, PlanarSamples
-from verification.rosyid_2020.table import (
-    FRICTION,
-    PRINTED_NAMES,
-    dynamics_of,
-    embedding,
-    geometry_of,
-    printed_parameters,
-)
 
 #: m/s^2, directions of gravity to try: across the plane, down in the plane, aslant
 _GRAVITIES = ((0.0, 0.0, -9.81), (0.0, -9.81, 0.0), (3.0, -5.0, 2.0))
@@ -69,7 +62,7 @@ def library_checks(machine: Machine, samples: PlanarSamples) -> Iterator[Check]:
 
 def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
     """Inverse and forward kinematics, dependent rates, poses out of reach, the other assembly mode, singular poses."""
-    geometry, q = geometry_of(machine), samples.q
+    geometry, q = table.geometry_of(machine), samples.q
     legs = joint_motion(machine, motion)
     ours = _coordinates(legs.positions, motion)
     yield at_most('R2-01', "the library's joint positions in the paper's closures", 1e-12, geometry.closure(ours), 'm')
@@ -103,7 +96,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
 
 def _other_mode_checks(machine: Machine) -> Iterator[Check]:
     """Assembly mode by the file's home: the third rod leaning to the other side."""
-    geometry = geometry_of(machine)
+    geometry = table.geometry_of(machine)
     other = dataclasses.replace(geometry, sides=geometry.sides * [1.0, 1.0, -1.0])
     home = np.array([[machine.home.position[0], machine.home.position[1], 0.0]])
     there = other.coordinates(home)
@@ -123,7 +116,7 @@ def _other_mode_checks(machine: Machine) -> Iterator[Check]:
 
 
 def _singular_checks(machine: Machine) -> Iterator[Check]:
-    q = geometry_of(machine).singular_coordinates()
+    q = table.geometry_of(machine).singular_coordinates()
     motion = platform_motion(q, np.zeros((1, 12)), np.zeros((1, 12)))
     what = 'inverse dynamics with rod 2 in line with the platform'
     yield refused('R2-13', what, SingularPoseError, inverse_dynamics, machine, motion, False)
@@ -131,7 +124,7 @@ def _singular_checks(machine: Machine) -> Iterator[Check]:
 
 def force_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
     """Forces and reactions in one gravity."""
-    robot = dynamics_of(machine)
+    robot = table.dynamics_of(machine)
     where = f'g = {machine.gravity[0]:g}, {machine.gravity[1]:g} in the plane'
     forces, multipliers = robot.inverse_by_partition(samples.q, samples.velocity, samples.acceleration[:, ACTIVE])
     error = relative_error(inverse_dynamics(machine, motion, friction=False), forces)
@@ -153,14 +146,14 @@ def force_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotio
 
 def load_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
     """Payload and external wrench, and the weight on the guides."""
-    robot = dynamics_of(machine)
+    robot = table.dynamics_of(machine)
     sliders = samples.acceleration[:, ACTIVE]
     wrench = np.random.default_rng(5).uniform(-50.0, 50.0, (len(motion), 3))
     outside = np.zeros((len(motion), 6))
     outside[:, [0, 1, 5]] = wrench
     found = inverse_dynamics(machine, motion, friction=False, external_wrench=outside)
     expected, _ = robot.inverse_by_partition(samples.q, samples.velocity, sliders, wrench)
-    yield at_most('R2-10', 'forces with an external wrench, relative', 1e-9, relative_error(found, expected))
+    yield agree('R2-10', 'forces with an external wrench', 1e-9, found, expected)
     payload = RigidBody('payload', 12.0, np.array([0.1, 0.07, 0.2]), np.diag([0.2, 0.3, 0.4]))
     loaded = with_payload(machine, payload)
     x, y = payload.center_of_mass[:2]
@@ -168,7 +161,7 @@ def load_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     heavier = dataclasses.replace(robot, parameters=robot.parameters + np.concatenate([np.zeros(12), added]))
     found = inverse_dynamics(loaded, motion, friction=False)
     expected, _ = heavier.inverse_by_partition(samples.q, samples.velocity, sliders)
-    yield at_most('R2-10', 'forces with a payload, relative', 1e-9, relative_error(found, expected))
+    yield agree('R2-10', 'forces with a payload', 1e-9, found, expected)
     still = np.zeros_like(samples.q)
     at_rest = joint_reactions(machine, platform_motion(samples.q, still, still), friction=False)
     mass = machine.platform.mass + sum(joint.body.mass for leg in machine.legs for joint in leg.joints)
@@ -178,39 +171,37 @@ def load_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
 
 def forward_checks(machine: Machine, where: str, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
     """Friction that grows with the normal force, both ways."""
-    robot = dynamics_of(machine)
+    robot = table.dynamics_of(machine)
     rigid, multipliers = robot.inverse_by_partition(samples.q, samples.velocity, samples.acceleration[:, ACTIVE])
     loads = [leg.joints[0].friction.law.mapping()['additional_load'] for leg in machine.legs]
     extra = np.array(loads)
 
     def friction(speed: Array, normal: Array) -> Array:
-        coulomb, viscous, static, scale = FRICTION
+        coulomb, viscous, static, scale = table.FRICTION
         level = coulomb + (static - coulomb) * np.exp(-np.abs(speed / scale))
         return np.sign(speed) * (level * np.abs(normal) + coulomb * extra) + viscous * speed
 
     expected = rigid + friction(samples.velocity[:, ACTIVE], multipliers[:, :3])
     forces = inverse_dynamics(machine, motion)
-    yield at_most('R2-12', f'forces with Eqs. 23-25, 39-41, {where}, relative', 1e-9, relative_error(forces, expected))
+    yield agree('R2-12', f'forces with Eqs. 23-25, 39-41, {where}', 1e-9, forces, expected)
     free, _ = robot.accelerations_with_friction(samples.q, samples.velocity, forces, friction)
-    error = relative_error(free, samples.acceleration)
-    yield at_most('R2-12', f"the paper's forward dynamics under our forces, {where}, relative", 1e-9, error)
+    yield agree('R2-12', f"the paper's forward dynamics under our forces, {where}", 1e-9, free, samples.acceleration)
     found = forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, expected)
-    error = relative_error(found, motion.acceleration)
-    yield at_most('R2-12', f"our forward dynamics under the paper's forces, {where}, relative", 1e-9, error)
+    yield agree('R2-12', f"our forward dynamics under the paper's forces, {where}", 1e-9, found, motion.acceleration)
 
 
 def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
     """The library's regressor against the paper's, and its null space against the closed form."""
-    robot = dynamics_of(machine)
+    robot = table.dynamics_of(machine)
     names = rigid_body_parameter_names(machine, identical_legs=False)
-    full = rigid_body_regressor(machine, motion, identical_legs=False) @ embedding(names, machine)
+    full = rigid_body_regressor(machine, motion, identical_legs=False) @ table.embedding(names, machine)
     paper = robot.regressor(samples.q, samples.velocity, samples.acceleration[:, ACTIVE])
-    yield at_most('R2-06', "regressor of 16 columns = the paper's, relative", 1e-9, relative_error(full, paper))
+    yield agree('R2-06', "regressor of 16 columns = the paper's", 1e-9, full, paper)
     hidden = null_space(base_parameters(robot.geometry, np.eye(16)).T)
     error = np.abs(full @ hidden).max() / np.abs(full).max()
     yield at_most('R2-39', "closed form = null space of the library's regressor, relative", 1e-9, error)
-    printed = printed_parameters()
-    base = reduce_parameters((full @ printed).reshape(-1, printed.shape[1]), PRINTED_NAMES)
+    printed = table.printed_parameters()
+    base = reduce_parameters((full @ printed).reshape(-1, printed.shape[1]), table.PRINTED_NAMES)
     yield equal('R2-39', "base parameters of the paper's 13 from the library's regressor", 9, len(base))
     closed = np.delete(base_parameters(robot.geometry, printed.T).T, 8, axis=0)  # without the y moment
     closed = np.asarray(np.linalg.solve(closed[:, base.independent], closed), dtype=float)

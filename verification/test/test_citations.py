@@ -82,20 +82,30 @@ def test_sources_of_requirements(suite: str) -> None:
     assert {one.id: _missing(PAPERS[suite], one.source) for one in entries if _missing(PAPERS[suite], one.source)} == {}
 
 
+@pytest.fixture(scope='module')
+def texts() -> list[tuple[str, str]]:
+    """Names and words of all files that name one of the papers; a year in parentheses is none."""
+    names = re.compile('|'.join(paper.name for paper in PAPERS.values()))
+    folders = [_ROOT / name for name in ('src', 'verification', 'benchmarks', 'examples')]
+    paths = [path for folder in folders for path in folder.rglob('*')]
+    found = [
+        (path.name, path.read_text(encoding='utf-8'))
+        for path in sorted(paths)
+        if path.suffix in {'.py', '.md', '.yaml'} and path != Path(__file__).resolve()
+    ]
+    return [(name, ' '.join(re.sub(r'\(\d{4}\)', '', text).split())) for name, text in found if names.search(text)]
+
+
 @pytest.mark.parametrize('suite', PAPERS)
-def test_citations_in_the_tree(suite: str) -> None:
+def test_citations_in_the_tree(suite: str, texts: list[tuple[str, str]]) -> None:
     """What follows a paper's name up to the end of the parenthesis, or to another paper."""
     paper, wrong, count = PAPERS[suite], [], 0
     others = '|'.join(other.name for other in PAPERS.values())
     end = re.compile(rf'[);"|]|\b(?:{others})\b')
-    for folder in ('src', 'verification', 'benchmarks', 'examples'):
-        for path in sorted((_ROOT / folder).rglob('*')):
-            if path.suffix not in {'.py', '.md', '.yaml'} or path == Path(__file__).resolve():
-                continue
-            text = ' '.join(re.sub(r'\(\d{4}\)', '', path.read_text(encoding='utf-8')).split())
-            for name in re.finditer(rf'\b{paper.name}\b', text):
-                tail = end.split(text[name.end() : name.end() + 100], maxsplit=1)[0]
-                count += len(cited(tail))
-                wrong += [(path.name, *one) for one in _missing(paper, tail)]
+    for file, text in texts:
+        for name in re.finditer(rf'\b{paper.name}\b', text):
+            tail = end.split(text[name.end() : name.end() + 100], maxsplit=1)[0]
+            count += len(cited(tail))
+            wrong += [(file, *one) for one in _missing(paper, tail)]
     assert count > 5
     assert wrong == []

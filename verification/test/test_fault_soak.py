@@ -12,7 +12,7 @@ from verification.soak.plan import judge
 
 
 def test_random_faults_leave_the_estimator_alive_finite_and_positive():
-    result = soak(load_machine('srs'), 5_400, seed=1, pace=3)
+    result = soak(load_machine('srs'), 4_050, seed=1, pace=4)
     assert result.not_finite == 0
     assert result.not_positive == 0
     assert set(result.faults) == set(ALL_FAULTS)

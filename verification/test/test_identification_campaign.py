@@ -14,12 +14,13 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.loading import load_machine
 
-from verification.identification.design import rotor_checks
+from verification.accepted import with_acceptance
 from verification.identification.diagnosis import faults_of
 from verification.identification.expectations import EXPECTATIONS, legs_are_alike, settings_for
 from verification.identification.motions import near_singular, several_sines
+from verification.identification.online_consistency import batch_checks, consistency_checks, normalised_error
 from verification.identification.peer import PREDICTED, TextbookPipeline
-from verification.identification.plan import FULL, Extent, judged, plan
+from verification.identification.plan import FULL, Extent, judged, plan, rotor_checks
 from verification.identification.repetitions import measured, with_bodies
 from verification.identification.trial import Outcome, run_trial
 from verification.identification_data.dataset import generate
@@ -118,3 +119,27 @@ def test_what_is_tried_on_a_machine() -> None:
     assert {fault.code for fault in faults_of('khalifa_3prr')} - {fault.code for fault in faults_of('srs')} == {
         'singular_pose'
     }
+
+
+@pytest.mark.parametrize('name', ['srs', 'valencia_3rps', 'khalifa_3prr'])
+def test_the_end_is_that_of_the_batch(name: str) -> None:
+    checks = list(batch_checks(name, 0, duration=10.0))
+    assert len(checks) == 3
+    assert [one.status for one in checks] == ['met'] * 3, checks
+
+
+@pytest.mark.campaign
+def test_errors_are_as_stated() -> None:
+    """Of the estimators inside the bounds; those of the node, which learns the noise, not above them."""
+    *estimators, node = with_acceptance(consistency_checks('valencia_3rps', range(2)), True)
+    assert [one.status for one in estimators] == ['met'] * 3
+    assert not node.failed, node
+
+
+def test_a_covariance_that_is_too_small_is_seen() -> None:
+    random = np.random.default_rng(0)
+    factor = random.normal(size=(5, 5)) * np.array([[1e-4], [1.0], [1.0], [1e3], [1.0]])
+    covariance = factor @ factor.T
+    errors = [normalised_error(factor @ random.normal(size=5), covariance) for _ in range(400)]
+    assert np.mean(errors) == pytest.approx(5.0, abs=0.5)
+    assert normalised_error(factor[:, 0], 0.25 * covariance) == pytest.approx(4.0)

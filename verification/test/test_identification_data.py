@@ -22,6 +22,7 @@ from scipy.signal import butter, sosfiltfilt
 
 pytest.importorskip('mujoco')
 
+from verification.identification_data import cli
 from verification.identification_data.cases import CASES, Case
 from verification.identification_data.cli import main
 from verification.identification_data.dataset import DataSet, Measured, generate
@@ -166,13 +167,18 @@ def test_signals_have_the_gain_bias_delay_and_noise_of_the_truth(everything: Dat
     assert signals.gain.min() < 1.0 < signals.gain.max()
 
 
-def test_the_command_writes_bags_tables_truth_and_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_bags_tables_truth_and_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[DataSet] = []
+    monkeypatch.setattr(cli, 'generate', lambda *given: made.append(generate(*given)) or made[-1])
     arguments = ['valencia_3rps', '-o', str(tmp_path), '--set', 'axial=0.05', '--durations', '8', '6', '--seed', '7']
     assert main(arguments) == 0
     assert main(arguments) == 1  # nothing is overwritten
     assert main(['valencia_3rps', '-o', str(tmp_path / 'b'), '--set', 'speed=1']) == 1
     assert 'speed=1: expected NAME=VALUE' in capsys.readouterr().err
-    data = generate('valencia_3rps', Case(axial=0.05), 7, SHORT)
+    (data,) = made
+    assert data.case == Case(axial=0.05)
     recording = read_recording(data.nominal, tmp_path / 'training')
     assert np.allclose(recording.forces, data.training.efforts)
     table = np.genfromtxt(tmp_path / 'training.csv', delimiter=',', names=True)

@@ -1,4 +1,4 @@
-"""Parts, runs, tables, requirement lists, settings and the command itself."""
+"""Parts, runs, tables, lists of requirements and of what is accepted, settings and the command itself."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ import pytest
 import yaml
 
 from verification import cli, requirements
+from verification.accepted import accepted_in, with_acceptance
 from verification.catalogue import FOR_ANY_MACHINE, SUITES
-from verification.check import Check, at_most, equal
-from verification.cli import chosen_suites, main
+from verification.check import Check, at_least, at_most, equal, within
+from verification.cli import chosen_suites, main, settings_of
 from verification.consistency.plan import Extent
 from verification.requirements import Requirement, requirement_statuses, requirements_of
 from verification.run import Processes, Run, run_all
-from verification.settings import settings_of
 from verification.suite import Figure, Part, Plan, Request, Suite, run_part
 from verification.table import check_lines, last_line, suite_lines
 from verification.test.small_suites import bad, broken, dying, good, slow, suite_of
 
 ROOT = Path(__file__).resolve().parents[2]
+ENTRY = "- {id: S3-57, what: 'ratio, mp1', full: 0.8, date: 2026-01-31, why: the IMU is late}\n"
 
 
 def run_of(suite, jobs=1):
@@ -253,3 +254,47 @@ def _has_processes(group):
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.fixture
+def known(tmp_path):
+    path = tmp_path / 'accepted.yaml'
+    path.write_text(ENTRY)
+    return accepted_in(path)
+
+
+@pytest.mark.parametrize(
+    ('check', 'status'),
+    [
+        (at_least('S3-57', 'ratio, mp1', 1.0, 1.2), 'met'),
+        (at_least('S3-57', 'ratio, mp1', 1.0, 0.9), 'not met, accepted'),
+        (at_least('S3-57', 'ratio, mp1', 1.0, 0.781), 'not met, accepted'),
+        (at_least('S3-57', 'ratio, mp1', 1.0, 0.779), 'not met'),  # short by more than a tenth more than 0.2
+        (at_least('S3-57', 'ratio, mp1', 1.0, float('nan')), 'not met'),
+        (at_least('S3-57', 'ratio, mp2', 1.0, 0.9), 'not met'),
+        (at_least('S3-56', 'ratio, mp1', 1.0, 0.9), 'not met'),
+        (within('S3-57', 'ratio, mp1', 0.9, 0.95, 1.2), 'not met'),
+        (at_most('S3-57', 'ratio, mp1', 0.7, 0.8), 'not met, accepted'),
+    ],
+)
+def test_a_shortfall_may_not_grow_by_a_tenth(known, check, status):
+    (judged,) = with_acceptance([check], False, known)
+    assert judged.status == status
+    assert judged.failed == (status == 'not met')
+    assert with_acceptance([check], True, known)[0].status == check.status  # no figure of a quick run is accepted
+    assert ('2026-01-31: the IMU is late' in judged.measured) == (status == 'not met, accepted')
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        (ENTRY * 2, 'stands there twice'),
+        (ENTRY.replace(', why: the IMU is late', ''), 'entry 1 needs date, id, what, why, and full or quick'),
+        (ENTRY.replace('0.8', 'small'), 'entry 1 .S3-57.: could not convert'),
+        (ENTRY.replace('2026-01-31', 'today'), 'entry 1 .S3-57.: Invalid isoformat'),
+    ],
+)
+def test_a_wrong_list_of_what_is_accepted_is_refused(text, message, tmp_path):
+    (tmp_path / 'accepted.yaml').write_text(text)
+    with pytest.raises(ValueError, match=message):
+        accepted_in(tmp_path / 'accepted.yaml')

@@ -12,7 +12,7 @@ from pkm_description.loading.load import machine_file
 
 from verification.mata_2008 import checks as mata
 from verification.mata_2008 import estimation
-from verification.mata_2008.regressor import drive_regressor
+from verification.mata_2008.regressor import drive_regressor, random_samples
 from verification.oh_2003 import campaign, library, pendulum
 from verification.oh_2003.parameters import oh_model
 from verification.rosyid_2020.dynamics import PlanarDynamics
@@ -21,7 +21,7 @@ from verification.rosyid_2020.table import DESIGN, geometry_of
 
 def test_another_triangle_has_another_table() -> None:
     robot, gravity = mata.ThreeRps(0.4, 0.46), load_machine('valencia_3rps').gravity
-    samples = mata.random_samples(robot, 20, gravity)
+    samples = random_samples(robot, 20, gravity)
     rows = drive_regressor(robot, samples.lengths, samples.rates, samples.accelerations, gravity).reshape(-1, 70)
     status = {check.what: check.status for check in mata.table_checks(robot, rows)}
     assert status['factors of all 25 rows of Table 1 against the closed form'] == 'met'

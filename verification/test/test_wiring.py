@@ -8,8 +8,8 @@ from pkm_bringup.robot_check import arrangement, check_robot
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 
-from verification.wiring.campaign import run
 from verification.wiring.faults import FAULTS, Fault
+from verification.wiring.plan import run
 from verification.wiring.scenarios import Scenario
 
 SEED, DURATION = 3, 6.0

@@ -1,4 +1,4 @@
-"""Seeded faults of wiring on machines, motions and seeds: what check_robot names, misses and makes up."""
+"""Seeded faults of wiring on machines, motions and seeds: what check_robot names, misses, makes up and mends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from pkm_bringup.robot_check import Report, check_robot
+from pkm_bringup.robot_check.wiring import with_driver
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.skeleton import KINDS, skeleton_text
@@ -16,7 +18,6 @@ from pkm_description.skeleton import KINDS, skeleton_text
 from verification.check import Check, equal
 from verification.suite import Part, Plan, Request, Workers
 from verification.wiring import foreign
-from verification.wiring.campaign import Outcome, run
 from verification.wiring.faults import FAULTS, Fault
 from verification.wiring.scenarios import MOTIONS, Scenario
 
@@ -78,6 +79,41 @@ def plan(request: Request, workers: Workers) -> Plan:
         if extent.foreign and machine in foreign.MACHINES:
             parts.append(Part(f'{machine}, wired by others', partial(foreign_checks, machine, extent)))
     return Plan(tuple(parts))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run.
+
+    Attributes
+    ----------
+    missed : seeded faults that no finding names
+    alarms : codes of findings about what was not seeded
+    unmended : codes of what is left with the driver file that check_robot proposed
+    report : all that it said
+    """
+
+    missed: tuple[str, ...]
+    alarms: tuple[str, ...]
+    unmended: tuple[str, ...]
+    report: Report
+
+
+def run(scenario: Scenario, faults: Sequence[Fault] = ()) -> Outcome:
+    """Seed faults and judge what check_robot says."""
+    machine = scenario.machine
+    streams = scenario.streams()
+    for place, fault in enumerate(faults):
+        fault.spoil(streams, machine, np.random.default_rng([scenario.seed, 7 + place]))
+    report = check_robot(machine, streams.observation())
+    found = {finding.code for finding in report.faults}
+    missed = tuple(fault.name for fault in faults if not found & set(fault.codes))
+    known = {code for fault in faults for code in (*fault.codes, *fault.also)}
+    unmended: tuple[str, ...] = ()
+    if faults and not missed and all(fault.driver_mends for fault in faults):
+        mended = check_robot(with_driver(machine, report.driver_file), streams.observation())
+        unmended = tuple(finding.code for finding in mended.faults)
+    return Outcome(missed, tuple(sorted(found - known)), unmended, report)
 
 
 def good_checks(source: str, motion: str, extent: Extent) -> Iterator[Check]:
