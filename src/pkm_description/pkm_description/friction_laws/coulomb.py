@@ -56,7 +56,6 @@ class StaticCoulomb(FrictionLaw):
     static_velocity: float = nonlinear(0.0, positive=False)
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class AsymmetricCoulomb(FrictionLaw):
     """``viscous v`` plus ``coulomb_positive`` forwards, minus ``coulomb_negative`` backwards (Mata et al., Table 5).
@@ -125,7 +124,6 @@ class DeadBand(FrictionLaw):
         return np.array([self.width, float(self.form == 'continuous'), 0.0, 0.0])
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Arctangent(FrictionLaw):
     """``coulomb sign(v) + viscous v + saturation atan(slope v)`` (Mata et al. 2008, Eq. 16; Grotjahn 2001).
@@ -149,7 +147,6 @@ class Arctangent(FrictionLaw):
     slope: float = nonlinear()
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class PowerLaw(FrictionLaw):
     """``sign(v) (coulomb + viscous |v|^exponent)`` (Mata et al. 2008, Eq. 17, symmetric; Farhat 2006).
@@ -167,7 +164,6 @@ class PowerLaw(FrictionLaw):
     viscous: float = linear()
     coulomb: float = linear()
     exponent: float = nonlinear()
-
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,6 @@ class Stribeck(FrictionLaw):
     exponent: float = nonlinear(1.0)
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class AsymmetricStribeck(FrictionLaw):
     """The law of :class:`Stribeck` with a level at rest for each direction.
@@ -64,7 +63,6 @@ class AsymmetricStribeck(FrictionLaw):
     static_negative: float = linear()
     stribeck_velocity: float = nonlinear()
     exponent: float = nonlinear(1.0)
-
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +107,6 @@ class LoadDependentStribeck(FrictionLaw):
         """Fourth the viscous count, negative where the additional load fades as the other one does."""
         count = self.viscous_count if self.additional_level == 'coulomb' else -self.viscous_count
         return np.array([self.stribeck_velocity, self.exponent, self.additional_load, count], dtype=float)
-
-
 
 
 def guide_loads(

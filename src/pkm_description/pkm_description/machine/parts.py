@@ -362,6 +362,12 @@ class Leg:
             places[joint.body.name] = place
         return tuple(parents)
 
+    @property
+    def carriers(self) -> tuple[str, ...]:
+        """Link names of the bodies that carry the joints."""
+        names = [*(joint.body.name for joint in self.joints), 'base_link']
+        return tuple(names[parent] for parent in self.parents)
+
 
 @dataclass(frozen=True)
 class Pose:
