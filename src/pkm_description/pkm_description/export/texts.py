@@ -46,8 +46,9 @@ def numbers(*values: Iterable[float]) -> str:
 
 def quaternion(rotation: Array | None) -> Array | None:
     """Quaternion (4,) x, y, z, w of a rotation (3, 3); none of no turn: exact where roll, pitch and yaw lose digits."""
-    is_turned = rotation is not None and not np.array_equal(rotation, np.eye(3))
-    return quaternion_from_matrix(rotation) if is_turned else None
+    if rotation is None or np.array_equal(rotation, np.eye(3)):
+        return None
+    return quaternion_from_matrix(rotation)
 
 
 @lru_cache(maxsize=1)

@@ -65,11 +65,9 @@ def mp1_profile(
     return scaled(largest_scale(machine, lambda scale: scaled(scale).evaluate(times), MARGIN))
 
 
-def mp1(
-    machine: Machine, duration: float = 100.0, rate: float = 100.0, fade_in: float = 10.0, fade_out: float = 10.0
-) -> PlatformMotion:
+def mp1(machine: Machine, duration: float = 100.0, rate: float = 100.0) -> PlatformMotion:
     """Samples of :func:`mp1_profile`: ``duration`` s at ``rate`` Hz, ending at home at rest."""
-    return mp1_profile(machine, duration, fade_in, fade_out).evaluate(sample_times(duration, rate))
+    return mp1_profile(machine, duration).evaluate(sample_times(duration, rate))
 
 
 def mp2_profile(
@@ -132,15 +130,13 @@ def excitation_profile(
     return drives_profile(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, fade, fade)
 
 
-def fast_and_slow_profile(machine: Machine, duration: float, seed: int = 0, validation: bool = False) -> FastAndSlow:
+def fast_and_slow_profile(machine: Machine, duration: float, seed: int = 0) -> FastAndSlow:
     """Half of the time the motion of :func:`excitation_profile`, then another one at 15 % of its size.
 
     For machines whose friction at rest differs from that of motion (Stribeck).
     """
     half = 0.5 * duration
-    fast, slow = (
-        excitation_profile(machine, half, seed + offset, validation) for offset in (0, SLOW_SEED_OFFSET)
-    )
+    fast, slow = (excitation_profile(machine, half, seed + offset) for offset in (0, SLOW_SEED_OFFSET))
     return FastAndSlow(fast, slow.scaled(SLOW))
 
 
