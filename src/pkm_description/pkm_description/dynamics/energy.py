@@ -18,7 +18,7 @@ from pkm_description.kinematics.arguments import (
     run_kernel,
 )
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.joint_motion import FROM_HOME, require_legs
+from pkm_description.kinematics.joint_motion import FROM_HOME, require_legs, start_of
 from pkm_description.machine import Machine
 
 
@@ -94,6 +94,7 @@ def forward_dynamics(
     friction: bool = True,
     sign_smoothing: float = 0.0,
     external_wrench: Array | None = None,
+    start: Array | None = None,
 ) -> Array:
     """Platform acceleration (N, 6) [linear, angular], base axes: solves ``M a + h = J^T f + K^T lambda``, ``K a = k``.
 
@@ -108,6 +109,7 @@ def forward_dynamics(
     twist : (N, 6), base axes
     forces : (N, A) N or N m, of the drives
     friction, sign_smoothing, external_wrench : as in :func:`pkm_description.dynamics.inverse_dynamics`
+    start : see :func:`pkm_description.kinematics.joint_positions`
 
     Raises
     ------
@@ -129,7 +131,7 @@ def forward_dynamics(
     twist, forces = of_samples('twist', twist, count, 6), of_samples('forces', forces, count, machine.actuated_count)
     accelerations = np.empty((count, 6))
     run_kernel(
-        machine, accelerations_of_samples, FROM_HOME, packed(position), packed(rotation_base_platform),
+        machine, accelerations_of_samples, start_of(machine, start), packed(position), packed(rotation_base_platform),
         packed(twist[:, :3]), packed(twist[:, 3:]), bool(friction), float(sign_smoothing), wrench, packed(forces),
         accelerations,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""URDF of a machine, written from the machine's data.
+"""URDF of a machine, written from the machine's data; and of its sliders.
 
 A URDF is a tree, so the loops are cut at every closure, between ``legN_tip`` and ``platform_anchorN`` (see
 :func:`~pkm_description.machine.machine.closure_ends`), whose origins coincide on a closed machine. The platform
@@ -9,6 +9,7 @@ users of xacro, of machines whose legs are chains alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import atan2, hypot, isfinite
 from typing import NamedTuple
 
@@ -20,9 +21,11 @@ from pkm_description.export.ros2_control import ControlOptions, control_values
 from pkm_description.export.texts import add_provenance, filled, xml_text
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation import rpy_from_matrix
-from pkm_description.machine import Joint, Leg, Machine, RigidBody
+from pkm_description.machine import Joint, Leg, Machine, Pose, RigidBody
 from pkm_description.machine.machine import closure_ends, closure_points
 from pkm_description.machine.parts import HERE, Placement
+from pkm_description.viewing.coupled_pose import COORDINATES
+from pkm_description.viewing.sliders import Slider
 
 #: what a URDF says where the machine file gives no limit: position, velocity, effort
 NO_LIMIT, NO_EFFORT_LIMIT = 1e3, 1e6
@@ -34,6 +37,8 @@ MATERIALS = {
     'plate': '0.10 0.45 0.70 1',
     'dark': '0.25 0.27 0.30 1',
 }
+#: joints from base to platform such that R = Rz(yaw) Ry(pitch) Rx(roll)
+_CHAIN = ('x', 'y', 'z', 'yaw', 'pitch', 'roll')
 #: of links that never move: the numbers have no effect, but sdformat (Gazebo) silently drops links without mass and all
 #: that hangs on them
 RESTING = RigidBody('resting', 1.0, np.zeros(3), np.eye(3))
@@ -164,3 +169,24 @@ def bar(start: Array, stop: Array, radius: float, material: str) -> list[Shape]:
 def balls(points: Array, radius: float) -> list[Shape]:
     """Balls where joints are, at points (L, 3) m of the link."""
     return [Shape('sphere', 'dark', {'radius': radius}, (point, np.zeros(3))) for point in points]
+
+
+def slider_urdf(machine_name: str, sliders: Sequence[Slider], home: Pose) -> str:
+    """URDF whose moving joints are the sliders, for joint_state_publisher_gui; it has no geometry.
+
+    Platform coordinates form a chain from ``base_link`` that ends in the platform's pose: R = Rz Ry Rx R_home. Joints
+    of open chains stand side by side, as only their names and limits matter.
+
+    Parameters
+    ----------
+    home : pose of the platform with all sliders at rest
+    """
+    by_coordinate = {slider.coordinate: slider for slider in sliders}
+    chain = [by_coordinate[name].name for name in _CHAIN if name in by_coordinate]
+    links = ['home_position', *(f'{name}_link' for name in chain)]
+    root = filled(
+        'sliders.xml.j2', name=machine_name, sliders=sliders, parents=dict(zip(chain, links, strict=False)),
+        end=links[-1], moved=Placement(home.position), turned=Placement(rotation=home.rotation_base_platform),
+        axes=dict(zip(COORDINATES, np.vstack([np.eye(3), np.eye(3)]), strict=True)), **urdf_values(),
+    )  # fmt: skip
+    return xml_text(root)
