@@ -130,13 +130,15 @@ def excitation_profile(
     return drives_profile(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, fade, fade)
 
 
-def fast_and_slow_profile(machine: Machine, duration: float, seed: int = 0) -> FastAndSlow:
+def fast_and_slow_profile(machine: Machine, duration: float, seed: int = 0, validation: bool = False) -> FastAndSlow:
     """Half of the time the motion of :func:`excitation_profile`, then another one at 15 % of its size.
 
     For machines whose friction at rest differs from that of motion (Stribeck).
     """
     half = 0.5 * duration
-    fast, slow = (excitation_profile(machine, half, seed + offset) for offset in (0, SLOW_SEED_OFFSET))
+    fast, slow = (
+        excitation_profile(machine, half, seed + offset, validation) for offset in (0, SLOW_SEED_OFFSET)
+    )
     return FastAndSlow(fast, slow.scaled(SLOW))
 
 
