@@ -18,7 +18,7 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.friction import JointSelection
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS
 from pkm_description.dynamics.parameters import rotor_regressor
-from pkm_description.friction_laws.registry import friction_law
+from pkm_description.friction_laws.laws import friction_law
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion

@@ -13,7 +13,7 @@ from pkm_description.dynamics import (
     inverse_dynamics,
 )
 from pkm_description.friction_laws import FrictionLaw, friction_law
-from pkm_description.friction_laws.registry import friction_law_class
+from pkm_description.friction_laws.laws import friction_law_class
 from pkm_description.kinematics import joint_motion
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.friction_laws.coulomb import NO_FRICTION
-from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.friction_laws.laws import NO_FRICTION, LoadDependentStribeck
 from pkm_description.kinematics import motion_from_drives
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine

@@ -16,7 +16,7 @@ from pkm_description.dynamics import forward_dynamics, inverse_dynamics, inverse
 from pkm_description.dynamics.derivatives import Coordinates
 from pkm_description.errors import KinematicsError
 from pkm_description.friction_laws import Asymmetric, FrictionLaw, LoadDependentStribeck, PowerLaw, Sign, Stribeck
-from pkm_description.friction_laws.coulomb import ViscousCoulomb
+from pkm_description.friction_laws.laws import ViscousCoulomb
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.rotation import rotation_exp

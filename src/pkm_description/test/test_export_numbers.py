@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.gazebo_files import write_gazebo_files
-from pkm_description.export.mjcf import add_inertial, mjcf_text
+from pkm_description.export.mjcf import inertial, mjcf_text
 from pkm_description.export.ros2_control import read_hardware_parameters
 from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.kinematics.rotation import rotation_exp
@@ -20,12 +20,9 @@ from pkm_description.machine.machine import closure_ends
 
 
 def test_a_body_without_mass_gets_the_same_little_inertia_about_all_axes() -> None:
-    element = Element('body')
-    add_inertial(element, RigidBody('cross'))
-    inertial = element.find('inertial')
-    assert inertial is not None
-    full = np.array(inertial.get('fullinertia', '').split(), dtype=float)
-    assert 0.0 < float(inertial.get('mass', '')) < 1e-3
+    attributes = inertial(RigidBody('cross'))
+    full = np.array(attributes['fullinertia'].split(), dtype=float)
+    assert 0.0 < float(attributes['mass']) < 1e-3
     assert 0.0 < full[0] < 1e-3 and full.tolist() == [full[0]] * 3 + [0.0] * 3
 
 

@@ -21,7 +21,8 @@ from pkm_description.export.ros2_control import (
     initial_values_text,
     read_hardware_parameters,
 )
-from pkm_description.export.sdf_systems import add_gazebo_control
+from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
@@ -210,10 +211,19 @@ def test_hardware_that_does_not_exist() -> None:
 
 def test_gazebo_runs_the_controllers_by_its_plugin() -> None:
     """Names of gz_ros2_control, and of ign_ros2_control, its predecessor for Fortress."""
-    model = Element('model', name='srs')
-    add_gazebo_control(model, 'harmonic', '/c.yaml')
-    add_gazebo_control(model, 'fortress', '/c.yaml', 'left')
-    later, fortress = model.findall('plugin')
+    machine = load_machine('srs')
+    later, fortress = (
+        ElementTree.fromstring(
+            sdf_text(
+                machine,
+                SdfOptions(gazebo=gazebo, drive='ros2_control', controllers='/c.yaml', namespace=namespace),
+            )
+        ).find(f"model/plugin[@filename='{file}']")
+        for gazebo, namespace, file in (
+            ('harmonic', '', 'gz_ros2_control-system'), ('fortress', 'left', 'ign_ros2_control-system'),
+        )
+    )  # fmt: skip
+    assert later is not None and fortress is not None
     assert later.attrib == {
         'filename': 'gz_ros2_control-system', 'name': 'gz_ros2_control::GazeboSimROS2ControlPlugin',
     }  # fmt: skip

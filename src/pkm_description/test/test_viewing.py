@@ -12,6 +12,7 @@ from changed_machines import unlimited
 from closing_points import closing_gap
 from other_machines import cart_with_pendulum, planar_prr, six_pus, three_prs, three_rps, with_limits
 from pkm_description.errors import JointStateError, KinematicsError, SingularPoseError
+from pkm_description.export.urdf import slider_urdf
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
@@ -21,7 +22,7 @@ from pkm_description.machine.machine import with_joints
 from pkm_description.viewing.coupled_pose import COORDINATES, JointReader, coordinates_of_pose, pose_of_coordinates
 from pkm_description.viewing.posing import Poser
 from pkm_description.viewing.rviz_view import ForceArrows, ShownRobot, machine_extent, rviz_config
-from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
+from pkm_description.viewing.sliders import Slider, SliderBoard
 
 MACHINES: dict[str, tuple[Callable[[], Machine], tuple[str, ...]]] = {
     'palida': (lambda: load_machine('palida'), COORDINATES),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pkm_description.errors import ConfigurationError
-from pkm_description.friction_laws.registry import friction_law_names
+from pkm_description.friction_laws.laws import friction_law_names
 from pkm_description.settings import Settings, section, setting
 
 FRICTION_SETS = ('actuated', 'all', 'none')

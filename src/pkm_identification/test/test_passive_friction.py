@@ -11,7 +11,7 @@ from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import ViscousCoulomb
-from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.friction_laws.laws import LoadDependentStribeck
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine

@@ -9,7 +9,7 @@ import pytest
 from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
-from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.friction_laws.laws import LoadDependentStribeck
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.observation import ObservationModel, legs_agree

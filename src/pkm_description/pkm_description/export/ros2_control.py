@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
-from xml.etree.ElementTree import Element, SubElement
 
 import yaml
 
 from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.rest import home_configuration
-from pkm_description.export.texts import numbers
 from pkm_description.machine import Joint, Machine, ServoGains
 
 JOINT_STATES = 'joint_state_broadcaster'
@@ -170,30 +168,15 @@ def initial_values(machine: Machine) -> dict[str, float]:
     return values
 
 
-def add_ros2_control(robot: Element, machine: Machine, options: ControlOptions) -> None:
-    """Block of the whole machine.
+def control_values(machine: Machine, options: ControlOptions) -> dict[str, object]:
+    """What the template of the URDF says in its block of ros2_control.
 
     The mock hardware starts as the machine at rest at home: else an estimator would see it fall.
     """
-    system = SubElement(robot, 'ros2_control', name=machine.name, type='system')
-    hardware = SubElement(system, 'hardware')
-    SubElement(hardware, 'plugin').text = options.plugin_class
-    for name, value in options.all_parameters.items():
-        _add_parameter(hardware, name, value)
-    start = initial_values(machine) if options.hardware == 'mock' else {}
-    for joint in machine.actuated_joints:
-        element = SubElement(system, 'joint', name=joint.name)
-        for interface in options.commands:
-            command = SubElement(element, 'command_interface', name=interface)
-            for side, bound in _bounds(joint, interface).items():
-                _add_parameter(command, side, numbers([bound]))
-        _add_states(element, STATES, start)
-    if machine.has_imu:
-        sensor = SubElement(system, 'sensor', name=machine.imu.frame)
-        if options.hardware == 'mujoco':
-            _add_parameter(sensor, 'mujoco_type', 'imu')
-            _add_parameter(sensor, 'mujoco_sensor_name', MUJOCO_IMU)
-        _add_states(sensor, IMU_STATES, start)
+    return {
+        'values_at_start': initial_values(machine) if options.hardware == 'mock' else {},
+        'command_bounds': _bounds, 'joint_states': STATES, 'imu_states': IMU_STATES, 'mujoco_imu': MUJOCO_IMU,
+    }  # fmt: skip
 
 
 def _bounds(joint: Joint, interface: str) -> dict[str, float]:
@@ -201,18 +184,6 @@ def _bounds(joint: Joint, interface: str) -> dict[str, float]:
     limits = joint.limits
     both = (limits.lower, limits.upper) if interface == 'position' else (-limits.effort, limits.effort)
     return {name: value for name, value in zip(('min', 'max'), both, strict=True) if isfinite(value)}
-
-
-def _add_states(element: Element, interfaces: tuple[str, ...], start: Mapping[str, float]) -> None:
-    for interface in interfaces:
-        state = SubElement(element, 'state_interface', name=interface)
-        value = start.get(f'{element.get("name")}/{interface}')
-        if value is not None:
-            _add_parameter(state, 'initial_value', numbers([value]))
-
-
-def _add_parameter(element: Element, name: str, value: str) -> None:
-    SubElement(element, 'param', name=name).text = value
 
 
 # Parameter files for ros2_control: the controllers of a machine, servo gains for MuJoCo, and start values.

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
-from xml.etree.ElementTree import Element, SubElement
 
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.rest import RestConfiguration, lightest_inertia
-from pkm_description.export.texts import numbers
+from pkm_description.export.rest import lightest_inertia
 from pkm_description.machine import Machine, ServoGains
-from pkm_description.machine.machine import ClosureEnd, without_rotors
+from pkm_description.machine.machine import without_rotors
 
-#: file and class of the plugin: of Fortress, of all later versions
-_FORTRESS = {'filename': 'ign_ros2_control-system', 'name': 'ign_ros2_control::IgnitionROS2ControlPlugin'}
-_LATER = {'filename': 'gz_ros2_control-system', 'name': 'gz_ros2_control::GazeboSimROS2ControlPlugin'}
 Gazebo = Literal['fortress', 'harmonic', 'ionic', 'jetty']
 Loop = Literal['detachable', 'native']
 #: commands of the driven joints
@@ -24,89 +19,6 @@ DRIVES: tuple[Drive, ...] = ('position', 'force', 'ros2_control')
 
 #: of a world that is not given a name
 WORLD = 'pkm_world'
-
-
-def add_system(parent: Element, version: GazeboVersion, file: str, name: str, **settings: str) -> Element:
-    """One plugin; ``file`` as in ``apply-joint-force``, ``name`` as in ``ApplyJointForce``."""
-    names = {'filename': version.system_file.format(file), 'name': version.system_name.format(name)}
-    plugin = SubElement(parent, 'plugin', names)
-    for key, value in settings.items():
-        SubElement(plugin, key).text = value
-    return plugin
-
-
-def add_world_systems(world: Element, version: GazeboVersion) -> None:
-    """What belongs to the world: physics, commands, scene, and the system that computes IMU data."""
-    for file, name in (
-        ('physics', 'Physics'),
-        ('user-commands', 'UserCommands'),
-        ('scene-broadcaster', 'SceneBroadcaster'),
-        ('imu', 'Imu'),
-    ):
-        add_system(world, version, file, name)
-
-
-def add_weld(model: Element, options: SdfOptions, machine: Machine, held: str, end: ClosureEnd) -> None:
-    """Weld of a closure's small link to the link that the leg holds, made when the simulation starts, as they stand."""
-    settings = {
-        'parent_link': held,
-        'child_model': '__model__',
-        'child_link': end.link,
-        options.version.detach: options.topic(machine, f'{end.closure.name}/detach'),
-    }
-    add_system(model, options.version, 'detachable-joint', 'DetachableJoint', **settings)
-
-
-def add_model_systems(model: Element, options: SdfOptions, machine: Machine, start: RestConfiguration) -> None:
-    """Joint states, commands of the driven joints, pose of the platform."""
-    version = options.version
-    topic = options.topic(machine, 'joint_state')
-    states = add_system(model, version, 'joint-state-publisher', 'JointStatePublisher', topic=topic)
-    # named, because the closing joints have positions that the publisher cannot express
-    for joint_name in machine.joint_names:
-        SubElement(states, 'joint_name').text = joint_name
-    _add_drives(model, options, machine, start)
-    if machine.has_platform:
-        add_system(
-            model,
-            version,
-            'pose-publisher',
-            'PosePublisher',
-            publish_link_pose='true',
-            publish_model_pose='false',
-            publish_sensor_pose='false',
-            use_pose_vector_msg='true',
-            update_frequency='100.0',
-        )
-
-
-def _add_drives(model: Element, options: SdfOptions, machine: Machine, start: RestConfiguration) -> None:
-    version = options.version
-    if options.drive == 'ros2_control':
-        add_gazebo_control(model, options.gazebo, options.controllers, options.namespace)
-        return
-    # positions need the servo's gains, forces nothing
-    gains = gains_without_rotors(machine) if options.drive == 'position' else None
-    for joint, weight in zip(machine.actuated_joints, start.drive_forces, strict=True):
-        if gains is None:
-            add_system(model, version, 'apply-joint-force', 'ApplyJointForce', joint_name=joint.name)
-            continue
-        add_system(
-            model,
-            version,
-            'joint-position-controller',
-            'JointPositionController',
-            joint_name=joint.name,
-            p_gain=numbers([gains.stiffness]),
-            i_gain='0.0',
-            d_gain=numbers([gains.damping]),
-            i_max='0.0',
-            i_min='0.0',
-            cmd_max=numbers([joint.limits.effort]),
-            cmd_min=numbers([-joint.limits.effort]),
-            # carries the weight where the machine starts, so that it rests there without error
-            cmd_offset=numbers([weight]),
-        )
 
 
 def gains_without_rotors(machine: Machine) -> ServoGains:
@@ -172,8 +84,7 @@ class SdfOptions:
 
 # What differs between the releases of Gazebo: names of systems and messages, elements, commands.
 #
-# Read in the sources of gz-sim 6.7, 8.14, 9.5 and 10.4 and of gz-sensors 6.1, 6.9, 8, 9 and 10. Names of
-# gz_ros2_control are in :mod:`pkm_description.export.sdf_systems`.
+# Read in the sources of gz-sim 6.7, 8.14, 9.5 and 10.4, of gz-sensors 6.1, 6.9, 8, 9 and 10, and of gz_ros2_control.
 @dataclass(frozen=True)
 class GazeboVersion:
     """One release.
@@ -189,6 +100,7 @@ class GazeboVersion:
     sensor_frame : element of a sensor with the frame that its messages name
     command : program and word that start it
     service : program and word that call its services
+    control : file and class of the plugin that runs the controllers of ros2_control
     """
 
     name: Gazebo
@@ -201,6 +113,7 @@ class GazeboVersion:
     sensor_frame: str = 'frame_id'
     command: tuple[str, str] = ('gz', 'sim')
     service: tuple[str, str] = ('gz', 'service')
+    control: tuple[str, str] = ('gz_ros2_control-system', 'gz_ros2_control::GazeboSimROS2ControlPlugin')
 
 
 #: by name, oldest first
@@ -216,6 +129,7 @@ VERSIONS: dict[str, GazeboVersion] = {
             sensor_frame='ignition_frame_id',
             command=('ign', 'gazebo'),
             service=('ign', 'service'),
+            control=('ign_ros2_control-system', 'ign_ros2_control::IgnitionROS2ControlPlugin'),
         ),
         GazeboVersion('harmonic', 8, 'jazzy', sensor_frame='gz_frame_id'),
         GazeboVersion('ionic', 9, 'kilted'),
@@ -254,20 +168,3 @@ def gazebo_version_of_number(major: int) -> GazeboVersion:
         f'Gazebo {major} is not supported; '
         + ', '.join(f'{version.name} is {version.major}' for version in VERSIONS.values())
     )
-
-
-def add_gazebo_control(parent: Element, gazebo: str, controllers: str, namespace: str = '') -> None:
-    """Add the plugin to a ``<model>`` of an SDF, or to a ``<gazebo>`` of a URDF.
-
-    Parameters
-    ----------
-    gazebo : version, such as ``fortress`` or ``harmonic``
-    controllers : path of the controllers' YAML file
-    namespace : of controller manager and controllers
-    """
-    plugin = SubElement(parent, 'plugin', _FORTRESS if gazebo == 'fortress' else _LATER)
-    SubElement(plugin, 'parameters').text = controllers
-    # driven joints that no controller commands stand still, so that the machine waits at home
-    SubElement(plugin, 'hold_joints').text = 'true'
-    if namespace:
-        SubElement(SubElement(plugin, 'ros'), 'namespace').text = namespace

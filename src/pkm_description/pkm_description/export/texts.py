@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from xml.etree.ElementTree import Comment, Element, indent, tostring
+from functools import lru_cache
+from typing import Any
+from xml.etree.ElementTree import (
+    Comment,
+    Element,
+    TreeBuilder,
+    XMLParser,
+    fromstring,
+    indent,
+    register_namespace,
+    tostring,
+)
 
 import numpy as np
 
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
+from pkm_description.machine.parts import INERTIA_ENTRIES
+
+#: of our own elements in the SDF, which Gazebo hands on without looking at them
+PKM_NAMESPACE = 'urn:pkm-suite:sdf:1'
+register_namespace('pkm', PKM_NAMESPACE)
 
 #: kg and kg m^2 of bodies without mass: MuJoCo takes none that move and weigh nothing
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-9
@@ -24,6 +42,33 @@ def numbers(*values: Iterable[float]) -> str:
     """Arrays as one line of text that reads back to the same doubles."""
     flat = np.concatenate([np.asarray(value, dtype=float).ravel() for value in values])
     return ' '.join(repr(float(value)) for value in flat)
+
+
+def quaternion(rotation: Array | None) -> Array | None:
+    """Quaternion (4,) x, y, z, w of a rotation (3, 3); none of no turn: exact where roll, pitch and yaw lose digits."""
+    if rotation is None or np.array_equal(rotation, np.eye(3)):
+        return None
+    return quaternion_from_matrix(rotation)
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Any:
+    """Our templates, with what all of them use."""
+    # by exporters alone
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(loader=PackageLoader('pkm_description.export'), autoescape=True, undefined=StrictUndefined)
+    found.globals |= {'numbers': numbers, 'quaternion': quaternion, 'inertia_entries': INERTIA_ENTRIES}
+    return found
+
+
+def filled(template: str, **values: object) -> Element:
+    """Root of a template of this package, ``templates/<template>``, with these values."""
+    text = _templates().get_template(template).render(**values)
+    root = fromstring(text, XMLParser(target=TreeBuilder(insert_comments=True)))
+    for element in root.iter():
+        element.text, element.tail = ((one if one and one.strip() else None) for one in (element.text, element.tail))
+    return root
 
 
 def xml_text(root: Element, declaration: bool = True) -> str:

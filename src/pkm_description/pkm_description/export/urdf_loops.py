@@ -13,20 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.export.texts import numbers, xml_text
-from pkm_description.export.urdf import RESTING, add_chain_joint, add_inertial, add_joint, add_origin
+from pkm_description.export.texts import filled, xml_text
+from pkm_description.export.urdf import home_place, urdf_values
 from pkm_description.importing.formats.urdf import joint_of, parsed, tree_places
 from pkm_description.importing.graph import Link
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.machine.parts import HERE, Placement
 from pkm_description.writing import make_folder, write_text
 
 _CONSTRAINT_TYPES = {'ball': 'spherical', 'pin': 'revolute', 'universal': 'universal', 'fixed': 'link'}
@@ -41,44 +39,30 @@ def urdf_with_loops(machine: Machine) -> tuple[str, str]:
     Balls are loops of type ``3d``. Pins and universal joints are hinges of the tree, without mass, that end in a loop
     of type ``6d``.
     """
-    robot = _tree(machine)
-    pairs, kinds = [], []
-    for closure in machine.closures:
-        ends = [f'{closure.name}_a', f'{closure.name}_b']
-        body, place = closure.body, closure.frame
-        for number, axis in enumerate(_HINGES.get(closure.kind, ()), start=1):
-            hinge = f'{closure.name}_hinge{number}'
-            joint = add_joint(robot, f'{hinge}_joint', 'continuous', body, hinge, place)
-            SubElement(joint, 'axis', xyz=axis)
-            SubElement(robot, 'link', name=hinge)
-            body, place = hinge, HERE
-        for name, link, at in ((ends[0], body, place), (ends[1], closure.other, closure.other_frame)):
-            SubElement(robot, 'link', name=name)
-            add_joint(robot, f'{name}_mount', 'fixed', link, name, at)
-        pairs.append(ends)
-        kinds.append('3d' if closure.kind == 'ball' else '6d')
+    text = _text(machine, constraints=False)
     content = {
-        'closed_loop': pairs, 'type': kinds, 'name_mot': [joint.name for joint in machine.actuated_joints],
-    }  # fmt: skip
+        'closed_loop': [[f'{closure.name}_a', f'{closure.name}_b'] for closure in machine.closures],
+        'type': ['3d' if closure.kind == 'ball' else '6d' for closure in machine.closures],
+        'name_mot': [joint.name for joint in machine.actuated_joints],
+    }
     head = f'# Cut loops of {machine.name}, written by export_machine: frames that coincide, and driven joints\n'
-    return xml_text(robot), head + yaml.safe_dump(content, sort_keys=False, width=110)
+    return text, head + yaml.safe_dump(content, sort_keys=False, width=110)
 
 
 def urdf_with_constraints(machine: Machine) -> str:
     """Write a machine as a URDF whose loops are closed by ``<constraint>`` elements."""
-    robot = _tree(machine)
-    for closure in machine.closures:
-        element = SubElement(robot, 'constraint', name=closure.name, type=_CONSTRAINT_TYPES[closure.kind])
-        axes = {'pin': ('0 0 1', '0 0 1'), 'universal': ('1 0 0', '0 1 0')}.get(closure.kind)
-        for place, (side, link, frame) in enumerate((
-            ('parent', closure.body, closure.frame), ('child', closure.other, closure.other_frame),
-        )):  # fmt: skip
-            SubElement(element, side, link=link)
-            add_origin(element, frame)
-            element[-1].tag = f'{side}_origin'
-            if axes is not None:
-                SubElement(element, f'{side}_axis', xyz=axes[place])
-    return xml_text(robot)
+    return _text(machine, constraints=True)
+
+
+def _text(machine: Machine, constraints: bool) -> str:
+    """Base, legs, and the platform on a floating joint at home; driven joints and initial values; loops."""
+    require_machine(machine)
+    require_platform(machine, 'urdf_text')
+    root = filled(
+        'urdf_loops.xml.j2', machine=machine, home=home_place(machine), hinges=_HINGES, constraints=constraints,
+        constraint_types=_CONSTRAINT_TYPES, **urdf_values(),
+    )  # fmt: skip
+    return xml_text(root)
 
 
 def write_urdf_with_loops(machine: Machine, directory: Path) -> tuple[Path, Path]:
@@ -88,41 +72,6 @@ def write_urdf_with_loops(machine: Machine, directory: Path) -> tuple[Path, Path
     for path, text in zip(paths, urdf_with_loops(machine), strict=True):
         write_text(path, text)
     return paths
-
-
-def _tree(machine: Machine) -> Element:
-    """Base, legs, and the platform on a floating joint at home; driven joints and initial values."""
-    require_machine(machine)
-    require_platform(machine, 'urdf_text')
-    robot = Element('robot', name=machine.name)
-    robot.append(Comment(f' {machine.name}: written by export_machine from the machine file '))
-    base = SubElement(robot, 'link', name='base_link')
-    add_inertial(base, RESTING)
-    for leg in machine.legs:
-        links = ['base_link', *(joint.body.name for joint in leg.joints)]
-        for joint, parent in zip(leg.joints, leg.parents, strict=True):
-            add_chain_joint(robot, joint, links[parent + 1], joint.place)
-            link = SubElement(robot, 'link', name=joint.body.name)
-            if joint.body.mass > 0.0:
-                add_inertial(link, joint.body)
-    pose, name = machine.home, machine.platform.name
-    place = Placement(pose.position, pose.rotation_base_platform)
-    add_joint(robot, f'{name}_pose', 'floating', 'base_link', name, place)
-    add_inertial(SubElement(robot, 'link', name=name), machine.platform)
-    _add_start(robot, machine)
-    return robot
-
-
-def _add_start(robot: Element, machine: Machine) -> None:
-    """Which joints are driven, and where all are at home."""
-    control = SubElement(robot, 'ros2_control', name=machine.name, type='system')
-    joints = [joint for leg in machine.legs for joint in leg.joints]
-    for joint, position in zip(joints, machine.model.home_joints.tolist(), strict=True):
-        element = SubElement(control, 'joint', name=joint.name)
-        if joint.actuated:
-            SubElement(element, 'command_interface', name='effort')
-        state = SubElement(element, 'state_interface', name='position')
-        SubElement(state, 'param', name='initial_value').text = numbers([position])
 
 
 class JointTransforms:

@@ -13,7 +13,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
 from pkm_description.friction_laws.law import SLIDING_LEVELS
-from pkm_description.friction_laws.registry import friction_law, friction_law_class
+from pkm_description.friction_laws.laws import friction_law, friction_law_class
 from pkm_description.loading.checks import check_inertia
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Freedom, Joint, JointFriction, JointLimits, Pose, RigidBody

@@ -14,8 +14,8 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.friction_laws.coulomb import NO_FRICTION, ViscousCoulomb
 from pkm_description.friction_laws.law import EXACT_SIGN, FrictionLaw
+from pkm_description.friction_laws.laws import NO_FRICTION, ViscousCoulomb
 
 #: speeds compared, from a tenth of a percent of the largest one, evenly spaced in their logarithm and linearly
 _SPEEDS = np.concatenate([np.geomspace(1e-3, 1.0, 60), np.linspace(0.0, 1.0, 61)[1:]])
@@ -361,6 +361,12 @@ class Leg:
             parents.append(places[joint.parent] if joint.parent else place - 1)
             places[joint.body.name] = place
         return tuple(parents)
+
+    @property
+    def carriers(self) -> tuple[str, ...]:
+        """Link names of the bodies that carry the joints."""
+        names = [*(joint.body.name for joint in self.joints), 'base_link']
+        return tuple(names[parent] for parent in self.parents)
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,9 @@ def mp1_profile(
     return scaled(largest_scale(machine, lambda scale: scaled(scale).evaluate(times), MARGIN))
 
 
-def mp1(
-    machine: Machine, duration: float = 100.0, rate: float = 100.0, fade_in: float = 10.0, fade_out: float = 10.0
-) -> PlatformMotion:
+def mp1(machine: Machine, duration: float = 100.0, rate: float = 100.0) -> PlatformMotion:
     """Samples of :func:`mp1_profile`: ``duration`` s at ``rate`` Hz, ending at home at rest."""
-    return mp1_profile(machine, duration, fade_in, fade_out).evaluate(sample_times(duration, rate))
+    return mp1_profile(machine, duration).evaluate(sample_times(duration, rate))
 
 
 def mp2_profile(

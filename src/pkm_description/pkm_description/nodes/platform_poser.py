@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from pkm_description.errors import KinematicsError
+from pkm_description.export.urdf import slider_urdf
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.ros.conversions import array3, array4, point, quaternion_of_rotation, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
@@ -25,7 +26,7 @@ from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import COORDINATES
 from pkm_description.viewing.posing import Poser, Posture
-from pkm_description.viewing.sliders import SliderBoard, slider_urdf
+from pkm_description.viewing.sliders import SliderBoard
 
 
 @dataclass(frozen=True)

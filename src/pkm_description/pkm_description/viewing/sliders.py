@@ -1,24 +1,12 @@
-"""Sliders that move a machine, and their URDF for joint_state_publisher_gui."""
+"""Sliders that move a machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
-import numpy as np
-
-from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.rotation import rpy_from_matrix
-from pkm_description.machine import Pose
 from pkm_description.viewing.coupled_pose import COORDINATES
-
-_AXES = dict(zip(COORDINATES, np.vstack([np.eye(3), np.eye(3)]), strict=True))
-
-#: joints from base to platform such that R = Rz(yaw) Ry(pitch) Rx(roll)
-_CHAIN = ('x', 'y', 'z', 'yaw', 'pitch', 'roll')
-
 
 #: a slider of joint_state_publisher_gui knows as many places, and takes the next one below its value
 _PLACES = 10000
@@ -92,64 +80,3 @@ class SliderBoard:
         self._have_moved = True
         self._values.update(zip(names, positions, strict=True))
         return {slider.coordinate: self._values[name] for name, slider in self._sliders.items()}
-
-
-def slider_urdf(machine_name: str, sliders: Sequence[Slider], home: Pose) -> str:
-    """URDF whose moving joints are the sliders, for joint_state_publisher_gui; it has no geometry.
-
-    Platform coordinates form a chain from ``base_link`` that ends in the platform's pose: R = Rz Ry Rx R_home. Joints
-    of open chains stand side by side, as only their names and limits matter.
-
-    Parameters
-    ----------
-    home : pose of the platform with all sliders at rest
-    """
-    robot = ElementTree.Element('robot', name=f'{machine_name}_sliders')
-    by_coordinate = {slider.coordinate: slider for slider in sliders}
-    chain = [by_coordinate[name] for name in _CHAIN if name in by_coordinate]
-    parents: dict[str, str] = {}
-    parent = _link(robot, 'base_link')
-    if chain:
-        parent = _fixed(robot, 'home_position', parent, xyz=home.position)
-    for slider in chain:
-        parents[slider.name] = parent
-        parent = _link(robot, f'{slider.name}_link')
-    if chain:
-        _fixed(robot, 'platform_pose', parent, rpy=rpy_from_matrix(home.rotation_base_platform))
-    # the order of the joints is the order in which they are shown
-    for slider in sliders:
-        if slider.name not in parents:
-            parents[slider.name] = 'base_link'
-            _link(robot, f'{slider.name}_link')
-        _moving(robot, slider, parents[slider.name])
-    ElementTree.indent(robot)
-    return ElementTree.tostring(robot, encoding='unicode', xml_declaration=True) + '\n'
-
-
-def _link(robot: ElementTree.Element, name: str) -> str:
-    ElementTree.SubElement(robot, 'link', name=name)
-    return name
-
-
-def _joint(robot: ElementTree.Element, name: str, kind: str, parent: str, child: str) -> ElementTree.Element:
-    joint = ElementTree.SubElement(robot, 'joint', name=name, type=kind)
-    ElementTree.SubElement(joint, 'parent', link=parent)
-    ElementTree.SubElement(joint, 'child', link=child)
-    return joint
-
-
-def _fixed(robot: ElementTree.Element, name: str, parent: str, **origin: Array) -> str:
-    joint = _joint(robot, f'{name}_joint', 'fixed', parent, _link(robot, name))
-    ElementTree.SubElement(joint, 'origin', {key: _words(values) for key, values in origin.items()})
-    return name
-
-
-def _moving(robot: ElementTree.Element, slider: Slider, parent: str) -> None:
-    joint = _joint(robot, slider.name, slider.kind, parent, f'{slider.name}_link')
-    ElementTree.SubElement(joint, 'axis', xyz=_words(_AXES.get(slider.coordinate, np.array([0.0, 0.0, 1.0]))))
-    limits = {'lower': slider.lower, 'upper': slider.upper, 'effort': 0.0, 'velocity': 1.0}
-    ElementTree.SubElement(joint, 'limit', {key: repr(float(value)) for key, value in limits.items()})
-
-
-def _words(values: Array) -> str:
-    return ' '.join(repr(float(value)) for value in values)

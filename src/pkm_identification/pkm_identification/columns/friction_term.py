@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.friction_laws.law import FrictionLaw
-from pkm_description.friction_laws.registry import friction_law, friction_law_class
+from pkm_description.friction_laws.laws import friction_law, friction_law_class
 from pkm_description.kernels.friction import deflect
 from pkm_description.machine import Joint, Machine
 

@@ -11,7 +11,7 @@ from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.friction_laws import ViscousCoulomb
 from pkm_description.friction_laws.law import SLIDING_LEVELS, FrictionLaw
-from pkm_description.friction_laws.stribeck import LoadDependentStribeck
+from pkm_description.friction_laws.laws import LoadDependentStribeck
 from pkm_description.loading.yaml_reader import joint_key
 from pkm_description.machine import Joint, Machine, RigidBody
 from pkm_description.machine.machine import with_friction, with_joints
