@@ -232,6 +232,22 @@ def test_legs_at_rest_are_calm_and_as_noisy_as_their_sensors():
     assert legs.scale == pytest.approx(1.0, abs=0.2) and legs.liveliness < 1e-8
 
 
+def test_legs_that_go_on_smoothly_are_no_burst_of_noise_and_have_not_jumped():
+    """Against the density of white noise about a line that is known; where legs scatter, nothing speaks against it."""
+    random, legs, factor = np.random.default_rng(1), LegNoise(1e-5, 1.0, 6), 100.0
+    for _ in range(300):
+        legs.add(0.01, 1e-5 * random.normal(size=6), np.arange(6))
+    at_rest, scattered = np.zeros(6), 1e-4 * random.normal(size=6)
+    smooth, all_legs = legs.expected(0.01, at_rest), np.arange(6)
+    unlikely = smooth.against_noise(factor, all_legs)
+    assert unlikely == pytest.approx(-0.5 * 6 * np.log(factor), rel=0.05)
+    assert legs.expected(0.01, scattered).against_noise(factor, all_legs) == 0.0
+    assert smooth.against_noise(factor, all_legs[:2]) == pytest.approx(unlikely / 3.0, rel=0.05)
+    jump = np.array([1e-4])
+    assert smooth.against_jumps(all_legs[:1], jump, np.zeros(1)) < -40.0  # ten standard deviations
+    assert legs.expected(0.01, np.full(6, 1e-4)).against_jumps(all_legs[:1], jump, np.zeros(1)) == 0.0
+
+
 def test_walk_of_force_and_rate_grows_with_time_and_liveliness():
     made = alone()
     made.start_at(SRS.home)

@@ -410,6 +410,17 @@ def test_no_leg_is_blamed_while_an_imu_is_found_to_be_late_or_turned(delay: floa
     assert error < 1.3 * begun_wrong(0.0, 0.0)[1]
 
 
+def test_a_constant_that_begins_anew_is_known_as_well_as_it_is_said_to_be() -> None:
+    """Of a zero that had just moved the deviation was 0: for the innovations it was certain to 1e-9 of its unit."""
+    random = np.random.default_rng(0)
+    root = random.normal(size=(3, 3))
+    before = Explanation(random.normal(size=3), root @ root.T)
+    after = before.anew(1, 0.2)
+    assert after.sizes.tolist() == [before.sizes[0], 0.0, before.sizes[2]]
+    assert after.std == pytest.approx([before.std[0], 0.2, before.std[2]])
+    assert after.covariance[0, 2] == before.covariance[0, 2] and not after.covariance[1, [0, 2]].any()
+
+
 def linear_world(true: Sequence[float], seed: int = 0) -> tuple[list, ConstantScore, Array]:
     """Four groups of constants in units, and what 3000 innovations say of them: score, information, squares."""
     random = np.random.default_rng(seed)

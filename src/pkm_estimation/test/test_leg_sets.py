@@ -7,6 +7,7 @@ import pytest
 from estimated import pose_errors, squares
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
+from pkm_estimation.filtering.legs_alone import OwnMotion
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig
@@ -19,6 +20,10 @@ MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(1000, 1700)]
 FAULT, SETTLED = 250, 300
 
 
+#: legs whose own motion says nothing
+NOWHERE = OwnMotion(np.zeros((6, 1)), np.full((6, 1), 1e6), np.ones(1), np.zeros(1))
+
+
 def covariance(random, size=1e-5):
     root = random.normal(size=(6, 6))
     return size**2 * (root @ root.T + 0.5 * np.eye(6))
@@ -27,6 +32,7 @@ def covariance(random, size=1e-5):
 def explanations(residual, matrix, seconds=0.01, may_move=False):
     return LegSets(SRS).explanations(
         frozenset(), 1.0, LEGS, residual, matrix, np.full(6, 1e-10), np.ones(6), np.zeros(6), seconds, 1.0, may_move,
+        lambda: NOWHERE,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil, exp
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, Pose
-from scipy.special import chdtri
+from scipy.special import chdtri, log_softmax, logsumexp
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.platform_filter import PlatformFilter
@@ -105,6 +106,44 @@ class RecentPositions:
         self.positions[:, leg] += by
 
 
+class OwnMotion(NamedTuple):
+    """Where each leg is, against where it was going by itself: a witness that needs neither IMU nor geometry.
+
+    Attributes
+    ----------
+    errors, variances : (A, F) m or rad and their squares, of positions and of where they were expected without noise,
+        by each of F ratios of jerk and noise
+    noise, weights : (F,) variances of the noise, and logarithms of the probabilities of the ratios
+    """
+
+    errors: Array
+    variances: Array
+    noise: Array
+    weights: Array
+
+    def against_noise(self, factor: float, legs: NDArray[np.intp]) -> float:
+        """Logarithm, 0 at most, of how unlikely it is that the noise variances of ``legs`` are ``factor`` times theirs.
+
+        With noise no leg goes on smoothly. How far motion takes it meanwhile is in what it is compared with, too.
+        """
+        least = factor * self.noise.min()
+        return self._against(self.errors[legs], self.variances[legs] + np.maximum(self.noise, least), legs)
+
+    def against_jumps(self, legs: NDArray[np.intp], jumps: Array, variances: Array) -> float:
+        """The same of jumps (k,) of ``legs``, with such variances: one that goes on smoothly has not jumped."""
+        spread = self.variances[legs] + self.noise + variances[:, None]
+        return self._against(self.errors[legs] - jumps[:, None], spread, legs)
+
+    def _against(self, errors: Array, variances: Array, legs: NDArray[np.intp]) -> float:
+        """Logarithm of the density of errors (k, F), less that of those of smooth motion."""
+        usual = self.errors[legs], self.variances[legs] + self.noise
+        densities = [
+            logsumexp(self.weights - 0.5 * (np.log(spread) + off**2 / spread).sum(axis=0))
+            for off, spread in ((errors, variances), usual)
+        ]
+        return min(0.0, float(densities[0] - densities[1]))
+
+
 class LegNoise:
     """How lively legs move and how noisy they are, by the likelihood of their positions.
 
@@ -139,6 +178,14 @@ class LegNoise:
         self._follow(duration, positions, used)
         self._judge()
 
+    def expected(self, duration: float, positions: Array) -> OwnMotion:
+        """What legs do by their own motion, ``duration`` s after the last positions, when they are at ``positions``."""
+        powers = np.array([1.0, duration, 0.5 * duration**2])
+        weights, scales = self._weighed()
+        errors = positions[:, None] / self._std - self._motion @ powers
+        moved = scales * (self._covariance @ powers @ powers + self._ratios * duration**5 / 20.0)
+        return OwnMotion(self._std * errors, self._std**2 * moved, self._std**2 * scales, weights)
+
     def add_all(self, durations: Array, positions: Array, is_used: NDArray[np.bool_]) -> None:
         """Take K positions (K, A) of the drives that are used (K, A), each (K,) s after those before."""
         for duration, row, used in zip(durations.tolist(), positions, is_used, strict=True):
@@ -153,13 +200,16 @@ class LegNoise:
         self._sums = exp(-duration / _MEMORY) * self._sums
         add_positions(self._motion, self._covariance, self._sums, self._ratios, duration, measured)
 
-    def _judge(self) -> None:
-        """Weigh the ratios: how lively and how noisy the legs are."""
+    def _weighed(self) -> tuple[Array, Array]:
+        """Logarithm (F,) of the probability of each ratio, and by it the factor (F,) on the noise variances."""
         numbers, squares, logarithms = self._sums
         scales = np.maximum(1.0, squares / np.maximum(numbers, _FEWEST))
-        likely = -0.5 * (numbers * np.log(scales) + squares / scales + logarithms)
-        weights = np.exp(likely - likely.max())
-        weights /= weights.sum()
+        return log_softmax(-0.5 * (numbers * np.log(scales) + squares / scales + logarithms)), scales
+
+    def _judge(self) -> None:
+        """Judge how lively and how noisy the legs are."""
+        logarithms, scales = self._weighed()
+        weights = np.exp(logarithms)
         self.scale = float(np.exp(weights @ np.log(scales)))
         self.liveliness = float(np.exp(weights @ np.log(scales * _FACTORS)))
 
@@ -213,8 +263,8 @@ class LegsAlone:
         self.filter.start_at(machine.home)
         _, slopes = slopes_by_pose(self.filter.ukf.state, self.filter.legs.observe)
         self._density = _JERK**2 * _LASTING * float(np.square(slopes[: machine.actuated_count, :3]).sum(axis=1).mean())
-        self._noise = float(length_covariance.diagonal().mean()) ** 0.5, machine.actuated_count
-        self._forget_legs()
+        self._legs = float(length_covariance.diagonal().mean()) ** 0.5, self._density, machine.actuated_count
+        self.legs = LegNoise(*self._legs)
         self.is_moving, self._untold = False, 0.0
         self._learned: tuple[Integers, frozenset[int], tuple[object, ...]] | None = None
 
@@ -243,7 +293,7 @@ class LegsAlone:
         covariance[VELOCITY, VELOCITY] = velocity_std**2 * np.eye(3)
         covariance[ACCELEROMETER_BIAS, ACCELEROMETER_BIAS] = _ANY_FORCE**2 * np.eye(3)
         covariance[GYROSCOPE_BIAS, GYROSCOPE_BIAS] = rate_std**2 * np.eye(3)
-        self._forget_legs()
+        self.legs = LegNoise(*self._legs)
         self.is_moving, self._untold = before is not None, 0.0
 
     def go_on_from(
@@ -258,18 +308,19 @@ class LegsAlone:
         self._without_delay()
         self.filter.ukf.state[BIASES] -= imu
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
-        self._forget_legs()
+        self.legs = self.learned(recent, outliers)
+        self.is_moving, self._untold = True, 0.0
+
+    def learned(self, recent: RecentPositions, outliers: frozenset[int]) -> LegNoise:
+        """How lively and how noisy the legs are by ``recent`` positions, but for those of ``outliers``."""
+        legs = LegNoise(*self._legs)
         if self._learned is None or self._learned[0] is not recent.stamps or self._learned[1] != outliers:
             is_used = np.isfinite(recent.positions)
             is_used[:, [*outliers]] = False
-            self.legs.add_all(1e-9 * np.diff(recent.stamps), recent.positions[1:], is_used[1:])
-            self._learned = recent.stamps, outliers, self.legs.snapshot()
-        self.legs.restore(self._learned[-1])
-        self.is_moving, self._untold = True, 0.0
-
-    def _forget_legs(self) -> None:
-        std, count = self._noise
-        self.legs = LegNoise(std, self._density, count)
+            legs.add_all(1e-9 * np.diff(recent.stamps), recent.positions[1:], is_used[1:])
+            self._learned = recent.stamps, outliers, legs.snapshot()
+        legs.restore(self._learned[-1])
+        return legs
 
     def _without_delay(self) -> None:
         """Take a delay of the IMU's stamps as it is: without an IMU it does not matter, but its doubt would."""

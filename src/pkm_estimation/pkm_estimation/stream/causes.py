@@ -258,6 +258,13 @@ class Explanation(NamedTuple):
         """Standard deviations (p,)."""
         return np.asarray(np.sqrt(self.covariance.diagonal()))
 
+    def anew(self, place: int, std: float) -> Explanation:
+        """The same where one of them is about zero again, with a standard deviation in its unit."""
+        sizes, covariance = self.sizes.copy(), self.covariance.copy()
+        sizes[place], covariance[place], covariance[:, place] = 0.0, 0.0, 0.0
+        covariance[place, place] = std**2
+        return Explanation(sizes, covariance)
+
     def predicts(self, later: ConstantScore) -> bool:
         """Whether they predict innovations that came later: as large as they should be (prequential, Dawid 1984)."""
         (squares, count), sizes, information = later.squares, self.sizes, later.information

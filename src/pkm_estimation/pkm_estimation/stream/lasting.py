@@ -117,8 +117,6 @@ class LastingTest:
         self._priors = {
             'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std
         }  # fmt: skip
-        if self._groups and self.is_on:
-            tracker.on_zeros_moved = self.take_moved_zeros
         self.clear()
 
     def clear(self) -> None:
@@ -128,7 +126,7 @@ class LastingTest:
         self._trial = self._nothing()
         self.found: dict[str, tuple[Array, Array]] = {}
         self._taken: list[Found] = []
-        self._is_explained = True
+        self._judge_explanation(True)
         self._alarm: str = ''
         self._told: frozenset[str] = frozenset()  # names of causes
         self._health.lasting, self._health.imu_because, self._health.findings = '', '', ()
@@ -147,6 +145,12 @@ class LastingTest:
         self._waiting: list[tuple[NDArray[Any], ...]] = []
         if self._groups:
             self._tracker.filter.score = self._nothing()
+
+    def _judge_explanation(self, is_explained: bool) -> None:
+        """Keep whether innovations are understood; else they do not say that a zero has moved."""
+        self._is_explained = is_explained
+        tells_zeros = is_explained and self.is_on and bool(self._groups)
+        self._tracker.on_zeros_moved = self.take_moved_zeros if tells_zeros else None
 
     def snapshot(self) -> tuple[Any, ...]:
         """State for :meth:`restore`; what is kept is never written into."""
@@ -167,7 +171,8 @@ class LastingTest:
         self._epoch, self._is_alone, self._tested_at, sums, self._trial, self._alarm, self._told, *rest = snapshot
         blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, *explained = rest
         self._weights, self._is_known = stds.copy(), is_known.copy()
-        self._is_explained, self._explanation, walks = explained
+        is_explained, self._explanation, walks = explained
+        self._judge_explanation(is_explained)
         for kind in WALKING:
             self._walk(kind, walks[kind] - self.walks[kind])
         self._sums, self._blocks, self._waiting = list(sums), deque(blocks), list(waiting)
@@ -241,7 +246,7 @@ class LastingTest:
         filter_ = self._tracker.filter
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
         lately = self._sums[0].aged(exp(-seconds / _MEMORIES[0]), new)
-        self._is_explained = self._explanation.predicts(new) and self._explanation.predicts(lately)
+        self._judge_explanation(self._explanation.predicts(new) and self._explanation.predicts(lately))
         if self._is_alone:
             is_unexplained = self._tracker.imu_report.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
@@ -313,13 +318,13 @@ class LastingTest:
 
     def take_moved_zeros(self, moved: Offsets) -> None:
         """Zeros of drives have moved, and are known with these variances: what innovations said of them was before."""
-        filter_, is_told = self._tracker.filter, self._tracker.bank.label.uses_imu
-        for leg, (size, variance) in moved.items():
+        filter_ = self._tracker.filter
+        for leg, (_, variance) in moved.items():
             place = self._tracker.zero_columns[leg]
             unit = next(one.unit for one in filter_.columns if one.place == place)
-            # by an IMU that turned out to be wrong: perhaps it has not
-            self._weights[place] = max(self._weights[place], (variance**0.5 if is_told else abs(size)) / unit)
-            self._is_known[place] = not is_told
+            self._weights[place] = max(self._weights[place], variance**0.5 / unit)
+            self._is_known[place] = False
+            self._constants = self._constants.anew(place, float(self._weights[place]))
             self._sums = [sums.without(place) for sums in self._sums]
             filter_.score, self._trial = filter_.score.without(place), self._trial.without(place)
             for ukf in (one.ukf for one in self._filters):

@@ -14,8 +14,9 @@ in which legs move less is the likelier one. Legs alone fit all modes and all ze
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from math import exp, inf, log
+from math import exp, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -159,9 +160,13 @@ class Bank:
         """Whether a single hypothesis is left, and trusts all sensors."""
         return len(self.hypotheses) == 1 and self.hypotheses[0].label == GOOD and self.noise_scale == 1.0
 
-    def take_moved_zeros(self) -> Offsets:
-        """Zeros that have moved, once all else is improbable: they are those of the machine from now on."""
-        if not self.label.moved or not exp(self.hypotheses[0].logarithm) > 1.0 - _DECIDED:
+    def take_moved_zeros(self, last: ExplainedHypothesis) -> Offsets:
+        """Zeros that have moved, once all else is improbable: they are those of the machine from now on.
+
+        ``last``: what explained the last measurement, which tells zeros or does not.
+        """
+        is_decided = exp(self.hypotheses[0].logarithm) > 1.0 - _DECIDED if self.label.moved else False
+        if not (is_decided and self._tells_zeros(last)):
             return {}
         self.collect()
         best = self.hypotheses[0]
@@ -200,7 +205,7 @@ class Bank:
 
     def cut(self, predicted: list[Hypothesis]) -> list[Hypothesis]:
         """Cut predicted hypotheses whose pose may be on either side of a singular one."""
-        while len(pieces := self._pieces(predicted)) > _MOST and self.noise_scale < _LOUDEST:
+        while _most_parts(pieces := self._pieces(predicted)) > _MOST and self.noise_scale < _LOUDEST:
             self.noise_scale *= 2.0
         self._vague = self._vague + 1 if self.noise_scale > _VAGUE else 0
         return pieces
@@ -222,15 +227,21 @@ class Bank:
         for one, why in explained:
             candidate = ExplainedHypothesis(one, why, one.logarithm + why.logarithm, self._number)
             labels = [one.label, candidate.label]
-            if not (one.label.uses_imu or self._alone.tells(len(why.used) - 1)):  # no leg too many: any zeros fit
+            if not self._tells_zeros(candidate):
                 labels = [label._replace(moved=frozenset()) for label in labels]
             groups.setdefault((*labels, why.moved, one.family // BIRTHS), []).append(candidate)
         found = [one for group in groups.values() for one in _compared(group, group[0].label.uses_imu)]
         found.sort(key=lambda one: -round(one.logarithm, DIGITS))
         logarithms = np.array([one.logarithm for one in found])
         young = are_young(logarithms, [one.predicted.scans for one in found], LEAST)
-        stays = young | (logarithms > logarithms.max(initial=-inf) + log(LEAST)) & (np.arange(len(found)) < _MOST)
+        # what no measurement will tell is decided now
+        least = [_DECIDED if one.label.moved and not self._tells_zeros(one) else LEAST for one in found]
+        stays = young | (logarithms > logarithms.max(initial=-inf) + np.log(least)) & (np.arange(len(found)) < _MOST)
         return [found[place] for place in np.flatnonzero(stays).tolist()]
+
+    def _tells_zeros(self, candidate: ExplainedHypothesis) -> bool:
+        """Whether zeros that have moved show: without the IMU, and with no leg too many, any zeros fit."""
+        return candidate.label.uses_imu or self._alone.tells(len(candidate.explanation.used) - 1)
 
     def keep(self, corrected: list[Hypothesis]) -> None:
         """Go on with corrected hypotheses; those that are one pose become one. Raises CovarianceError without any."""
@@ -289,6 +300,11 @@ class Bank:
             f'{1 + len(others)} poses are possible, the two likeliest {1e3 * apart_by:.3g} mm and {angle:.3g} degrees '
             f'apart (probability {exp(best.logarithm):.3g} of the first): they have the same leg positions'
         )
+
+
+def _most_parts(pieces: Sequence[Hypothesis]) -> int:
+    """Into how many parts a hypothesis about the sensors is cut at most."""
+    return max(Counter((one.label, one.family // BIRTHS) for one in pieces).values(), default=0)
 
 
 def _compared(group: list[ExplainedHypothesis], uses_imu: bool) -> list[ExplainedHypothesis]:

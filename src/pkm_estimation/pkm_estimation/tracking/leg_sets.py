@@ -18,7 +18,7 @@ zero has moved is known by no scale: its logarithm is anywhere between what woul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from math import exp, inf, log, log1p, pi
 from typing import NamedTuple
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
+from pkm_estimation.filtering.legs_alone import OwnMotion
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.filters.kalman import solved
 
@@ -146,7 +147,7 @@ class LegSets:
     def explanations(
         self, outliers: frozenset[int], noise: float, legs: NDArray[np.intp], residual: Array, covariance: Array,
         noise_variance: Array, positions: Array, last: Array,
-        seconds: float, scale: float, may_move: bool,
+        seconds: float, scale: float, may_move: bool, own_motion: Callable[[], OwnMotion],
     ) -> list[LegExplanation]:  # fmt: skip
         """All that may explain a measurement, the likeliest first.
 
@@ -160,6 +161,7 @@ class LegSets:
         seconds : since the last measurement
         scale : mean square of the normalised innovations so far: how well the model fits
         may_move : whether zeros that move may explain it
+        own_motion : where the legs are, against where each was going by itself
 
         Raises
         ------
@@ -187,18 +189,19 @@ class LegSets:
             if is_burst and (outliers or 0.5 * found[0].nis < _DEAR):
                 continue
             matrix = covariance + scale * (factor - noise) * np.diag(variance)
+            of_noise = change.of_noise(factor) + (own_motion().against_noise(factor, legs) if factor > 1.0 else 0.0)
             for out, logarithm, size, nis in _sets(residual, matrix, change, not is_burst):
                 inside = np.ones(len(legs), dtype=bool)
                 inside[list(out)] = False
                 left_out = frozenset(legs[list(out)].tolist())
-                logarithm += change.of_noise(factor)
+                logarithm += of_noise
                 why = none._replace(
                     outliers=elsewhere | left_out, noise=factor, logarithm=logarithm, size=size, nis=nis,
                     used=legs[inside],
                 )  # fmt: skip
                 found.append(why)
                 if out and may_move and factor == 1.0 and is_sharp[list(out)].all():
-                    new = logarithm + change.of_move(np.array(out, dtype=np.intp), residual, matrix)
+                    new = logarithm + change.of_move(np.array(out, dtype=np.intp), residual, matrix, own_motion(), legs)
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
         if 0.5 * found[0].nis >= _DEAR:
             exchanged = none._replace(noise=1.0, size=found[0].size)
@@ -239,18 +242,22 @@ class _Change:
         together = self._bus - log(2.0) + share + self._anywhere[places].sum(axis=1)
         return np.where(self._new[places].all(axis=1), np.maximum(alone, together), alone)
 
-    def of_move(self, places: NDArray[np.intp], residual: Array, covariance: Array) -> float:
+    def of_move(
+        self, places: NDArray[np.intp], residual: Array, covariance: Array, own: OwnMotion, legs: NDArray[np.intp]
+    ) -> float:
         """Logarithm of the probability that zeros have moved, to that of outliers, by a residual (k,) of all legs."""
         precision, is_new = np.linalg.inv(covariance), self._new[places]
         by_others = np.linalg.inv(precision[np.ix_(places, places)])
-        away = np.abs(by_others @ (precision @ residual)[places])
+        jumps = by_others @ (precision @ residual)[places]
+        away = np.abs(jumps)
         least, strokes = _SEEN * np.sqrt(by_others.diagonal()), self._strokes[places]
         of_any_size = 0.25 / (np.maximum(away, least) * np.log(np.maximum(strokes / least, 2.0)))
         density = np.log(0.5 / strokes + np.where(away < least, 0.0, of_any_size))
         moves = float(self._moves[places][is_new].min()) if is_new.any() else log(0.5)
         # those that were outliers are well again, with another zero
         outlier = np.where(is_new, self._anywhere[places], self.out[places] - self._back)
-        return moves + float((density - outlier).sum())
+        smooth = own.against_jumps(legs[places], jumps, by_others.diagonal())
+        return moves + float((density - outlier).sum()) + smooth
 
     def of_noise(self, factor: float) -> float:
         """Logarithm of the probability of a factor on the noise."""

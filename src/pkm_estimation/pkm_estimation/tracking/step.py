@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import chdtri
 
 from pkm_estimation.exchange.messages import LegMeasurement, LegSample
 from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds
-from pkm_estimation.filtering.legs_alone import SurpriseError, is_lost
+from pkm_estimation.filtering.legs_alone import OwnMotion, SurpriseError, is_lost
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
@@ -66,7 +67,7 @@ class Teller:
                 label.outliers | {leg for leg, _ in label.moved}, found.candidate.explanation.offsets, sample.positions,
                 lambda name, detail: tracker.health.event(instant.stamp, name, detail),
             )  # fmt: skip
-            moved = tracker.bank.take_moved_zeros()
+            moved = tracker.bank.take_moved_zeros(found.candidate) if tracker.on_zeros_moved is not None else {}
             for leg, (off, variance) in moved.items():
                 tracker.legs.settle(leg)
                 tracker.recent.move_zero(leg, off)
@@ -283,6 +284,7 @@ class Step:
                     label.outliers, label.noise, used, residual, spread, variance, positions,
                     label.in_order(tracker.last.positions), duration, scale,
                     tracker.on_zeros_moved is not None and tracker.is_confirmed,
+                    partial(self._own_motion, label, sample, duration),
                 )  # fmt: skip
                 return found if not tracker.noise.is_on else [why for why in found if len(why.outliers) < 2]
             spread, off = spread[np.ix_(used, used)], residual[used]
@@ -295,6 +297,12 @@ class Step:
     def _noise_level(self, label: Label) -> float:
         """Factor on the noise variances of the legs by which a hypothesis sees them, but for a burst."""
         return self._tracker.bank.noise_scale if label.uses_imu else self._tracker.alone.legs.scale
+
+    def _own_motion(self, label: Label, sample: LegSample, duration: float) -> OwnMotion:
+        """Where the legs are, against where each was going by itself; without the IMU that is known already."""
+        alone, recent = self._tracker.alone, self._tracker.recent
+        legs = alone.learned(recent, label.outliers) if label.uses_imu else alone.legs
+        return legs.expected(self._since_last(duration), sample.positions)
 
     def _is_surprised(self, candidates: Sequence[ExplainedHypothesis]) -> bool:
         """Whether nothing ordinary explains a measurement."""

@@ -235,7 +235,7 @@ class TrackerParts:
     now : IMU sample at the filter's state, ``None`` while it is stopped
     since : instant of that sample at the start
     zero_columns : place of the column of each drive's zero in the sensitivity
-    on_zeros_moved : is told of zeros that have moved; ``None``: they do not
+    on_zeros_moved : is told of zeros that have moved; ``None``: measurements do not say that now
     was_late : whether the last measurement of the legs was of another time than its stamp
     tested_at : ns, stamp of the measurement after which what innovations say of constants is tested
     """
