@@ -108,8 +108,7 @@ def forward_dynamics(
     position, rotation_base_platform : (N, 3) m, (N, 3, 3); or one sample without the first axis, like all others
     twist : (N, 6), base axes
     forces : (N, A) N or N m, of the drives
-    friction, sign_smoothing, external_wrench : as in :func:`pkm_description.dynamics.inverse_dynamics`
-    start : see :func:`pkm_description.kinematics.joint_positions`
+    friction, sign_smoothing, external_wrench, start : as in :func:`pkm_description.dynamics.inverse_dynamics`
 
     Raises
     ------

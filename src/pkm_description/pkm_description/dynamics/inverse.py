@@ -18,7 +18,7 @@ from pkm_description.kinematics.arguments import (
     run_kernel,
 )
 from pkm_description.kinematics.drive_map import require_drives
-from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion
+from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 
 #: least eigenvalue of second moments, over the largest, that counts as zero: flat and slender bodies have one
@@ -33,6 +33,7 @@ def inverse_dynamics(
     friction: bool = True,
     sign_smoothing: float = 0.0,
     external_wrench: Array | None = None,
+    start: Array | None = None,
 ) -> Array:
     """Drive forces (N, A) [N, N m] that produce a motion; positive pushes the joint towards larger positions.
 
@@ -61,8 +62,8 @@ def inverse_dynamics(
     wrench = require_dynamics(machine, motion, external_wrench)
     forces = np.empty((len(motion), machine.actuated_count))
     run_kernel(
-        machine, kernels.inverse_dynamics, FROM_HOME, *packed_motion(motion), bool(friction), float(sign_smoothing),
-        wrench, forces, 1,
+        machine, kernels.inverse_dynamics, start_of(machine, start), *packed_motion(motion), bool(friction),
+        float(sign_smoothing), wrench, forces, 1,
     )  # fmt: skip
     return forces
 

@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import require_dynamics
 from pkm_description.kernels.dynamics.inverse_dynamics import all_forces
 from pkm_description.kinematics.arguments import run_kernel
-from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion
+from pkm_description.kinematics.joint_motion import packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -51,6 +51,7 @@ def joint_reactions(
     friction: bool = True,
     sign_smoothing: float = 0.0,
     external_wrench: Array | None = None,
+    start: Array | None = None,
 ) -> JointReactions:
     """Forces in all joints during a motion under the drive forces of the inverse dynamics.
 
@@ -63,7 +64,7 @@ def joint_reactions(
     closure_forces, closure_moments = np.empty((count, closures, 3)), np.empty((count, closures, 3))
     wrenches, multipliers = np.empty((count, joints, 6)), np.empty((count, len(data.constraints)))
     run_kernel(
-        machine, all_forces, FROM_HOME, *packed_motion(motion), bool(friction), float(sign_smoothing),
+        machine, all_forces, start_of(machine, start), *packed_motion(motion), bool(friction), float(sign_smoothing),
         wrench, forces, shares, loads, closure_forces, closure_moments, wrenches, multipliers,
     )  # fmt: skip
     return JointReactions(

@@ -21,7 +21,7 @@ from pkm_description.kinematics.arguments import (
     run_kernel,
 )
 from pkm_description.kinematics.drive_map import require_drives
-from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion
+from pkm_description.kinematics.joint_motion import packed_motion, start_of
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -30,7 +30,11 @@ _PART = 32_000_000
 
 
 def rigid_body_regressor(
-    machine: Machine, motion: PlatformMotion, identical_legs: bool = True, groups: Groups | None = None
+    machine: Machine,
+    motion: PlatformMotion,
+    identical_legs: bool = True,
+    groups: Groups | None = None,
+    start: Array | None = None,
 ) -> Array:
     """Regressor (N, A, P): drive forces without friction and rotors = regressor @ ``rigid_body_parameters``.
 
@@ -44,6 +48,7 @@ def rigid_body_regressor(
     identical_legs : as in :func:`pkm_description.dynamics.rigid_body_parameters`
     groups : bodies that share parameters instead, see :func:`pkm_description.dynamics.sharing_matrix`; the columns are
         those of its ``names``
+    start : see :func:`pkm_description.kinematics.joint_positions`
 
     Raises
     ------
@@ -56,7 +61,7 @@ def rigid_body_regressor(
     require_drives(machine)
     block, count = body_blocks(machine, identical_legs, groups)
     result = np.empty((len(motion), machine.actuated_count, 10 * count))
-    run_kernel(machine, observations, FROM_HOME, *packed_motion(motion), block, result)
+    run_kernel(machine, observations, start_of(machine, start), *packed_motion(motion), block, result)
     return result
 
 
