@@ -13,11 +13,11 @@ from pkm_description.machine.tolerances import USUAL_TOLERANCES
 from pkm_description.motion.profiles import profile
 
 from pkm_estimation.config import ADAPTATIONS, EXTRA_STATES, FILTERS, INTEGRATORS, EstimatorConfig
-from pkm_estimation.filtering.legs_alone import LegNoise
 from pkm_estimation.filters import FunctionModel, Reading, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import add_score
 from pkm_estimation.models import STATE_SIZE, InertialProcess
 from pkm_estimation.models.inertial_process import INPUT_SIZE, InertialStep
+from pkm_estimation.models.leg_motion import LegNoise
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import measure
 

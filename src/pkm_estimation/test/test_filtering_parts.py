@@ -12,13 +12,14 @@ from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
-from pkm_estimation.filtering.legs_alone import LegNoise, LegsAlone, RecentPositions, SurpriseError
+from pkm_estimation.filtering.legs_alone import LegsAlone, SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch
 from pkm_estimation.filtering.start import likeliest_update
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
+from pkm_estimation.models.leg_motion import LegNoise, RecentPositions
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tracking.tracker_state import DeclaredDelay
 

@@ -7,7 +7,7 @@ import pytest
 from estimated import pose_errors, squares
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.filtering.legs_alone import OwnMotion
+from pkm_estimation.models.leg_motion import OwnMotion
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig

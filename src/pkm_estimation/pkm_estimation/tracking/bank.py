@@ -165,8 +165,9 @@ class Bank:
 
         ``last``: what explained the last measurement, which tells zeros or does not.
         """
-        is_decided = exp(self.hypotheses[0].logarithm) > 1.0 - _DECIDED if self.label.moved else False
-        if not (is_decided and self._tells_zeros(last)):
+        if not self.label.moved or not self._tells_zeros(last):
+            return {}
+        if not exp(self.hypotheses[0].logarithm) > 1.0 - _DECIDED:
             return {}
         self.collect()
         best = self.hypotheses[0]

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
-from pkm_estimation.filtering.legs_alone import OwnMotion
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.filters.kalman import solved
+from pkm_estimation.models.leg_motion import OwnMotion
 
 #: 1/s, how often a leg fails, several that share a bus, a burst of noise begins; and how often they are well again
 FAULTS, BUS_FAULTS, BURSTS, RECOVERIES = 1e-4, 1e-4, 1e-6, 2.0

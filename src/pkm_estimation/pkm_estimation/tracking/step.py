@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +13,11 @@ from scipy.special import chdtri
 
 from pkm_estimation.exchange.messages import LegMeasurement, LegSample
 from pkm_estimation.exchange.samples import ImuSample, InputPath, Instant, seconds
-from pkm_estimation.filtering.legs_alone import OwnMotion, SurpriseError, is_lost
+from pkm_estimation.filtering.legs_alone import SurpriseError, is_lost
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
+from pkm_estimation.models.leg_motion import OwnMotion
 from pkm_estimation.tracking.bank import ExplainedHypothesis
 from pkm_estimation.tracking.births import WRONG, Births
 from pkm_estimation.tracking.hypotheses import GOOD, Hypothesis, Label
@@ -284,7 +285,7 @@ class Step:
                     label.outliers, label.noise, used, residual, spread, variance, positions,
                     label.in_order(tracker.last.positions), duration, scale,
                     tracker.on_zeros_moved is not None and tracker.is_confirmed,
-                    partial(self._own_motion, label, sample, duration),
+                    cache(partial(self._own_motion, label, sample, duration)),
                 )  # fmt: skip
                 return found if not tracker.noise.is_on else [why for why in found if len(why.outliers) < 2]
             spread, off = spread[np.ix_(used, used)], residual[used]

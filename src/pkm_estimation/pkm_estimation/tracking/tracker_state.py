@@ -23,7 +23,7 @@ from pkm_estimation.exchange.samples import (
     Instant,
 )
 from pkm_estimation.exchange.stale import StaleEncoders
-from pkm_estimation.filtering.legs_alone import LegsAlone, RecentPositions
+from pkm_estimation.filtering.legs_alone import LegsAlone
 from pkm_estimation.filtering.noise_adaptation import NoiseAdaptation
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.singular_reach import AssemblySide, PoseWatch, SingularReach
@@ -31,6 +31,7 @@ from pkm_estimation.filters import Innovation, KalmanFilter
 from pkm_estimation.kernels.leg_lengths import add_to_scale
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.extra_states import ImuFrame
+from pkm_estimation.models.leg_motion import RecentPositions
 from pkm_estimation.tracking.bank import Bank
 from pkm_estimation.tracking.hypotheses import Label
 from pkm_estimation.tracking.leg_sets import LegSets, Offsets
