@@ -16,11 +16,13 @@ from pkm_description.dynamics import (
     forward_dynamics,
     friction_parameters,
     friction_regressor,
+    gravity_forces,
     inverse_dynamics,
     joint_reactions,
     kinetic_energy,
     machine_parameters,
     mass_matrix,
+    potential_energy,
     rigid_body_parameter_names,
     rigid_body_parameters,
     rigid_body_regressor,
@@ -29,9 +31,10 @@ from pkm_description.dynamics.body_blocks import identical_leg_groups
 from pkm_description.dynamics.inverse import drive_force_terms
 from pkm_description.dynamics.parameters import rotor_parameters, rotor_regressor
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
@@ -57,6 +60,37 @@ def motion(machine: Machine) -> PlatformMotion:
 
 def assert_close(found: Array, expected: Array, tolerance: float = 1e-9) -> None:
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * max(1e-6, np.abs(expected).max()))
+
+
+def test_power_of_the_drives_changes_the_energy(machine: Machine, motion: PlatformMotion) -> None:
+    drives = machine.drive_columns
+    joints = joint_motion(machine, motion)
+    at, rates, second = (values[:, drives] for values in (joints.positions, joints.velocities, joints.accelerations))
+
+    def energy(step: float) -> Array:
+        if machine.actuated_count > machine.degrees_of_freedom:  # redundant drives must fit together: free platforms
+            moved = motion_of(machine, motion, step)
+        else:
+            places = at + step * rates + 0.5 * step**2 * second
+            moved = motion_from_drives(machine, motion.time, places, rates + step * second, second)
+        pose = moved.position, moved.rotation_base_platform
+        return kinetic_energy(machine, *pose, moved.twist) + potential_energy(machine, *pose)
+
+    step = 1e-4
+    power = np.sum(inverse_dynamics(machine, motion, friction=False) * rates, axis=1)
+    assert_close(power, (energy(step) - energy(-step)) / (2.0 * step), 1e-5)
+
+
+def motion_of(machine: Machine, motion: PlatformMotion, step: float) -> PlatformMotion:
+    """The motion of a free platform a short time later, to second order."""
+    turn = rotation_exp(step * motion.angular_velocity + 0.5 * step**2 * motion.angular_acceleration)
+    return dataclasses.replace(
+        motion,
+        position=motion.position + step * motion.linear_velocity + 0.5 * step**2 * motion.linear_acceleration,
+        rotation_base_platform=turn @ motion.rotation_base_platform,
+        linear_velocity=motion.linear_velocity + step * motion.linear_acceleration,
+        angular_velocity=motion.angular_velocity + step * motion.angular_acceleration,
+    )
 
 
 def test_regressors_give_the_inverse_dynamics(machine: Machine, motion: PlatformMotion) -> None:
@@ -135,6 +169,15 @@ def test_reactions_hold_every_body(machine: Machine, motion: PlatformMotion) -> 
     if machine.planar:
         found = found + reactions.constraint_multipliers[:, -3, None] * [0.0, 0.0, 1.0]
     assert_close(found, needed, 1e-7)
+
+
+def test_gravity_forces_are_inverse_dynamics_at_rest(machine: Machine, motion: PlatformMotion) -> None:
+    held = gravity_forces(machine, motion.position, motion.rotation_base_platform)
+    rest = np.zeros_like(motion.position)
+    still = dataclasses.replace(
+        motion, linear_velocity=rest, angular_velocity=rest, linear_acceleration=rest, angular_acceleration=rest
+    )
+    np.testing.assert_allclose(held, inverse_dynamics(machine, still), atol=1e-9)
 
 
 def test_base_parameters_give_the_forces_of_other_states(machine: Machine, motion: PlatformMotion) -> None:

@@ -133,8 +133,8 @@ def test_claims_contain_gravity_and_the_imu(name: str) -> None:
     std, change = _IMU[name]
     tolerances = replace(Tolerances(0.0, 0.0), **{name: std})
     machine = replace(load_machine('srs'), tolerances=tolerances)
-    # the manifold filter finds them; an extended one considers them only, which fewer seeds show
-    seeds = {('manifold', 'accuracy'): 6, ('ekf', 'accuracy'): 3, ('ekf', 'repeatability'): 1}
+    # the manifold filter finds them; an extended one considers them only; two seeds show that the rest is more wrong
+    seeds = {('manifold', 'accuracy'): 6, ('ekf', 'accuracy'): 6, ('ekf', 'repeatability'): 2}
     found = {kind: [] for kind in seeds}
     motion = profile('drives', machine, duration=6.0, rate=100.0)[150:450]
     for seed in range(6):

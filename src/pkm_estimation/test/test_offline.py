@@ -147,7 +147,7 @@ def test_what_a_busy_recorder_wrote_late_is_not_dropped(bag):
     data, config = read_bag(bag[0]), EstimatorConfig(queue_length=50)
     legs, imu = data.joint_states, data.imu_data_raw
     in_time = estimate_recording(SRS, data, config).motion
-    for late_imu, late_legs in ((True, False), (False, True)):
+    for late_imu, late_legs in ((True, False), (False, True), (True, True)):
         held_up = [
             replace(stream, recorded_at=np.maximum(stream.recorded_at, stream.recorded_at[-1 if late else 0]))
             for stream, late in ((imu, late_imu), (legs, late_legs))

@@ -66,7 +66,7 @@ def truth_of(name: str, friction: str, periods: int, rate: float = 25.0) -> Trut
 
 @pytest.fixture(scope='module')
 def hexapod() -> Truth:
-    return truth_of('palida', 'none', 2)
+    return truth_of('palida', 'none', 4)
 
 
 def estimates(truth: Truth, seed: int, position_std: float, force_std: float, names: tuple[str, ...]) -> dict:
