@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from functools import partial
@@ -28,6 +29,10 @@ def slow(seconds):
     time.sleep(seconds)
     yield equal('pid', 'in its own process', True, os.getpid() > 0)
     yield holds('pid', 'number', '', str(os.getpid()), True)
+
+
+def has_interrupts_held(_):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def dying():

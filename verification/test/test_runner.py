@@ -248,6 +248,19 @@ def test_an_interrupt_ends_all_processes(number):
         time.sleep(0.05)
 
 
+def test_no_process_sees_an_interrupt_while_it_starts():
+    """Not even the first, with which multiprocessing starts a process of its own that lets Ctrl-C through."""
+    program = (
+        'from verification.run import Processes\n'
+        'from verification.test.small_suites import has_interrupts_held\n'
+        'with Processes(2) as workers:\n'
+        '    print(list(workers.map(has_interrupts_held, range(4))))'
+    )
+    environment = {**os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'}
+    out = subprocess.run([sys.executable, '-P', '-c', program], env=environment, text=True, capture_output=True)
+    assert out.stdout == '[True, True, True, True]\n', out.stderr
+
+
 def _has_processes(group):
     try:
         os.killpg(group, 0)
