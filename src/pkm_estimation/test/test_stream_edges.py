@@ -17,10 +17,10 @@ from test_pipeline import DATA, SRS, as_bytes, feed, imu_message, leg_message, p
 MS = 10**6
 
 
-def wait(backlog: Backlog, k: int) -> None:
-    """Let a sample of both topics wait."""
+def wait(backlog: Backlog, k: int, late: int = 0) -> None:
+    """Let a sample of both topics wait, that of the IMU with a stamp that is so late [ns]."""
     (_, stamp, force, rate), (_, _, names, positions) = imu_message(k), leg_message(k)
-    backlog.add_imu(SimpleNamespace(stamp=stamp, specific_force=force, angular_rate=rate, covariances=()))
+    backlog.add_imu(SimpleNamespace(stamp=stamp + late, specific_force=force, angular_rate=rate, covariances=()))
     backlog.add_legs(SimpleNamespace(stamp=stamp, names=names, positions=positions, efforts=np.empty(0)))
 
 
@@ -98,10 +98,11 @@ def test_efforts_of_waiting_messages_are_those_of_their_outputs() -> None:
 def test_samples_that_are_late_by_a_known_delay_are_followed_as_single_ones_are() -> None:
     config = EstimatorConfig(imu_delay=0.004, baseline=False)
     single, live = EstimatorPipeline(SRS, config), LivePipeline(SRS, config)
-    expected = feed(single, pairs(range(60)))
+    late = [(kind, stamp + 4 * MS * (kind == 'imu'), *rest) for kind, stamp, *rest in pairs(range(60))]
+    expected = feed(single, late)
     backlog, found = Backlog(live, 0.0), []
     for k in range(60):
-        wait(backlog, k)
+        wait(backlog, k, 4 * MS)
         if k in (20, 45):
             while len(backlog):
                 found += backlog.work()

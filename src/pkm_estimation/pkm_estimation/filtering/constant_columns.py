@@ -15,12 +15,25 @@ from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.kernels.carried import BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
-from pkm_estimation.kernels.input_noise import DELAY, GRAVITY, MOUNTING, PLACE, RESPONSE, SCALE, SKEW, WARMING
+from pkm_estimation.kernels.input_noise import (
+    AXIS_DELAY,
+    DELAY,
+    GRAVITY,
+    MOUNTING,
+    PLACE,
+    RESPONSE,
+    SCALE,
+    SKEW,
+    WARMING,
+)
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import LegModel
 
 #: kinds of constants that act through the input, but for the scales of the two sensors
-_KINDS = {GRAVITY: 'gravity', PLACE: 'place', MOUNTING: 'mounting', DELAY: 'delay', RESPONSE: 'response', SKEW: 'skew'}
+_KINDS = {
+    GRAVITY: 'gravity', PLACE: 'place', MOUNTING: 'mounting', DELAY: 'delay', RESPONSE: 'response', SKEW: 'skew',
+    AXIS_DELAY: 'axis delays',
+}  # fmt: skip
 #: units of constants that count as exact: m or rad, m/s^2, m, rad; s, s^2 and relative, those of the IMU's stamps.
 #: Within one unit a constant acts as its column says: products with others do not matter
 _UNITS = {
@@ -47,7 +60,7 @@ class ConstantColumn(NamedTuple):
     place : of the column
     kind, member : ``zero``, ``drift``, ``scale`` or ``lateness`` and the drive, ``geometry`` and the leg, or
         ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``accelerometer bias``,
-        ``gyroscope bias``, ``delay``, ``skew``, ``response`` and 0:
+        ``gyroscope bias``, ``delay``, ``axis delays``, ``skew``, ``response`` and 0:
         constants of the same kind and member are likely to be off together
     axis : 0 to 2, of those that have one; 0 to 8 of the matrix, row by row, that the samples of a sensor lack
     unit : of the column, SI
@@ -144,6 +157,7 @@ def input_constants(units: Tolerances, config: EstimatorConfig) -> Array:
         if not units.imu_scale:
             rows += [(SCALE, axis, _SCALE_UNIT) for axis in range(18)]
         rows += [(WARMING, axis, _WARMING_UNITS[axis // 3]) for axis in range(6)]
+        rows += [(AXIS_DELAY, axis, _DELAY_UNIT) for axis in range(6)]
         rows += [(DELAY, 0, _DELAY_UNIT), (RESPONSE, 0, -_RESPONSE_UNIT), (SKEW, 0, _SKEW_UNIT)]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
@@ -179,7 +193,7 @@ def constant_columns(
         for place, zero, _, kind in changes.tolist()
     ]
     for place, (kind, axis, unit) in enumerate(of_input.tolist(), total - len(of_input)):
-        is_gyroscope = axis >= (3 if kind == WARMING else 9)
+        is_gyroscope = axis >= (3 if kind in (WARMING, AXIS_DELAY) else 9)
         sensor = 'gyroscope' if is_gyroscope else 'accelerometer'
         name = f'{sensor} bias' if kind == WARMING else _KINDS.get(kind, sensor)
         is_considered = kind in _SETTINGS and getattr(considered, _SETTINGS[kind]) > 0.0

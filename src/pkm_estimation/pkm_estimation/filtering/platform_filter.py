@@ -91,8 +91,9 @@ class PlatformFilter:
         considered, units = considered_tolerances(machine, self.layout, config)
         of_input = input_constants(units, config)
         self.process = InertialProcess(
-            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap, of_input
-        )
+            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap, of_input,
+            None if machine is None else machine.imu.rotation_platform_imu,
+        )  # fmt: skip
         # as printed it is as the file says; where innovations adapt it, they say it
         self.process.data.is_measured[0] = config.filter != 'paper' and config.adapt_noise == 'off'
         self._step = InertialStep(self.process)

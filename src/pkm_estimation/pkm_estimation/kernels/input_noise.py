@@ -51,8 +51,9 @@ NOW = CARRIED
 #: constants that act through the input: gravity [m/s^2], base axes; place [m] and mounting [rad] of the IMU, platform
 #: axes; scales and misalignments of both sensors, two matrices row by row; delay of the stamps [s]; half the variance
 #: of the time over which a sample is a mean [s^2]; rate at which the delay grows since the first sample; rates at which
-#: the biases change, 0 to 2 of the accelerometer [m/s^3], 3 to 5 of the gyroscope [rad/s^2]
-GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW, WARMING = 0, 1, 2, 3, 4, 5, 6, 7
+#: the biases change, 0 to 2 of the accelerometer [m/s^3], 3 to 5 of the gyroscope [rad/s^2]; delays [s] of the three
+#: axes of the accelerometer and of the gyroscope, those of the sensor itself
+GRAVITY, PLACE, MOUNTING, SCALE, DELAY, RESPONSE, SKEW, WARMING, AXIS_DELAY = 0, 1, 2, 3, 4, 5, 6, 7, 8
 _NANOSECOND = 1e-9
 #: rows of the slopes: mean of the samples, and mean squares of their deviations from it, and of their changes, over so
 #: many seconds
@@ -249,6 +250,13 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
             times(late, minus((after[0], after[1], after[2]), (before[0], before[1], before[2]))),
             times(late, minus((after[3], after[4], after[5]), (before[3], before[4], before[5]))),
         )
+    if kind == AXIS_DELAY:
+        along, first = sensor_axis(process, axis), axis // 3 * 3
+        change = minus(
+            (after[first], after[first + 1], after[first + 2]), (before[first], before[first + 1], before[first + 2])
+        )
+        error = times(std / process.times[0] * dot(along, change), along)
+        return (error, none) if axis < 3 else (none, error)
     if kind == RESPONSE:
         if process.used[0] < 3:
             return none, none
@@ -267,6 +275,24 @@ def input_error(process: ProcessData, kind: int, axis: int, std: float) -> tuple
     part = std * sensed[axis % 3]
     error = part if row == 0 else 0.0, part if row == 1 else 0.0, part if row == 2 else 0.0
     return (error, none) if axis < 9 else (none, error)
+
+
+@kernel
+def sensor_axis(process: ProcessData, axis: int) -> Vector:
+    """One of the axes of the IMU itself, 0 to 2 of the accelerometer and 3 to 5 of the gyroscope, platform axes."""
+    axes, place = process.sensor_axes, axis % 3
+    return axes[0, place], axes[1, place], axes[2, place]
+
+
+@kernel
+def moves_along(process: ProcessData, axis: int) -> bool:
+    """Whether samples along an axis of :func:`sensor_axis` are those of a motion, far beyond their noise."""
+    along, power, noise = sensor_axis(process, axis), 0.0, 0.0
+    for i in range(3):
+        sensed = axis // 3 * 3 + i
+        power += along[i] * along[i] * process.slopes[POWER, sensed]
+        noise += along[i] * along[i] * process.noise[sensed, sensed]
+    return power > _EXCITED * noise
 
 
 @kernel
@@ -309,6 +335,8 @@ def set_counted(process: ProcessData, counted: Array) -> None:
         if kind == WARMING:
             counted[first + k] = 1.0
         if kind == PLACE and turns & ~(1 << axis) == 0:
+            counted[first + k] = 0.0
+        if kind == AXIS_DELAY and not moves_along(process, axis):
             counted[first + k] = 0.0
         sensed = axis % 3 + 3 * (axis // 9)
         if kind == SCALE and not process.slopes[POWER, sensed] > _SCALED * process.noise[sensed, sensed]:

@@ -61,6 +61,7 @@ class ProcessData(NamedTuple):
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
     chart : (3, 3) axes of the positions to base axes
     reference : (1,) ns, stamp of the first sample
+    sensor_axes : (3, 3) rotation from the axes of the IMU itself to those of the platform
     constants : (p, 3) constants that act through the input: kind, axis and standard deviation, see
         :func:`~pkm_estimation.kernels.input_noise.add_constants`
     """
@@ -102,6 +103,7 @@ class ProcessData(NamedTuple):
     outside: Integers
     chart: Array
     reference: Integers
+    sensor_axes: Array
     constants: Array
 
 

@@ -127,6 +127,7 @@ class InertialProcess:
         mounting: slice | None = None,
         longest_gap: float = inf,
         constants: Array | None = None,
+        sensor_axes: Array | None = None,
     ) -> None:
         self.data = ProcessData(
             gravity=np.array(gravity, dtype=float),
@@ -166,6 +167,7 @@ class InertialProcess:
             outside=np.zeros(1, dtype=np.int64),
             chart=np.eye(3),
             reference=np.full(1, NO_STAMP),
+            sensor_axes=np.eye(3) if sensor_axes is None else np.array(sensor_axes, dtype=float),
             constants=np.zeros((0, 3)) if constants is None else constants,
         )
         data = self.data

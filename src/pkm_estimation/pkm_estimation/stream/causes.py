@@ -37,7 +37,7 @@ _MATTERS = 1e-3
 #: standard deviations of the priors, in units; of all else
 _BROADER = {
     'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0,
-    'accelerometer bias': 300.0, 'gyroscope bias': 300.0,
+    'axis delays': 30.0, 'accelerometer bias': 300.0, 'gyroscope bias': 300.0,
 }  # fmt: skip
 _BROAD = 10.0
 #: kinds of constants that may change with time, and those that say how fast
@@ -46,10 +46,19 @@ RATES = {'delay': 'skew', 'zero': 'drift'}
 WALKING = {'accelerometer bias': ACCELEROMETER_BIAS, 'gyroscope bias': GYROSCOPE_BIAS}
 #: kinds of constants of the machine's geometry
 GEOMETRY = 'zero', 'drift', 'scale', 'lateness', 'geometry'
-#: kinds that are off for all drives and legs where they are for several: homing, warming up, tolerances not kept
-_TOGETHER = ('zero',), ('drift',), ('scale',), ('geometry', 'zero')
+#: kinds that are off for all drives and legs where they are for several: homing, warming up, a delay of the IMU that
+#: has changed, tolerances not kept
+_TOGETHER = ('zero',), ('drift',), ('scale',), ('lateness',), ('geometry', 'zero')
+#: name, unit and factor to it of each of them
+_OF_ALL = {
+    'zero': ('offsets of all drives', 'mm or mrad', 1e3), 'drift': ('drifts of all drives', 'mm/s or mrad/s', 1e3),
+    'scale': ('scales of all drives', '%', 1e2), 'lateness': ('lateness of all drives', 'ms', 1e3),
+    'geometry': ('geometry of all legs', 'mm or mrad', 1e3),
+}  # fmt: skip
 #: member of a group of all
 ALL = -1
+#: groups that say all that a kind of constants says, as their sum
+_SUMS = {'delay': (('axis delays', 0), ('lateness', ALL))}
 #: parts of the squares of the priors' standard deviations that are tried as variances
 _PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.5)
 
@@ -79,8 +88,8 @@ class Group(NamedTuple):
         return self.kind, self.member
 
     def contains(self, other: Group) -> bool:
-        """Whether all constants of another group are among these."""
-        return set(other.places.tolist()) <= set(self.places.tolist())
+        """Whether these say all that another group says."""
+        return self.key in _SUMS.get(other.kind, ()) or set(other.places.tolist()) <= set(self.places.tolist())
 
 
 class Found(NamedTuple):
@@ -325,6 +334,10 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
         return _told_leg(found, machine)
     if kind == 'delay':
         name, told, mend = 'delay of the IMU', f'{1e3 * size[0]:.2f} ms', f'imu_delay: {delay + size[0]:.5f}'
+    elif kind == 'axis delays':
+        each = ', '.join(f'{1e3 * late:.2g}' for late in size)
+        name, told = 'delays of single axes of the IMU', f'{each} ms more (accelerometer x, y, z, gyroscope x, y, z)'
+        mend = 'set the same filter for all axes in the IMU'
     elif kind == 'skew':
         name, told = 'clock skew', f'{1e6 * size[0]:.3g} ppm between the clocks of IMU and legs'
         mend = 'synchronise the clocks'
@@ -359,10 +372,8 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
 def _told_leg(found: Found, machine: Machine) -> LikelyCause:
     kind, member = found.group.kind, found.group.member
     if member == ALL:
-        names = {'zero': 'offsets of all drives', 'drift': 'drifts of all drives', 'scale': 'scales of all drives'}
-        name, most = names.get(kind, 'geometry of all legs'), float(np.abs(found.size).max())
-        unit = '%' if kind == 'scale' else 'mm/s or mrad/s' if kind == 'drift' else 'mm or mrad'
-        told = f'{(1e2 if kind == "scale" else 1e3) * most:.3g} {unit} at most'
+        name, unit, shown = _OF_ALL[kind]
+        told = f'{shown * float(np.abs(found.size).max()):.3g} {unit} at most'
         return LikelyCause(name, told, 'calibrate the machine', found.gain)
     if kind == 'geometry':
         centres = [column.kind == 'geometry' for column in found.group.columns]

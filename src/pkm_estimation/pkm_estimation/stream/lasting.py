@@ -126,6 +126,7 @@ class LastingTest:
         self._trial = self._nothing()
         self.found: dict[str, tuple[Array, Array]] = {}
         self._taken: list[Found] = []
+        self._taken_causes: tuple[LikelyCause, ...] = ()  # by what was declared before
         self._judge_explanation(True)
         self._alarm: str = ''
         self._told: frozenset[str] = frozenset()  # names of causes
@@ -134,7 +135,7 @@ class LastingTest:
         self._tracker.tested_at = NEVER
         self._forget_innovations()
         self._constants = self._explanation = Explanation(np.zeros(self._size), np.diag(np.square(self._weights)))
-        self._weigh(np.zeros(self._size), 1.0)
+        self._weigh(np.zeros(self._size), np.zeros(self._size), 1.0)
 
     def _nothing(self) -> ConstantScore:
         return ConstantScore.nothing(self._size)
@@ -237,12 +238,16 @@ class LastingTest:
             (excess(part, self._machine.drive_labels, are_white=not self._config.estimate) for part in newest),
             key=lambda one: one.ratio, default=Excess(),
         )  # fmt: skip
-        found, further = self._constants_that_are_off(seconds) if self._groups else ([], np.zeros(self._size))
-        self._weigh(further, too_large.ratio)
+        nothing = np.zeros(self._size)
+        found, further, likely = self._constants_that_are_off(seconds) if self._groups else ([], nothing, nothing)
+        self._weigh(further, likely, too_large.ratio)
+        is_unexplained = too_large.ratio > 1.0 or any(not _is_taken(one) for one in found)
+        bank = self._tracker.bank
+        bank.tries_imu_noise = not self._is_alone and (is_unexplained or bank.label.imu_noise > 1.0)
         self._tell(end, too_large.sentence, self._causes(found))
 
-    def _constants_that_are_off(self, seconds: float) -> tuple[list[Found], Array]:
-        """Constants that are off, and their variances, by what came up to now, ``seconds`` after the last test."""
+    def _constants_that_are_off(self, seconds: float) -> tuple[list[Found], Array, Array]:
+        """Constants that are off, and their variances, possible and likely, ``seconds`` after the last test."""
         filter_ = self._tracker.filter
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
         lately = self._sums[0].aged(exp(-seconds / _MEMORIES[0]), new)
@@ -281,10 +286,11 @@ class LastingTest:
             stays = self._is_geometry > 0.0
             self._constants.sizes[stays] = before.sizes[stays]
             self._constants.covariance[stays] = before.covariance[stays]
+        self._taken_causes = self._causes(self._taken)
         if not self._is_alone:
             self._declare()
         taken = {one.group.key for one in self._taken}
-        return [one for one in told if one.group.key not in taken], np.maximum(*claimed)
+        return [one for one in told if one.group.key not in taken], np.maximum(*claimed), np.maximum(*further)
 
     def _declare(self) -> None:
         """Add delay and zeros of drives that are known to the declared ones, before what grows with squares matters.
@@ -387,17 +393,18 @@ class LastingTest:
     def _filters(self) -> tuple[Any, Any]:
         return self._tracker.filter, self._tracker.alone.filter
 
-    def _weigh(self, further: Array, ratio: float) -> None:
-        """Claim further variances (p,), and constants of the IMU that were found as well as innovations tell them.
+    def _weigh(self, further: Array, likely: Array, ratio: float) -> None:
+        """Claim further variances (p,), and constants that were found as well as innovations tell them.
 
-        Innovations are judged by geometry that is off, but not by an IMU that is: it is not used then.
+        Innovations are judged by geometry that is off, with ``likely`` variances (p,), but not by an IMU that is off:
+        it is not used then.
         """
         known, constants = np.square(self._weights), self._constants
         stated = known * (self._config.claim == 'accuracy')
-        judge = np.sqrt(known + self._is_explained * self._is_geometry * further)
+        judge = np.sqrt(known + self._is_explained * self._is_geometry * likely)
         claim = np.sqrt(stated + further)
         found = np.where(self._is_known, constants.sizes, 0.0)
-        claim[self._is_known] = constants.std[self._is_known]
+        claim[self._is_known] = judge[self._is_known] = constants.std[self._is_known]
         self._tracker.filter.weigh_constants(claim, judge, ratio, found)
         self._tracker.alone.filter.weigh_constants(claim, judge)
 
@@ -407,7 +414,7 @@ class LastingTest:
         """Say what is wrong, and what the likeliest causes are: each once, until all is well again."""
         health, because = self._health, told(causes)
         alarm = '' if self._is_alone else sentence or ('constants are not as they should be' if causes else '')
-        taken = self._causes(self._taken)
+        taken = self._taken_causes
         for cause in taken:
             if f'{cause.name}, taken' not in self._told:
                 told_of = f'{cause.name}, {cause.size}: taken into account ({cause.mend})'

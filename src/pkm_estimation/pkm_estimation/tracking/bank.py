@@ -74,7 +74,7 @@ class ExplainedHypothesis(NamedTuple):
         before, why = self.predicted.label, self.explanation
         moved = before.moved | {(leg, self.number) for leg in why.moved}
         swapped = before.swapped ^ {why.swapped} if why.swapped else before.swapped
-        return Label(before.uses_imu, why.outliers, moved, swapped, why.noise)
+        return Label(before.uses_imu, why.outliers, moved, swapped, why.noise, imu_noise=before.imu_noise)
 
 
 class Bank:
@@ -89,6 +89,8 @@ class Bank:
     Attributes
     ----------
     hypotheses : the likeliest first, which is in its filter, as is the likeliest that uses the IMU; empty: stopped
+    tries_imu_noise : whether the next measurement tries if the noise of the IMU is larger, or smaller, than assumed
+    told_imu_noise : largest factor on it that was told since all sensors were trusted
     noise_scale : factor on the noise variances of the legs: so many parts as their precision asks for would be too many
     """
 
@@ -100,6 +102,7 @@ class Bank:
         """There is no estimate."""
         self.hypotheses: tuple[Hypothesis, ...] = ()
         self.noise_scale, self._vague, self._number = 1.0, 0, 0
+        self.tries_imu_noise, self.told_imu_noise = False, 1.0
 
     # -- hypotheses and filters ----------------------------------------------------------------------------------------
 
@@ -158,7 +161,8 @@ class Bank:
     @property
     def is_plain(self) -> bool:
         """Whether a single hypothesis is left, and trusts all sensors."""
-        return len(self.hypotheses) == 1 and self.hypotheses[0].label == GOOD and self.noise_scale == 1.0
+        is_single = len(self.hypotheses) == 1 and not self.tries_imu_noise
+        return is_single and self.hypotheses[0].label == GOOD and self.noise_scale == 1.0
 
     def take_moved_zeros(self, last: ExplainedHypothesis) -> Offsets:
         """Zeros that have moved, once all else is improbable: they are those of the machine from now on.
@@ -270,15 +274,15 @@ class Bank:
 
     # -- what is known -------------------------------------------------------------------------------------------------
 
-    def known(self, known: tuple[Array, ...], claim: Array) -> tuple[Array, ...]:
+    def known(self, known: tuple[Array, ...], claim: Array, scale: float = 1.0) -> tuple[Array, ...]:
         """What is known of the likeliest, as :meth:`PlatformFilter.known`, with a covariance that covers all.
 
-        ``claim`` (p,) are the weights of the machine's constants.
+        ``claim`` (p,) are the weights of the machine's constants, ``scale`` is a factor on the filter's covariance.
         """
         if len(self.hypotheses) < 2:
             return known
         state, _, *others = known
-        return state, covariance_about(self.hypotheses[0], self.hypotheses, self._arm, claim), *others
+        return state, covariance_about(self.hypotheses[0], self.hypotheses, self._arm, claim, scale), *others
 
     def poses(self, imu_position: Array) -> tuple[Pose, ...]:
         """Poses of the platform that are possible."""

@@ -38,6 +38,9 @@ _HOPELESS = -14.0
 _UNLIKELY = -7.0
 #: the same at which a hypothesis that uses an IMU that is perhaps well again is contradicted by one measurement
 _CONTRADICTED = -7.0
+#: factors on the noise variances of the IMU: its errors may be larger than its noise, by a vibration or a delay that
+#: wanders, which no constant explains. Probability that this has changed where it is tried; measurements until it shows
+_IMU_NOISES, _NOISE_CHANGES, _NOISE_SCANS = (1.0, 30.0, 900.0), 2e-3, 50
 #: measurements after which a new start has shown what it is worth
 _SCANS = 20
 
@@ -171,6 +174,21 @@ class Births:
             tracker.angular_acceleration.reset()
         return *alone, *others, *born
 
+    def with_other_noise(self, hypotheses: Sequence[Hypothesis]) -> tuple[Hypothesis, ...]:
+        """All hypotheses, and the likeliest that uses the IMU with the next factors on its noise, if that is tried."""
+        bank, born = self._tracker.bank, []
+        likeliest = next((one for one in hypotheses if one.label.uses_imu), None)
+        if bank.tries_imu_noise and likeliest is not None and self._tracker.judges_imu:
+            place, labels = _IMU_NOISES.index(likeliest.label.imu_noise), {one.label for one in hypotheses}
+            for factor in _IMU_NOISES[max(0, place - 1) : place + 2]:
+                label = likeliest.label._replace(imu_noise=factor)
+                if label not in labels:
+                    bank.load(likeliest).set_noise(factor, 1.0)
+                    logarithm = likeliest.logarithm + log(_NOISE_CHANGES)
+                    born.append(bank.held(label, logarithm, likeliest.moved, _NOISE_SCANS))
+        bank.tries_imu_noise = False
+        return *hypotheses, *born
+
     def label_again(self, alone: Hypothesis) -> Label:
         """Load a hypothesis without the IMU; its label where the IMU is used again: legs stay as noisy as they were."""
         self._tracker.bank.load(alone)
@@ -197,6 +215,8 @@ class Births:
         """Start the filter with the IMU, or that without it, from a pose."""
         tracker = self._tracker
         if uses_imu:
+            if tracker.judges_imu:
+                tracker.filter.set_noise(1.0, 1.0)
             tracker.filter.start_at(pose, imu=imu.value, age=age)
             return
         tracker.alone.know_stamps_of(tracker.filter)

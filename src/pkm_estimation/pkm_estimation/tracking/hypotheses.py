@@ -44,6 +44,7 @@ class Label(NamedTuple):
     swapped : pairs of legs whose values are exchanged
     noise : factor on the noise variances of the others, above 1 in a burst
     is_late : whether the present measurement of the legs is of another time than its stamp
+    imu_noise : factor on the noise variances of the IMU, where its samples say less than their noise
     """
 
     uses_imu: bool = True
@@ -52,7 +53,7 @@ class Label(NamedTuple):
     swapped: frozenset[tuple[int, ...]] = frozenset()
     noise: float = 1.0
     is_late: bool = False
-
+    imu_noise: float = 1.0
 
     def in_order(self, positions: Array) -> Array:
         """Positions (A,) of the drives, those that are exchanged each at its own place."""
@@ -200,20 +201,20 @@ def apart(ones: Sequence[Hypothesis], other: Hypothesis) -> Array:
 
 
 def covariance_about(
-    best: Hypothesis, parts: tuple[Hypothesis, ...], arm: Array, claim: Array
+    best: Hypothesis, parts: tuple[Hypothesis, ...], arm: Array, claim: Array, scale: float = 1.0
 ) -> Array:
     """Mean square (n, n) of the deviations of all parts from the state of one of them, in its chart.
 
     So what is claimed for the likeliest pose covers the others, too; those that trust the same sensors with a
     probability of at least 1 % each, as nothing but the motion tells them apart. They may be far: a deviation is the
     one whose linear image is the other part's pose, of the point of the platform that is ``arm`` (3,) m from the
-    state's. Constants of the machine count with the weights ``claim`` (p,).
+    state's. Constants of the machine count with the weights ``claim`` (p,), covariances ``scale`` times.
     """
     q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
     by_q = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
     states, covariances, carried = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
-    sensitivity = claim * carried[:, :, CARRIED_NOISES:]
+    covariances, sensitivity = scale * covariances, claim * carried[:, :, CARRIED_NOISES:]
     if sensitivity.shape[2]:
         covariances += sensitivity @ sensitivity.transpose(0, 2, 1)
     relative = best.chart.T @ np.array([part.chart for part in parts])

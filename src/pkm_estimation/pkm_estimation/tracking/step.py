@@ -96,6 +96,11 @@ class Teller:
         if label.noise > before.noise == 1.0:
             what = 'burst of noise of all legs: their noise variance is raised'
             tracker.health.event(instant.stamp, 'legs_noisy', what)
+        if label.imu_noise > tracker.bank.told_imu_noise:
+            what = f'the IMU fits the legs with {label.imu_noise:g} times the noise variances of the machine file'
+            tracker.health.event(instant.stamp, 'imu_noisy', f'{what}, with which it is used: look for vibrations')
+        largest = max(label.imu_noise, tracker.bank.told_imu_noise)
+        tracker.bank.told_imu_noise = 1.0 if tracker.bank.is_plain else largest
         if label.uses_imu and not before.uses_imu:
             began = tracker.imu_report.began
             out = f', left out for {seconds(began, instant):.3g} s' if began and began.epoch == instant.epoch else ''
@@ -180,7 +185,7 @@ class Step:
         tracker.leg_sets.forget(stamp)
         label = bank.label
         before = bank.hypotheses if path.in_gap or bad is not None else self._births.with_imu(duration)
-        predicted = self.predicted(before, path, bad, sample.used)
+        predicted = self.predicted(self._births.with_other_noise(before), path, bad, sample.used)
         if bad is not None and all(one.label.uses_imu for one in before):
             predicted += self._births.without_imu(before, sample.used, duration, 0.0)
         known = [one for one in predicted if not self._is_lost(one)]

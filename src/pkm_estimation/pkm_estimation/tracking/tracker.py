@@ -307,7 +307,8 @@ class Tracker(TrackerParts):
             known = self.filter.known(self.now.value, jumped, min(since, self.config.maximum_imu_gap))
         else:
             known = self.alone.known()
-        known = bank.known(known, bank.filter_of(bank.label).ukf.claim)
+        ukf = bank.filter_of(bank.label).ukf
+        known = bank.known(known, ukf.claim, ukf.scale.item())
         if record is not None and not uses_imu:
             record.estimated(self.filter, known)
         is_open = len(bank.parts) > 1
