@@ -129,13 +129,38 @@ def test_constants_of_the_imu_are_found_and_taken_into_account(
     assert summarise(result.health, 6)[0] == 'ok' or 'problems' in summarise(result.health, 6)[1]
 
 
-def test_an_imu_that_is_not_understood_is_no_witness_against_legs() -> None:
+@pytest.mark.parametrize(('seed', 'is_noisy'), [(1, False), (2, True)])
+def test_an_imu_that_is_not_understood_is_no_witness_against_legs(seed: int, is_noisy: bool) -> None:
     """Delays that wander are no constant: the IMU is used as noisier, and what is found on the way is not certain."""
     delays = (0.02, 0.03, 0.03, 0.03, 0.04, 0.03)
-    data = measured(20.0, 1, length_step=2e-6, imu_delay=delays, imu_delay_fluctuation=0.005)
-    error, squares = errors_of(estimate(SRS, data, CONFIG), data, 0.2, 1)
+    data = measured(20.0, seed, length_step=2e-6, imu_delay=delays, imu_delay_fluctuation=0.005)
+    result = estimate(SRS, data, CONFIG)
+    error, squares = errors_of(result, data, 0.2, seed)
+    assert not is_noisy or 'imu_noisy' in result.health.counters
     assert np.linalg.norm(error[:, :3], axis=1).max() < 1e-3  # with zeros by this IMU it was 75 mm
     assert squares.mean() < 12.0  # of 6
+
+
+def test_an_imu_that_is_as_stated_is_no_noisier_where_that_is_tried() -> None:
+    """The likeliest hypothesis is tried with the next factors; what the legs say ends those that are wrong."""
+    data, pipeline = measured(6.0, 1), EstimatorPipeline(SRS, CONFIG)
+    for _ in fed(pipeline, data, 0.0, 2.0):
+        pass
+    bank, births = pipeline.tracker.bank, pipeline.tracker._births
+    bank.collect()
+    bank.tries_imu_noise = True
+    tried = births.with_other_noise(bank.hypotheses)
+    assert [one.label.imu_noise for one in tried] == [1.0, 30.0]
+    assert not bank.tries_imu_noise and len(births.with_other_noise(tried)) == 2
+    noisy, usual = tried[1], bank.load(tried[0]).imu_covariance.copy()
+    np.testing.assert_array_equal(bank.load(noisy).imu_covariance, 30.0 * usual)
+    bank.begin([noisy._replace(logarithm=0.0)])  # as if it had been the likelier one
+    bank.tries_imu_noise = True
+    assert [one.label.imu_noise for one in births.with_other_noise(bank.hypotheses)] == [30.0, 1.0, 900.0]
+    for _ in fed(pipeline, data, 2.0, 6.0):
+        pass
+    assert bank.is_plain
+    np.testing.assert_array_equal(pipeline.filter.imu_covariance, usual)
 
 
 def test_zeros_found_beside_a_wrong_imu_are_perhaps_none() -> None:
