@@ -149,8 +149,9 @@ def test_what_is_claimed_covers_all_parts_with_a_hundredth_at_least():
         expected = expected + weight * (one.gaussian[1] + np.outer(away, away))
     scale = np.abs(expected).max()
     assert found / scale == pytest.approx(expected / scale, abs=1e-6)
-    alone = covariance_about(best._replace(logarithm=0.0), (best._replace(logarithm=0.0),), np.zeros(3), claim, 4.0)
-    assert alone / scale == pytest.approx(4.0 * best.gaussian[1] / scale, abs=1e-6)  # as innovations say
+    alone = best._replace(logarithm=0.0)
+    larger = covariance_about(alone, (alone,), np.zeros(3), claim, 4.0)
+    assert larger / scale == pytest.approx(4.0 * best.gaussian[1] / scale, abs=1e-6)  # as innovations say
     # a pose that is far: the deviation is that of the point of the platform, along the turn
     far = best.with_gaussian(np.concatenate([[0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0], np.zeros(6)]),
                              np.zeros((SIZE, SIZE)), best.gaussian[2], 0.0)  # fmt: skip

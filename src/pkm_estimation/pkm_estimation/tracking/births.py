@@ -39,8 +39,10 @@ _UNLIKELY = -7.0
 #: the same at which a hypothesis that uses an IMU that is perhaps well again is contradicted by one measurement
 _CONTRADICTED = -7.0
 #: factors on the noise variances of the IMU: its errors may be larger than its noise, by a vibration or a delay that
-#: wanders, which no constant explains. Probability that this has changed where it is tried; measurements until it shows
-_IMU_NOISES, _NOISE_CHANGES, _NOISE_SCANS = (1.0, 30.0, 900.0), 2e-3, 50
+#: wanders, which no constant explains
+_IMU_NOISES = 1.0, 30.0, 900.0
+#: probability that the factor has changed where that is tried, and measurements until it shows
+_NOISE_CHANGES, _NOISE_SCANS = 2e-3, 50
 #: measurements after which a new start has shown what it is worth
 _SCANS = 20
 

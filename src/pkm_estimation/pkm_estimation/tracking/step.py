@@ -96,11 +96,11 @@ class Teller:
         if label.noise > before.noise == 1.0:
             what = 'burst of noise of all legs: their noise variance is raised'
             tracker.health.event(instant.stamp, 'legs_noisy', what)
-        if label.imu_noise > tracker.bank.told_imu_noise:
+        bank = tracker.bank
+        if label.imu_noise > bank.told_imu_noise:
             what = f'the IMU fits the legs with {label.imu_noise:g} times the noise variances of the machine file'
             tracker.health.event(instant.stamp, 'imu_noisy', f'{what}, with which it is used: look for vibrations')
-        largest = max(label.imu_noise, tracker.bank.told_imu_noise)
-        tracker.bank.told_imu_noise = 1.0 if tracker.bank.is_plain else largest
+        bank.told_imu_noise = 1.0 if bank.is_plain else max(label.imu_noise, bank.told_imu_noise)
         if label.uses_imu and not before.uses_imu:
             began = tracker.imu_report.began
             out = f', left out for {seconds(began, instant):.3g} s' if began and began.epoch == instant.epoch else ''
