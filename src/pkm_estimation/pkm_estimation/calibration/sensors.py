@@ -15,7 +15,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine, PlatformMotion, Tolerances
 from scipy.spatial.transform import Rotation
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.motion import Motion, between, fitted_until, of_motion
@@ -150,7 +150,7 @@ def _with_what_is_off(
             continue
         std = constants.std[rows]
         covariance = solution.covariance[np.ix_(rows, rows)] * np.outer(std, std)
-        if size @ np.linalg.solve(covariance, size) > chi2.ppf(_AS_STATED, len(rows)):
+        if size @ np.linalg.solve(covariance, size) > chdtri(len(rows), 1.0 - _AS_STATED):
             off[kind] = words
         else:
             held[rows], known[rows] = True, values[rows] - size / std

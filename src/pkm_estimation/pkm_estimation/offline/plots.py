@@ -13,7 +13,7 @@ from pkm_description.arrays import Array
 from pkm_description.report.page import AXIS_COLOURS, MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
 from pkm_description.report.words import Scale, scale_of
 from scipy.spatial.transform import Rotation
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from pkm_estimation.models.extra_states import extra_state_units
 from pkm_estimation.motion_estimate import MotionEstimate
@@ -75,7 +75,7 @@ def nis_plot(result: EstimationResult) -> str:
             total = np.convolve(degrees[good], window, 'valid')
             centre = time[good][_NIS_WINDOW - 1 :]
             some = thinned(len(mean))
-            low, high = (chi2.ppf(part, total[some]) / _NIS_WINDOW for part in (0.025, 0.975))
+            low, high = (chdtri(total[some], tail) / _NIS_WINDOW for tail in (0.975, 0.025))
             axis.fill_between(centre[some], low, high, color=RESIDUAL, alpha=0.25, lw=0, label='95 % of such means')
             axis.plot(centre[some], mean[some], color=PREDICTED, lw=0.8, label=f'mean of {_NIS_WINDOW}')
         axis.set_yscale('log')

@@ -15,7 +15,7 @@ from pkm_description.machine import Machine
 from pkm_description.report.page import render
 from pkm_description.report.words import now_in_words, scale_of, time_of_data
 from pkm_description.writing import replacing_together
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
@@ -126,8 +126,8 @@ def windows_of(result: EstimationResult) -> Windows:
     return Windows(
         np.array([time[chosen[0]] for chosen in rows]),
         np.array([result.nis[chosen].sum() for chosen in rows]) / freedom,
-        chi2.isf(tail, freedom) / freedom,
-        chi2.ppf(tail, freedom) / freedom,
+        chdtri(freedom, tail) / freedom,
+        chdtri(freedom, 1.0 - tail) / freedom,
         np.array([np.sqrt(np.mean(change[chosen] ** 2, axis=0)) for chosen in rows]).reshape(-1, samples.shape[1]),
         tuple(rows),
     )

@@ -14,7 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.report.page import AXIS_COLOURS, STYLE
 from pkm_description.writing import replacing
 from scipy.optimize import nnls
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 _SENSORS = (('accelerometer', 'm/s^2'), ('gyroscope', 'rad/s'))
 #: Allan deviation of flicker noise over its bias instability
@@ -48,7 +48,7 @@ class AllanDeviation:
         """Lower and upper bound (T, C) each, of the true deviation with this confidence."""
         tail = 0.5 * (1.0 - part)
         dof = self.degrees_of_freedom
-        factors = [np.sqrt(dof / chi2.ppf(side, dof)) for side in (1.0 - tail, tail)]
+        factors = [np.sqrt(dof / chdtri(dof, side)) for side in (tail, 1.0 - tail)]
         return self.deviation * factors[0][:, None], self.deviation * factors[1][:, None]
 
 
@@ -135,7 +135,7 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
         walk_deviation[channel] = sqrt(np.linalg.inv((weighted / scale).T @ (weighted / scale))[2, 2]) / scale[2]
     lowest = np.argmin(allan.deviation, axis=0)
     walk = squares[:, 2]
-    most = allan.deviation[-1] * sqrt(3.0 / tau[-1] * degrees_of_freedom[-1] / chi2.ppf(0.05, degrees_of_freedom[-1]))
+    most = allan.deviation[-1] * sqrt(3.0 / tau[-1] * degrees_of_freedom[-1] / chdtri(degrees_of_freedom[-1], 0.95))
     return AllanCoefficients(
         white=np.sqrt(squares[:, 0]),
         bias_instability=allan.deviation.min(axis=0) / FLICKER,

@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.loading import write_overlay
 from pkm_description.machine import Machine, Pose
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
 
@@ -300,7 +300,7 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
         noise=noise,
         noise_std=noise / np.sqrt(2.0 * dof),
         noise_interval=noise[:, None]
-        * np.sqrt(dof[:, None] / np.stack([chi2.ppf(0.975, dof), chi2.ppf(0.025, dof)], axis=1)),
+        * np.sqrt(dof[:, None] / np.stack([chdtri(dof, 0.025), chdtri(dof, 0.975)], axis=1)),
         autocorrelation=correlations[0],
         coarse_step=np.where(coarse, steps, np.nan),
     )

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from scipy import stats
+from scipy.special import ndtr, stdtrit
 from scipy.linalg import solve_triangular
 
 from pkm_identification.kernels.whitening import set_autoregression, whiten
@@ -64,7 +64,7 @@ def honest_covariance(
         variances = np.maximum(variances, np.diag(corrected))
     variances = np.maximum(variances, BELIEVED * variances + (1.0 - BELIEVED) * np.diag(covariance))
     freedom = 0.75 * count / lags if lags > 0 else count - parameters
-    std = np.sqrt(variances) * stats.t.isf(stats.norm.sf(RARE), max(freedom, 2.0)) / RARE
+    std = np.sqrt(variances) * stdtrit(max(freedom, 2.0), ndtr(RARE)) / RARE
     before = np.sqrt(np.diag(covariance))
     scale = std / np.where(before > 0.0, before, 1.0)  # forces without any noise have no error
     return np.asarray(covariance * np.outer(scale, scale), dtype=float)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
@@ -318,7 +318,7 @@ def reach_by_residuals(data: PreparedData, fit: ModelFit) -> float:
             return True
         own, signs = columns[rows], data.reversals.direction[rows]
         variance = 1.0 + np.einsum('rb,bc,rc->r', own, covariance, own)
-        larger = float(f_distribution.sf(np.mean(errors[rows] ** 2 / variance), len(own), freedom))
+        larger = float(fdtrc(len(own), freedom, np.mean(errors[rows] ** 2 / variance)))
         mean_column = signs @ own
         spread = float(np.sqrt(signs @ signs + mean_column @ covariance @ mean_column))
         return larger > LARGER and abs(float(signs @ errors[rows])) <= SIGMAS * spread

@@ -15,7 +15,7 @@ from pkm_description.friction_laws.laws import LoadDependentStribeck
 from pkm_description.loading.yaml_reader import joint_key
 from pkm_description.machine import Joint, Machine, RigidBody
 from pkm_description.machine.machine import with_friction, with_joints
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION, EffortDelay
@@ -124,7 +124,7 @@ def _feasible(
 
 def _probability(found: FeasibleParameters, base: BaseParameters) -> float:
     """Probability that the base values of a machine are identified so far from their true values."""
-    return float(chi2.sf(found.chi_square, len(base)))
+    return float(chdtrc(len(base), found.chi_square))
 
 
 def _farthest(found: FeasibleParameters, base: BaseParameters) -> str:

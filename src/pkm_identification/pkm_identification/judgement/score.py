@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 #: part of a column's square beyond the fitted columns up to which it counts as one of them
 OWN = 1e-3
@@ -143,7 +143,8 @@ def log_probability(explained: Explained, freedom: float, with_it: bool = False)
     if left < 1.0:
         return 0.0
     rest = 1.0 if with_it else max(freedom - square, 1e-3 * freedom) / left
-    return float(f_distribution.logsf(square / factors / rest, factors, left))
+    with np.errstate(divide='ignore'):  # beyond the smallest number: -inf
+        return float(np.log(fdtrc(factors, left, square / factors / rest)))
 
 
 def inflation(autocorrelation: Array) -> Array:

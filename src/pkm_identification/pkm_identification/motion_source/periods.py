@@ -10,7 +10,7 @@ from pkm_description.machine import Machine
 from pkm_description.motion.coordinates import pose_coordinates
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from pkm_identification.blocks import runs_of
 from pkm_identification.errors import RecordingError
@@ -154,7 +154,7 @@ class PeriodMean(MotionSource):
         noise = 4.0 * mean.position_noise**2 / (mean.periods * len(mean.time))
         floor = np.maximum(noise, 1e-20 * power[1:].max())
         signal = np.sum(2.0 * power / floor, axis=1)[1 : most + 1]
-        clear = np.flatnonzero(signal > chi2.isf(CHANCE, 2 * power.shape[1]))
+        clear = np.flatnonzero(signal > chdtri(2 * power.shape[1], CHANCE))
         return int(clear[-1]) + 1 if len(clear) else 1
 
 

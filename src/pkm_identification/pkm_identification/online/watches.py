@@ -15,7 +15,7 @@ from operator import attrgetter
 
 import numpy as np
 from pkm_description.arrays import Array
-from scipy.stats import chi2
+from scipy.special import chdtrc, chdtri
 
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
@@ -204,8 +204,10 @@ class ModelWatch:
         part, excess = fit.scatter / observation.typical_force, fit.scatter**2 / np.maximum(white, 1e-300)
         bad = (part > MISFIT) & (excess > EXCESS**2) & (count >= FEWEST)
         worst = int(np.argmax(np.where(bad, part, 0.0)))
+        with np.errstate(divide='ignore'):  # beyond the smallest number: -inf
+            evidence = float(np.log(chdtrc(count[worst], excess[worst] * count[worst])))
         return Lack(
-            UNKNOWN, float(chi2.logsf(excess[worst] * count[worst], count[worst])), np.zeros(len(observation.scale)),
+            UNKNOWN, evidence, np.zeros(len(observation.scale)),
             np.inf, observation.machine.drive_labels[worst], float(fit.scatter[worst]), float(part[worst]),
         ) if bad.any() else None  # fmt: skip
 
@@ -266,7 +268,7 @@ class FrictionWatch:
             distance = float(change @ np.linalg.solve(covariance, change))
             if distance < AS_BEFORE**2 * part.size:
                 self._as_before[place] = segment.middle
-            if not (model_fits and part.size) or distance < chi2.isf(CHANCE, part.size):
+            if not (model_fits and part.size) or distance < chdtri(part.size, CHANCE):
                 continue
             columns = segment.matrix[segment.used[:, place], place][:, part]
             squares = columns.T @ columns / max(len(columns), 1)
