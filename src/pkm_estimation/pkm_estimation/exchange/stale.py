@@ -149,16 +149,17 @@ class StaleEncoders:
             before = np.vstack([self._before, self._last, part])
             if slot != self._slot:
                 self._was_rest = (self._is_rest and slot - self._slot == 1) or self._slot < 0
-                self._slot, self._lowest, self._highest = slot, part[0], part[0]
-            lowest = np.minimum.accumulate(np.vstack([self._lowest, part]))[1:]
-            highest = np.maximum.accumulate(np.vstack([self._highest, part]))[1:]
-            rests = np.all(highest - lowest <= _STILL * self._noise, axis=1)
-            self._lowest, self._highest, self._is_rest = lowest[-1], highest[-1], bool(rests[-1])
-            if self._was_rest and rests[0]:
-                off = np.abs(part - 2.0 * before[1:-1] + before[:-2])
-                jittered = rests & (off > _JITTER * self._noise).any(axis=1)
-                self._jittered = self._jittered + measured[jittered].sum(axis=0)
-                self._repeats = self._repeats + same[jittered].sum(axis=0)
+                self._slot, self._lowest, self._highest, self._is_rest = slot, part[0], part[0], True
+            if self._is_rest:  # a slot with motion stays one
+                lowest = np.minimum.accumulate(np.vstack([self._lowest, part]))[1:]
+                highest = np.maximum.accumulate(np.vstack([self._highest, part]))[1:]
+                rests = np.all(highest - lowest <= _STILL * self._noise, axis=1)
+                self._lowest, self._highest, self._is_rest = lowest[-1], highest[-1], bool(rests[-1])
+                if self._was_rest and rests[0]:
+                    off = np.abs(part - 2.0 * before[1:-1] + before[:-2])
+                    jittered = rests & (off > _JITTER * self._noise).any(axis=1)
+                    self._jittered = self._jittered + measured[jittered].sum(axis=0)
+                    self._repeats = self._repeats + same[jittered].sum(axis=0)
             self._before, self._last, self.stamp, begin = before[-2], part[-1], int(stamps[end - 1]), end
         if not same[-1].any():
             self._weights, self.legs = None, self.legs[:0]

@@ -240,8 +240,12 @@ def _most_likely(
 
 def _variances(weights: Array, information: Array) -> Array:
     """Covariance (p, p) of constants that had standard deviations (p,) before, in their units."""
-    whole = np.eye(len(weights)) + weights[:, None] * information * weights
-    return np.asarray(weights[:, None] * np.linalg.solve(whole, np.diag(weights)))
+    some = np.flatnonzero(weights)  # what is known exactly stays so
+    rows, within = np.ix_(some, some), weights[some]
+    whole = np.eye(len(some)) + within[:, None] * information[rows] * within
+    covariance = np.zeros((len(weights), len(weights)))
+    covariance[rows] = within[:, None] * np.linalg.solve(whole, np.diag(within))
+    return covariance
 
 
 class Explanation(NamedTuple):

@@ -19,6 +19,7 @@ zero has moved is known by no scale: its logarithm is anywhere between what woul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from itertools import combinations
 from math import exp, inf, log, log1p, pi
 from typing import NamedTuple
@@ -144,6 +145,22 @@ class LegSets:
         """Logarithm of the density of positions that may be anywhere within the strokes."""
         return -float(np.log(self._strokes[legs]).sum())
 
+    def _elsewhere(
+        self, legs: NDArray[np.intp], residual: Array, covariance: Array, stays: NDArray[np.bool_]
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Logarithms (k,) of the densities of legs that are outliers, and which tell of zeros that have moved.
+
+        ``stays``: those that were outliers, and are where they were.
+        """
+        off, variances = _by_the_others(residual, covariance)
+        spread, often = variances + self.sizes[legs], (self.rates[legs] - FAULTS) * _MEMORY  # as it failed of late
+        # what is hardly predicted tells of no zero, nor does a leg that fails often
+        is_sharp = (variances < (_SHARP * self._noise[legs]) ** 2) & (often < _OFTEN)
+        usual = np.exp(-0.5 * np.minimum(off**2 / spread, 1e3)) / np.sqrt(2.0 * pi * spread)
+        densities = (1.0 / self._strokes[legs] + often * usual) / (1.0 + often)
+        densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
+        return np.log(densities), is_sharp
+
     def explanations(
         self, outliers: frozenset[int], noise: float, legs: NDArray[np.intp], residual: Array, covariance: Array,
         noise_variance: Array, positions: Array, last: Array,
@@ -173,14 +190,8 @@ class LegSets:
         residual, covariance = residual[legs], scale * covariance[np.ix_(legs, legs)]
         was_out = np.array([leg in outliers for leg in legs.tolist()], dtype=bool)
         stays = was_out & (positions[legs] == last[legs])
-        off, variances = _by_the_others(residual, covariance)
-        spread, often = variances + self.sizes[legs], (self.rates[legs] - FAULTS) * _MEMORY  # as it failed of late
-        # what is hardly predicted tells of no zero, nor does a leg that fails often
-        is_sharp = (variances < (_SHARP * self._noise[legs]) ** 2) & (often < _OFTEN)
-        usual = np.exp(-0.5 * np.minimum(off**2 / spread, 1e3)) / np.sqrt(2.0 * pi * spread)
-        densities = (1.0 / self._strokes[legs] + often * usual) / (1.0 + often)
-        densities = np.where(stays, np.maximum(0.5e3 / self._noise[legs], densities), densities)
-        change = _Change(was_out, self.rates[legs], np.log(densities), self._strokes[legs], time, noise)
+        elsewhere_by = cache(partial(self._elsewhere, legs, residual, covariance, stays))
+        change = _Change(was_out, self.rates[legs], elsewhere_by, self._strokes[legs], time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
         none = LegExplanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
         found: list[LegExplanation] = []
@@ -200,7 +211,7 @@ class LegSets:
                     used=legs[inside],
                 )  # fmt: skip
                 found.append(why)
-                if out and may_move and factor == 1.0 and is_sharp[list(out)].all():
+                if out and may_move and factor == 1.0 and elsewhere_by()[1][list(out)].all():
                     new = logarithm + change.of_move(np.array(out, dtype=np.intp), residual, matrix, own_motion(), legs)
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
         if 0.5 * found[0].nis >= _DEAR:
@@ -214,56 +225,65 @@ class LegSets:
 
 
 class _Change:
-    """Logarithms of the probabilities of changes within a time [s]."""
+    """Logarithms of the probabilities of changes within a time [s]; ``elsewhere`` as :meth:`LegSets._elsewhere`."""
 
     def __init__(
-        self, was_out: NDArray[np.bool_], rates: Array, anywhere: Array, strokes: Array, time: float, noise: float
-    ) -> None:
-        fails, back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
-        self._moves = log(0.5 * FAULTS) - np.log(rates)
-        self._bus, self._burst = log(chance(BUS_FAULTS, time)), chance(BURSTS, time)
-        self.out = np.where(was_out, log1p(-back), np.log(fails)) + anywhere
-        self.inside = np.where(was_out, log(back), np.log1p(-fails))
+        self, was_out: NDArray[np.bool_], rates: Array, elsewhere: Callable[[], tuple[Array, NDArray[np.bool_]]],
+        strokes: Array, time: float, noise: float,
+    ) -> None:  # fmt: skip
+        self._fails, self._back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
+        self._time, self._rates = time, rates
+        self.inside = np.where(was_out, log(self._back), np.log1p(-self._fails))
         self.is_calm = not was_out.any()
         # those that failed together are well again together
-        self.together = max(0.0, float(-self.inside[was_out].sum()) + log(back)) if was_out.any() else 0.0
-        self._new, self._anywhere, self._strokes = ~was_out, anywhere, strokes
-        self.swaps = log(chance(SWAPS, time))
-        self._noise, self._back, self._stays_loud = noise, log(back), log1p(-back)
+        self.together = max(0.0, float(-self.inside[was_out].sum()) + log(self._back)) if was_out.any() else 0.0
+        self._was_out, self._elsewhere, self._strokes, self._noise = was_out, elsewhere, strokes, noise
+
+    @property
+    def swaps(self) -> float:
+        """Of two legs that are exchanged."""
+        return log(chance(SWAPS, self._time))
+
+    @property
+    def out(self) -> Array:
+        """Of each leg (k,) that it is an outlier, and where it is then."""
+        return np.where(self._was_out, log1p(-self._back), np.log(self._fails)) + self._elsewhere()[0]
 
     def of_outliers(self, places: NDArray[np.intp]) -> Array:
         """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
-        alone = (self.out[places] - self.inside[places]).sum(axis=1)
-        count, few = len(self.out), places.shape[1]
+        alone = (self.out - self.inside)[places].sum(axis=1)
+        count, few = len(self.inside), places.shape[1]
         if few < 2:
             return np.asarray(alone)
         # legs that share a bus: all of them, or any set
         share = 0.0 if few == count else -count * log(2.0)
-        together = self._bus - log(2.0) + share + self._anywhere[places].sum(axis=1)
-        return np.where(self._new[places].all(axis=1), np.maximum(alone, together), alone)
+        together = log(chance(BUS_FAULTS, self._time)) - log(2.0) + share + self._elsewhere()[0][places].sum(axis=1)
+        return np.where(self._was_out[places].any(axis=1), alone, np.maximum(alone, together))
 
     def of_move(
         self, places: NDArray[np.intp], residual: Array, covariance: Array, own: OwnMotion, legs: NDArray[np.intp]
     ) -> float:
         """Logarithm of the probability that zeros have moved, to that of outliers, by a residual (k,) of all legs."""
-        precision, is_new = np.linalg.inv(covariance), self._new[places]
+        precision, is_new = np.linalg.inv(covariance), ~self._was_out[places]
         by_others = np.linalg.inv(precision[np.ix_(places, places)])
         jumps = by_others @ (precision @ residual)[places]
         away = np.abs(jumps)
         least, strokes = _SEEN * np.sqrt(by_others.diagonal()), self._strokes[places]
         of_any_size = 0.25 / (np.maximum(away, least) * np.log(np.maximum(strokes / least, 2.0)))
         density = np.log(0.5 / strokes + np.where(away < least, 0.0, of_any_size))
-        moves = float(self._moves[places][is_new].min()) if is_new.any() else log(0.5)
+        moves = log(0.5 * FAULTS) - log(self._rates[places][is_new].max()) if is_new.any() else log(0.5)
         # those that were outliers are well again, with another zero
-        outlier = np.where(is_new, self._anywhere[places], self.out[places] - self._back)
+        outlier = np.where(is_new, self._elsewhere()[0][places], self.out[places] - log(self._back))
         smooth = own.against_jumps(legs[places], jumps, by_others.diagonal())
         return moves + float((density - outlier).sum()) + smooth
 
     def of_noise(self, factor: float) -> float:
         """Logarithm of the probability of a factor on the noise."""
         if factor == self._noise:
-            return self._stays_loud if factor > 1.0 else 0.0
-        return self._back if factor == 1.0 else log(self._burst * _LOUDER_STILL ** LOUDER.index(factor))
+            return log1p(-self._back) if factor > 1.0 else 0.0
+        if factor == 1.0:
+            return log(self._back)
+        return log(chance(BURSTS, self._time) * _LOUDER_STILL ** LOUDER.index(factor))
 
 
 def _sets(
