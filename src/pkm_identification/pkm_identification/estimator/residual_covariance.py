@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from scipy.special import ndtr, stdtrit
 from scipy.linalg import solve_triangular
+from scipy.special import ndtr, stdtrit
 
 from pkm_identification.kernels.whitening import set_autoregression, whiten
 
