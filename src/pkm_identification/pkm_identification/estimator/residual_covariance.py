@@ -216,18 +216,13 @@ class RowNoise:
 
         Both are in units of the drives' ``std``; rows that are not used are 0, and 1.
         """
-        samples, drives = used.shape
-        columns = values.reshape(samples, drives, -1)
+        columns = np.ascontiguousarray(values.reshape(*used.shape, -1), dtype=float)
         order = len(self.partial)
         factors, covariances = np.zeros(order), np.zeros(order + 1)
         variance = set_autoregression(self.partial, factors, covariances, np.zeros(order))
         means, spread, gains = np.zeros((order, columns.shape[-1])), np.zeros((order, order)), np.zeros(order)
-        found, deviations = np.empty(columns.shape), np.empty((drives, samples))
-        own = np.empty((samples, columns.shape[-1]))
-        for drive in range(drives):
-            whiten(
-                factors, covariances, variance, np.ascontiguousarray(used[:, drive]),
-                np.ascontiguousarray(columns[:, drive], dtype=float), own, deviations[drive], means, spread, gains,
-            )  # fmt: skip
-            found[:, drive] = own
-        return found.reshape(values.shape), deviations.T
+        found, deviations = np.empty(columns.shape), np.empty(used.shape)
+        whiten(
+            factors, covariances, variance, np.ascontiguousarray(used), columns, found, deviations, means, spread, gains
+        )
+        return found.reshape(values.shape), deviations
