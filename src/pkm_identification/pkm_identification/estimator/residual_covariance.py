@@ -114,14 +114,20 @@ def _taper(lags: int) -> Array:
 
 def _covariance_of_scores(rows: Array, of_residuals: Array) -> Array:
     """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and the covariance (K+1, L, L)."""
-    samples, _, count = rows.shape
-    meat = np.zeros((count, count))
-    for lag, taper in enumerate(_taper(len(of_residuals) - 1)):
-        early, late = _apart(samples, lag)
-        # sum over samples of A_t^T C A_(t+lag)
-        block = (of_residuals[lag].T @ rows[early]).reshape(-1, count).T @ rows[late].reshape(-1, count)
-        meat += taper * (block if lag == 0 else block + block.T)
-    return meat
+    by_leg, count = _by_leg(rows), rows.shape[-1]
+    later = np.zeros_like(by_leg)
+    for lag, taper in enumerate(_taper(len(of_residuals) - 1)[1:], start=1):
+        early, late = _apart(by_leg.shape[1], lag * count)
+        later[:, early] += taper * of_residuals[lag] @ by_leg[:, late]
+    flat = by_leg.reshape(-1, count)
+    # sums over samples of A_t^T C A_(t+lag), and those of the lags before t
+    ahead = flat.T @ later.reshape(-1, count)
+    return np.asarray(flat.T @ (of_residuals[0] @ by_leg).reshape(-1, count) + ahead + ahead.T)
+
+
+def _by_leg(rows: Array) -> Array:
+    """Rows (N, L, B) as (L, N B): a product with a matrix of the legs is one for all samples, whatever the lag."""
+    return np.ascontiguousarray(np.moveaxis(rows, 1, 0)).reshape(rows.shape[1], -1)
 
 
 def _without_absorption(measured: Array, rows: Array, used: NDArray[np.bool_]) -> Array:
@@ -130,39 +136,40 @@ def _without_absorption(measured: Array, rows: Array, used: NDArray[np.bool_]) -
     The residuals of errors e are ``M e`` with ``M = I - Q Q'``, Q an orthonormal basis of the rows. Their covariance by
     ``C`` is ``M C M``; C is enlarged by what is missing there, again and again.
     """
-    samples, legs, count = rows.shape
-    flat = rows.reshape(-1, count)
+    flat = rows.reshape(-1, rows.shape[-1])
     size = np.linalg.norm(flat, axis=0)
-    basis = np.linalg.qr(flat / np.where(size > 0.0, size, 1.0))[0].reshape(samples, legs, -1)
-    result = measured
+    basis = np.linalg.qr(flat / np.where(size > 0.0, size, 1.0))[0].reshape(*rows.shape[:2], -1)
+    by_leg, result = _by_leg(basis), measured
     for _ in range(CORRECTIONS):
-        result = result + measured - _covariance_after_fit(result, basis, used)
+        result = result + measured - _covariance_after_fit(result, by_leg, used)
     return result
 
 
 def _covariance_after_fit(of_errors: Array, basis: Array, used: NDArray[np.bool_]) -> Array:
-    """Covariance (K+1, L, L) of residuals by that of the errors: the mean of the diagonals of ``M C M``."""
-    samples = len(basis)
-    product = _times(of_errors, basis)
-    inner = np.tensordot(basis, product, axes=([0, 1], [0, 1]))
+    """Covariance (K+1, L, L) of residuals by that of the errors: the mean of the diagonals of ``M C M``.
+
+    The basis (L, N B) of the rows is that of :func:`_by_leg`.
+    """
+    count = basis.shape[1] // len(used)
+    product = _times(of_errors, basis, count)
+    inner = basis.reshape(-1, count).T @ product.reshape(-1, count)
     # C - Q W' - W Q' + Q (Q' W) Q' with W = C Q
-    lost = product - 0.5 * basis @ inner
+    lost = product - 0.5 * (basis.reshape(-1, count) @ inner).reshape(basis.shape)
     result = np.empty_like(of_errors)
     for lag in range(len(of_errors)):
-        early, late = _apart(samples, lag)
-        absorbed = np.tensordot(basis[early], lost[late], axes=([0, 2], [0, 2]))
-        absorbed += np.tensordot(lost[early], basis[late], axes=([0, 2], [0, 2]))
+        early, late = _apart(basis.shape[1], lag * count)
+        absorbed = basis[:, early] @ lost[:, late].T + lost[:, early] @ basis[:, late].T
         result[lag] = of_errors[lag] - absorbed / _pairs(used, lag)
     return result
 
 
-def _times(of_errors: Array, rows: Array) -> Array:
-    """Product (N, L, B) of the tapered covariance (K+1, L, L) of all errors with rows (N, L, B)."""
+def _times(of_errors: Array, rows: Array, count: int) -> Array:
+    """Product (L, N B) of the tapered covariance (K+1, L, L) of all errors with rows (L, N B) of B = ``count``."""
     result = of_errors[0] @ rows
     for lag, taper in enumerate(_taper(len(of_errors) - 1)[1:], start=1):
-        early, late = _apart(len(rows), lag)
-        result[early] += taper * (of_errors[lag] @ rows[late])
-        result[late] += taper * (of_errors[lag].T @ rows[early])
+        early, late = _apart(rows.shape[1], lag * count)
+        result[:, early] += taper * of_errors[lag] @ rows[:, late]
+        result[:, late] += taper * of_errors[lag].T @ rows[:, early]
     return result
 
 
