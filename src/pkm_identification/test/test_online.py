@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from known_machines import known_machine
 from loaded import loaded_signals
+from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.workspace import random_states
@@ -19,7 +20,7 @@ from pkm_estimation.bags import BagWriter
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.nodes.identify_online import main
 from pkm_identification.online.change_filter import Kept, Noise
-from pkm_identification.online.identifier import OnlineIdentifier
+from pkm_identification.online.identifier import OnlineIdentifier, OnlineSample
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.payload import LoadChange, posterior
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
@@ -27,6 +28,13 @@ from pkm_identification.online.stream import write_overlay
 from pkm_identification.online.watches import MISFIT
 
 BEGIN = 10**9
+
+
+def fed(identifier: OnlineIdentifier, time: Array, positions: Array, efforts: Array) -> list[OnlineSample]:
+    """What is known of the samples by an identifier that takes these signals."""
+    rows = zip(time, positions, efforts, strict=True)
+    found = [identifier.add(BEGIN + round(now * 1e9), position, effort) for now, position, effort in rows]
+    return [sample for sample in found if sample is not None]
 
 
 def test_a_window_gives_the_motion_in_its_middle() -> None:
@@ -104,18 +112,17 @@ def test_a_load_is_named(srs: Machine) -> None:
 @pytest.mark.parametrize('minutes', [1, pytest.param(2, marks=pytest.mark.campaign)])
 def test_no_alarm_while_friction_drifts(srs: Machine, minutes: int) -> None:
     """By 20 %, with bias and ripple: no change of the load is said, and the residuals stay small."""
-    motion = profile('mp1', srs, 20.0, 100.0)
-    rows = slice(200, 1800)  # where it moves
+    motion = profile('mp1', srs, 20.0, 50.0)
+    rows = slice(100, 900)  # where it moves
     positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
     friction = inverse_dynamics(srs, motion) - inverse_dynamics(srs, motion, friction=False)
     back = np.concatenate([np.arange(rows.start, rows.stop), np.arange(rows.stop, rows.start, -1)])
-    plain, identifier = forces - friction, OnlineIdentifier(srs)
-    duration = 60.0 * minutes
-    for step, place in enumerate(np.resize(back, round(100.0 * duration)).tolist()):
-        time, forwards = 0.01 * step, step % len(back) < len(back) // 2
-        drift = 1.0 + 0.2 * np.sin(0.5 * np.pi * time / duration)
-        rubbing = friction[place] if forwards else -friction[place]  # the way back: speeds are the other way round
-        identifier.add(BEGIN + round(time * 1e9), positions[place], plain[place] + drift * rubbing)
+    duration, identifier = 60.0 * minutes, OnlineIdentifier(srs)
+    steps = np.arange(round(50.0 * duration))
+    places, time = np.resize(back, len(steps)), 0.02 * steps
+    way = np.where(steps % len(back) < len(back) // 2, 1.0, -1.0)  # on the way back speeds are the other way round
+    drift = way * (1.0 + 0.2 * np.sin(0.5 * np.pi * time / duration))
+    fed(identifier, time, positions[places], (forces - friction)[places] + drift[:, None] * friction[places])
     # what is said is the ripple that is there
     assert identifier.payload is None and (identifier.lack is None or 'ripple' in identifier.lack.title)
     assert (identifier.residual_std < 0.01 * identifier.observation.typical_force).all()
@@ -129,8 +136,7 @@ def test_a_load_with_which_friction_jumps_is_named(srs: Machine) -> None:
     friction = inverse_dynamics(srs, motion) - inverse_dynamics(srs, motion, friction=False)
     forces = forces + 0.5 * friction * (motion.time >= since)[:, None]
     identifier = OnlineIdentifier(srs)
-    for time, position, force in zip(motion.time, positions, forces, strict=True):
-        identifier.add(BEGIN + round(time * 1e9), position, force)
+    fed(identifier, motion.time, positions, forces)
     payload = identifier.payload
     assert payload is not None and abs((payload.since - BEGIN) / 1e9 - since) < 0.5
     assert abs(payload.mass - mass) < min(0.05 * mass, 4.0 * payload.mass_std)
@@ -139,16 +145,14 @@ def test_a_load_with_which_friction_jumps_is_named(srs: Machine) -> None:
 
 def test_friction_that_jumps_is_no_load_and_is_learned(srs: Machine) -> None:
     """Half as much friction again from one moment to the next: nothing is said of the load, and learning goes on."""
-    motion = profile('mp1', srs, 40.0, 100.0)
+    motion = profile('mp1', srs, 40.0, 50.0)
     positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
     friction = inverse_dynamics(srs, motion) - inverse_dynamics(srs, motion, friction=False)
     forces = forces + 0.5 * friction * (motion.time > 20.0)[:, None]
-    identifier, errors = OnlineIdentifier(srs), []
-    for time, position, force in zip(motion.time, positions, forces, strict=True):
-        sample = identifier.add(BEGIN + round(time * 1e9), position, force)
-        if sample is not None:
-            errors.append(np.where(sample.used, sample.residual, 0.0))
-    parts = slice(1000, 1900), slice(1990, 2050), slice(2100, -300)
+    identifier = OnlineIdentifier(srs)
+    samples = fed(identifier, motion.time, positions, forces)
+    errors = [np.where(sample.used, sample.residual, 0.0) for sample in samples]
+    parts = slice(500, 950), slice(995, 1025), slice(1050, -150)
     before, jumped, after = (np.sqrt(np.mean(np.square(errors[part]), axis=1)) for part in parts)
     assert identifier.payload is None
     assert after.mean() < 1.5 * before.mean() < 0.5 * jumped.max()
@@ -160,8 +164,7 @@ def test_a_clock_that_is_set_back(srs: Machine) -> None:
     positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
     identifier = OnlineIdentifier(srs)
     for _ in range(2):
-        for time, position, force in zip(motion.time, positions, forces, strict=True):
-            identifier.add(BEGIN + round(time * 1e9), position, force)
+        fed(identifier, motion.time, positions, forces)
     assert identifier.samples > 600 and sum(identifier.rejected.values()) == 1
 
 
@@ -173,8 +176,7 @@ def test_a_force_of_no_known_form_is_said(srs: Machine) -> None:
     for part, fits in ((0.0, True), (0.1, False)):
         identifier = OnlineIdentifier(srs)
         values = forces + part * float(np.sqrt(np.mean(forces**2))) * wave
-        for time, position, force in zip(motion.time, positions, values, strict=True):
-            identifier.add(BEGIN + round(time * 1e9), position, force)
+        fed(identifier, motion.time, positions, values)
         is_large = identifier.lack is not None and identifier.lack.part > MISFIT
         assert is_large is not fits and not identifier.is_certain, identifier.verdict
 
@@ -183,12 +185,7 @@ def test_samples_of_no_use_are_counted_and_a_reset_forgets(srs: Machine) -> None
     motion = profile('mp1', srs, 3.0, 100.0)
     positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
     identifier = OnlineIdentifier(srs)
-
-    def run() -> None:
-        for time, position, force in zip(motion.time, positions, forces, strict=True):
-            identifier.add(BEGIN + round(time * 1e9), position, force)
-
-    run()
+    fed(identifier, motion.time, positions, forces)
     before = identifier.parameters
     assert identifier.samples > 200 and not np.array_equal(before, identifier.observation.nominal)
     identifier.add(BEGIN + 29 * 10**8, positions[0], forces[0])
@@ -198,7 +195,7 @@ def test_samples_of_no_use_are_counted_and_a_reset_forgets(srs: Machine) -> None
     }  # fmt: skip
     identifier.reset()
     assert np.array_equal(identifier.parameters, identifier.observation.nominal)
-    run()
+    fed(identifier, motion.time, positions, forces)
     assert np.array_equal(identifier.parameters, before)
     identifier.is_frozen = True
     identifier.add(BEGIN + 4 * 10**9, positions[0], forces[0])
@@ -232,8 +229,7 @@ def test_what_was_learned_is_an_overlay(srs: Machine, tmp_path: Path) -> None:
     path = tmp_path / 'kept' / 'overlay.yaml'
     with pytest.raises(InfeasibleParametersError, match='nothing is learned yet'):
         write_overlay(identifier, path, '2026-01-01')
-    for time, position, force in zip(motion.time, positions, forces, strict=True):
-        identifier.add(BEGIN + round(time * 1e9), position, force)
+    fed(identifier, motion.time, positions, forces)
     for _ in range(2):  # an older file is replaced
         assert write_overlay(identifier, path, '2026-01-01') == path
     learned = load_machine('srs', path)
