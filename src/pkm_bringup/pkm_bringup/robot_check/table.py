@@ -173,7 +173,8 @@ def _compared(evidence: HeardSignals, row: Row, measured: Array, force: Array, r
     of_force = evidence.feels * weight * (evidence.shakes * shake_cross + level)
 
     def judged(axes: Array, accelerometer: Array, cost: float) -> dict[str, Any]:
-        score, figures = row.score, {'gyroscope': axes, 'accelerometer': accelerometer}
+        score: float = row.score
+        figures: dict[str, Any] = {'gyroscope': axes, 'accelerometer': accelerometer}
         if evidence.turns:
             like = float(np.sum(axes * rate_cross))
             gain = like * rate_about[0] / max(rate_about[1], 1e-12)
