@@ -1,11 +1,11 @@
-"""Print as JSON which keys the loader knows at every place of a machine file, and a complete example."""
+"""Which keys the loader knows at every place of a machine file, and a complete example; for ``ask_programs``."""
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Iterable
+from typing import Any
+from unittest import mock
 
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.loading.yaml_reader import Section
@@ -15,7 +15,7 @@ from pkm_description.skeleton import skeleton_text
 OPEN_CHAINS = ('double_pendulum',)
 
 
-def main() -> int:
+def machine_files() -> dict[str, Any]:
     """Load all machine files and note what the loader expects."""
     places: dict[str, list[tuple[set[str], set[str]]]] = {}
     expect = Section.expect_keys
@@ -25,9 +25,9 @@ def main() -> int:
         places.setdefault(_general(section.place), []).append((set(needed), {*needed, *further}))
         expect(section, needed, further)
 
-    Section.expect_keys = noted  # type: ignore[assignment,method-assign]
-    for name in (name for name in machine_names() if name not in OPEN_CHAINS):
-        load_machine(name)
+    with mock.patch.object(Section, 'expect_keys', noted):
+        for name in (name for name in machine_names() if name not in OPEN_CHAINS):
+            load_machine(name)
     rows = []
     for place, expected in sorted(places.items()):
         # friction has a table of its own: its keys depend on the law
@@ -35,8 +35,7 @@ def main() -> int:
             needed = set.intersection(*(one for one, _ in expected))
             known = set.union(*(every for _, every in expected))
             rows.append({'place': place, 'needed': sorted(needed), 'optional': sorted(known - needed)})
-    print(json.dumps({'keys': rows, 'example': skeleton_text('6ups', 'desk', {})}))
-    return 0
+    return {'keys': rows, 'example': skeleton_text('6ups', 'desk', {})}
 
 
 def _general(place: str) -> str:
@@ -51,6 +50,3 @@ def _general(place: str) -> str:
         place = re.sub(pattern, general, place)
     return place
 
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Print as JSON what every program of the suite declares: parameters and topics of nodes, the help of the others."""
+"""Print as JSON what programs declare (parameters and topics of nodes, help of the others), and machine files' keys."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
+from ask_machine_files import machine_files
 from pkm_description.errors import PkmError
 from rclpy.node import Node
 from suite_contents import Program, programs
@@ -28,7 +29,7 @@ def main() -> int:
         module = importlib.import_module(program.module)
         answer = _help_of(module, program) if not hasattr(module, 'run_node') else _answer_of_node(module)
         answers[f'{program.package} {program.name}'] = answer
-    print(json.dumps(answers))
+    print(json.dumps({'programs': answers, 'machine_files': machine_files()}))
     return 0
 
 

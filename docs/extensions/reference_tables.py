@@ -18,7 +18,7 @@ _OF_EVERY_NODE = ('/parameter_events', 'describe_parameters', 'list_parameters',
 def nodes() -> str:
     """A section for every node: topics, services and parameters."""
     lines: list[str] = []
-    for key, answer in asked_elsewhere('ask_programs.py').items():
+    for key, answer in asked_elsewhere('ask_programs.py')['programs'].items():
         if answer['kind'] != 'node':
             continue
         package, name = key.split()
@@ -40,7 +40,7 @@ def nodes() -> str:
 def programs() -> str:
     """A section for every program that is no node: what ``--help`` prints."""
     lines: list[str] = []
-    for key, answer in asked_elsewhere('ask_programs.py').items():
+    for key, answer in asked_elsewhere('ask_programs.py')['programs'].items():
         if answer['kind'] == 'program':
             package, name = key.split()
             lines += [f'## `{name}`', '', _command('run', package, f'{name} --help'), '']
@@ -66,14 +66,14 @@ def machine_file_keys() -> str:
     """Needed and optional keys at every place of a machine file."""
     rows = [
         (f'`{row["place"]}`' if row['place'] else 'top level', _codes(row['needed']), _codes(row['optional']))
-        for row in asked_elsewhere('ask_machine_files.py')['keys']
+        for row in asked_elsewhere('ask_programs.py')['machine_files']['keys']
     ]
     return '\n'.join(_table(('place', 'needed', 'optional'), rows))
 
 
 def machine_file_example() -> str:
     """The machine file that ``new_machine`` writes."""
-    return '\n'.join(['```yaml', asked_elsewhere('ask_machine_files.py')['example'].rstrip(), '```'])
+    return '\n'.join(['```yaml', asked_elsewhere('ask_programs.py')['machine_files']['example'].rstrip(), '```'])
 
 
 def _command(verb: str, package: str, rest: str) -> str:

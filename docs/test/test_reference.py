@@ -56,7 +56,7 @@ def test_every_launch_file_with_its_arguments() -> None:
 
 
 def test_keys_of_the_machine_file() -> None:
-    rows = {row['place']: row for row in asked_elsewhere('ask_machine_files.py')['keys']}
+    rows = {row['place']: row for row in asked_elsewhere('ask_programs.py')['machine_files']['keys']}
     assert rows['legs.<leg>']['needed'] == ['base_point', 'base_rpy', 'platform_point']
     assert 'rotor_inertia' in rows['leg_chain.<joint>']['optional']
     assert not set(rows['leg_chain.<joint>']['needed']) & set(rows['leg_chain.<joint>']['optional'])
