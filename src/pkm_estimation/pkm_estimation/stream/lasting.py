@@ -241,7 +241,7 @@ class LastingTest:
         nothing = np.zeros(self._size)
         found, further, likely = self._constants_that_are_off(seconds) if self._groups else ([], nothing, nothing)
         self._weigh(further, likely, too_large.ratio)
-        is_unexplained = too_large.ratio > 1.0 or any(not _is_taken(one) for one in found)
+        is_unexplained = too_large.ratio > 1.0 or bool(found)
         bank = self._tracker.bank
         bank.tries_imu_noise = not self._is_alone and (is_unexplained or bank.label.imu_noise > 1.0)
         self._tell(end, too_large.sentence, self._causes(found))
