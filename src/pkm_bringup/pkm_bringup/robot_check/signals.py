@@ -212,7 +212,7 @@ def lag(moved: Array, moves: Flags, felt: Array, feels: Flags, most: float) -> L
         sizes, axes = np.linalg.eigh(squares[:causes, :causes])
         used = sizes > _RESTS**2 * sizes[-1]
         mapped = axes[:, used].T @ squares[:causes, causes:] / np.sqrt(sizes[used])[:, None]
-        power = float(squares.trace() - squares[:causes, :causes].trace())
+        power = float(squares[causes:, causes:].trace())
         return float(np.sum(mapped**2)) / power if power > 0.0 else 0.0
 
     shifts = np.arange(-int(most / INTERVAL), int(most / INTERVAL) + 1)

@@ -145,7 +145,7 @@ class LegSets:
         """Logarithm of the density of positions that may be anywhere within the strokes."""
         return -float(np.log(self._strokes[legs]).sum())
 
-    def _elsewhere(
+    def _as_outliers(
         self, legs: NDArray[np.intp], residual: Array, covariance: Array, stays: NDArray[np.bool_]
     ) -> tuple[Array, NDArray[np.bool_]]:
         """Logarithms (k,) of the densities of legs that are outliers, and which tell of zeros that have moved.
@@ -190,8 +190,8 @@ class LegSets:
         residual, covariance = residual[legs], scale * covariance[np.ix_(legs, legs)]
         was_out = np.array([leg in outliers for leg in legs.tolist()], dtype=bool)
         stays = was_out & (positions[legs] == last[legs])
-        elsewhere_by = cache(partial(self._elsewhere, legs, residual, covariance, stays))
-        change = _Change(was_out, self.rates[legs], elsewhere_by, self._strokes[legs], time, noise)
+        as_outliers = cache(partial(self._as_outliers, legs, residual, covariance, stays))
+        change = _Change(was_out, self.rates[legs], as_outliers, self._strokes[legs], time, noise)
         elsewhere = outliers - frozenset(legs.tolist())
         none = LegExplanation(elsewhere, noise, 0.0, 0.0, 0.0, legs, frozenset(), (), whole, all_of)
         found: list[LegExplanation] = []
@@ -211,7 +211,7 @@ class LegSets:
                     used=legs[inside],
                 )  # fmt: skip
                 found.append(why)
-                if out and may_move and factor == 1.0 and elsewhere_by()[1][list(out)].all():
+                if out and may_move and factor == 1.0 and as_outliers()[1][list(out)].all():
                     new = logarithm + change.of_move(np.array(out, dtype=np.intp), residual, matrix, own_motion(), legs)
                     found.append(why._replace(outliers=elsewhere, logarithm=new, moved=left_out))
         if 0.5 * found[0].nis >= _DEAR:
@@ -225,10 +225,10 @@ class LegSets:
 
 
 class _Change:
-    """Logarithms of the probabilities of changes within a time [s]; ``elsewhere`` as :meth:`LegSets._elsewhere`."""
+    """Logarithms of the probabilities of changes within a time [s]; ``as_outliers`` is :meth:`LegSets._as_outliers`."""
 
     def __init__(
-        self, was_out: NDArray[np.bool_], rates: Array, elsewhere: Callable[[], tuple[Array, NDArray[np.bool_]]],
+        self, was_out: NDArray[np.bool_], rates: Array, as_outliers: Callable[[], tuple[Array, NDArray[np.bool_]]],
         strokes: Array, time: float, noise: float,
     ) -> None:  # fmt: skip
         self._fails, self._back = np.minimum(_CHANCE, rates * time), chance(RECOVERIES, time)
@@ -237,7 +237,7 @@ class _Change:
         self.is_calm = not was_out.any()
         # those that failed together are well again together
         self.together = max(0.0, float(-self.inside[was_out].sum()) + log(self._back)) if was_out.any() else 0.0
-        self._was_out, self._elsewhere, self._strokes, self._noise = was_out, elsewhere, strokes, noise
+        self._was_out, self._as_outliers, self._strokes, self._noise = was_out, as_outliers, strokes, noise
 
     @property
     def swaps(self) -> float:
@@ -247,7 +247,7 @@ class _Change:
     @property
     def out(self) -> Array:
         """Of each leg (k,) that it is an outlier, and where it is then."""
-        return np.where(self._was_out, log1p(-self._back), np.log(self._fails)) + self._elsewhere()[0]
+        return np.where(self._was_out, log1p(-self._back), np.log(self._fails)) + self._as_outliers()[0]
 
     def of_outliers(self, places: NDArray[np.intp]) -> Array:
         """Logarithms (C,) of sets of outliers (C, k), less those of no outlier."""
@@ -257,7 +257,7 @@ class _Change:
             return np.asarray(alone)
         # legs that share a bus: all of them, or any set
         share = 0.0 if few == count else -count * log(2.0)
-        together = log(chance(BUS_FAULTS, self._time)) - log(2.0) + share + self._elsewhere()[0][places].sum(axis=1)
+        together = log(chance(BUS_FAULTS, self._time)) - log(2.0) + share + self._as_outliers()[0][places].sum(axis=1)
         return np.where(self._was_out[places].any(axis=1), alone, np.maximum(alone, together))
 
     def of_move(
@@ -273,7 +273,7 @@ class _Change:
         density = np.log(0.5 / strokes + np.where(away < least, 0.0, of_any_size))
         moves = log(0.5 * FAULTS) - log(self._rates[places][is_new].max()) if is_new.any() else log(0.5)
         # those that were outliers are well again, with another zero
-        outlier = np.where(is_new, self._elsewhere()[0][places], self.out[places] - log(self._back))
+        outlier = np.where(is_new, self._as_outliers()[0][places], self.out[places] - log(self._back))
         smooth = own.against_jumps(legs[places], jumps, by_others.diagonal())
         return moves + float((density - outlier).sum()) + smooth
 
