@@ -69,8 +69,6 @@ def strokes(machine: Machine) -> tuple[Array, Array]:
         values[machine.drive_columns]
         for values in (machine.home_positions, machine.position_lower, machine.position_upper)
     )
-    if np.isfinite([lower, upper]).all():
-        return lower, upper
     slides = np.array([joint.kind == 'prismatic' for joint in machine.actuated_joints])
     reach = np.where(slides, max(leg_reach(leg) for leg in machine.legs), 2.0 * np.pi)
     return np.where(np.isfinite(lower), lower, home - reach), np.where(np.isfinite(upper), upper, home + reach)

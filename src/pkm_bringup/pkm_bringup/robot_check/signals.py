@@ -20,8 +20,6 @@ _HOLE = 7
 _ORDERLY = 0.8
 #: s that two signals must have in common for one to be late
 _LEAST = 3.0
-#: amplitude over that of the largest motion, below which a signal does not move in a direction
-_RESTS = 1e-6
 #: part of the shorter stream that must lie within the longer one for both to be on one clock
 _SHARED = 0.5
 
@@ -201,19 +199,15 @@ def lag(moved: Array, moves: Flags, felt: Array, feels: Flags, most: float) -> L
     """
 
     def part(shift: int) -> float:
-        begin, end = max(0, shift), min(len(felt), len(moved) + shift)
-        before = slice(begin - shift, end - shift)
-        values = np.hstack([moved[before], felt[begin:end]])[feels[begin:end] & moves[before]]
-        if len(values) < _LEAST / INTERVAL:
+        rows = np.flatnonzero(feels)
+        rows = rows[(rows - shift >= 0) & (rows - shift < len(moves))]
+        rows = rows[moves[rows - shift]]
+        if len(rows) < _LEAST / INTERVAL:
             return float('nan')
-        values -= values.mean(axis=0)
-        squares, causes = values.T @ values, moved.shape[1]
-        # least squares by the axes of what moved, without those in which it hardly does
-        sizes, axes = np.linalg.eigh(squares[:causes, :causes])
-        used = sizes > _RESTS**2 * sizes[-1]
-        mapped = axes[:, used].T @ squares[:causes, causes:] / np.sqrt(sizes[used])[:, None]
-        power = float(squares[causes:, causes:].trace())
-        return float(np.sum(mapped**2)) / power if power > 0.0 else 0.0
+        cause, result = (values - values.mean(axis=0) for values in (moved[rows - shift], felt[rows]))
+        left = result - cause @ np.linalg.lstsq(cause, result, rcond=1e-6)[0]
+        power = float(np.sum(result**2))
+        return 1.0 - float(np.sum(left**2)) / power if power > 0.0 else 0.0
 
     shifts = np.arange(-int(most / INTERVAL), int(most / INTERVAL) + 1)
     explained = np.array([part(shift) for shift in shifts.tolist()])

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +34,6 @@ _NEAR = 0.35
 #: mistakes that an IMU counts for: gravity down, turned; that one is as in the file by chance is unlikely, so that a
 #: turned one counts for more than names that are exchanged (1), and both are told where nothing else is amiss
 _DOWN, _TURNED = 0.8, 1.8
-#: added to correlations: where a turn is free, the least is taken
-_NO_TURN = 1e-4 * np.eye(3)
-#: score that a mistake counts for
-_PRICE = 0.03
 #: units of the rates, and how unlikely
 _RATE_COSTS = {'rad/s': 0.0, 'deg/s': 1.0, 'mrad/s': 1.5}
 
@@ -128,7 +123,7 @@ class Row:
     @property
     def price(self) -> float:
         """Score with what mistakes cost."""
-        return self.score + _PRICE * self.cost
+        return self.score + 0.03 * self.cost
 
     def drives(self, entries: Signal) -> Signal:
         """Motion of the drives."""
@@ -172,9 +167,8 @@ def _compared(evidence: HeardSignals, row: Row, measured: Array, force: Array, r
     weight = 0.3 if evidence.turns else 1.0
     of_force = evidence.feels * weight * (evidence.shakes * shake_cross + level)
 
-    def judged(axes: Array, accelerometer: Array, cost: float) -> dict[str, Any]:
-        score: float = row.score
-        figures: dict[str, Any] = {'gyroscope': axes, 'accelerometer': accelerometer}
+    def judged(axes: Array, accelerometer: Array, cost: float) -> Row:
+        score, one = row.score, replace(row, gyroscope=axes, accelerometer=accelerometer)
         if evidence.turns:
             like = float(np.sum(axes * rate_cross))
             gain = like * rate_about[0] / max(rate_about[1], 1e-12)
@@ -183,20 +177,20 @@ def _compared(evidence: HeardSignals, row: Row, measured: Array, force: Array, r
             misfit = 1.0 - max(like, 0.0) ** 2
             score += misfit + min(1.0, max(0.0, abs(np.log(max(gain, 1e-6))) - 0.2))
             cost += _RATE_COSTS[unit]
-            figures |= {'rate_unit': unit, 'rate_gain': gain, 'rate_misfit': misfit}
+            one = replace(one, rate_unit=unit, rate_gain=gain, rate_misfit=misfit)
         if evidence.feels:
             error = float(np.linalg.norm(mean - accelerometer @ expected))
             score += 0.005 * error + max(0.0, error / evidence.force_allowed - 1.0)
-            figures['force_error'] = error
+            one = replace(one, force_error=error)
             if evidence.shakes:
                 like = float(np.sum(accelerometer * shake_cross)) * shake_about[1] / max(shake_about[0], 1e-12)
                 misfit = 1.0 - 2.0 * like + (shake_about[1] / max(shake_about[0], 1e-12)) ** 2
                 score += weight * min(2.0, misfit)
-                figures['force_misfit'] = misfit
-        return {'imu_cost': cost, 'score': score, **figures}
+                one = replace(one, force_misfit=misfit)
+        return replace(one, imu_cost=cost, score=score)
 
-    found = [judged(*mounting) for mounting in _mountings(rate_cross * evidence.turns, of_force)]
-    return replace(row, **min(found, key=lambda one: one['score'] + _PRICE * one['imu_cost']))
+    mountings = _mountings(rate_cross * evidence.turns, of_force)
+    return min((judged(*mounting) for mounting in mountings), key=lambda one: one.price)
 
 
 def _cross(measured: Array, expected: Array) -> tuple[Array, tuple[float, float]]:
@@ -211,21 +205,21 @@ def _mountings(of_rate: Array, of_force: Array) -> Iterator[tuple[Array, Array, 
 
     As in the file; one frame for both, turned or mirrored; each with gravity down; a frame for each.
     """
-    left, _, right = np.linalg.svd(np.array([of_rate + of_force, of_rate - of_force, of_rate, of_force]) + _NO_TURN)
-    hands = np.sign(np.linalg.det(left @ right))
-
-    def axes(place: int, hand: float) -> Array:
-        """Axes (3, 3) that explain most of a correlation, of a hand."""
-        return np.asarray((left[place] * [1.0, 1.0, hand * hands[place]]) @ right[place])
-
-    for place, (sign, down) in enumerate(((1.0, 0.0), (-1.0, _DOWN))):
+    for sign, down in ((1.0, 0.0), (-1.0, _DOWN)):
         yield np.eye(3), sign * np.eye(3), down
         # of the specific force alone a mirrored frame looks like one turned, with gravity down
         for hand in (1.0, -1.0) if of_rate.any() else (1.0,):
-            one = axes(place, hand)
-            yield one, sign * one, _TURNED + down + (hand < 0.0)
+            axes = _orthogonal(of_rate + sign * of_force, hand)
+            yield axes, sign * axes, _TURNED + down + (hand < 0.0)
     if of_rate.any() and of_force.any():
-        yield axes(2, hands[2]), axes(3, hands[3]), 4.0
+        yield _orthogonal(of_rate), _orthogonal(of_force), 4.0
+
+
+def _orthogonal(correlation: Array, hand: float = 0.0) -> Array:
+    """Axes (3, 3) that explain most of a correlation (3, 3), of a hand or of any; where a turn is free, the least."""
+    left, _, right = np.linalg.svd(correlation + 1e-4 * np.eye(3))
+    last = hand * np.sign(np.linalg.det(left @ right)) if hand else 1.0
+    return np.asarray(left @ np.diag([1.0, 1.0, last]) @ right)
 
 
 def search(machine: Machine, evidence: HeardSignals, published: Array) -> list[Row]:

@@ -10,17 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.report.page import (
-    AXIS_COLOURS,
-    MEASURED,
-    NOMINAL,
-    PREDICTED,
-    RESIDUAL,
-    STYLE,
-    Margins,
-    inline,
-    new_figure,
-)
+from pkm_description.report.page import AXIS_COLOURS, MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
 from pkm_description.report.words import Scale, scale_of
 from scipy.spatial.transform import Rotation
 from scipy.special import chdtri
@@ -33,8 +23,6 @@ from pkm_estimation.offline.result import EstimationResult
 AXES = 'xyz'
 #: per inch, so that curves can be looked at enlarged
 DOTS = 200
-#: inches
-MARGINS = Margins(0.8, 0.12, 0.45, 0.25, 0.75, 0.12)
 #: points per curve; a plot shows no more
 _MOST_POINTS = 4000
 #: NIS is averaged over so many estimates
@@ -50,7 +38,7 @@ def innovation_plot(result: EstimationResult, legs: Sequence[str], units: Sequen
     """Innovation of every drive, whose positions are in m or rad, with its bounds of two standard deviations."""
     with matplotlib.rc_context(STYLE):
         rows = (len(legs) + 1) // 2
-        figure, axes = new_figure(11.0, 1.6 * rows, rows, 2, MARGINS)
+        figure, axes = new_figure(11.0, 1.6 * rows, rows, 2)
         chosen = thinned(len(result))
         time = time_of(result)[chosen]
         for leg, (axis, name, unit) in enumerate(zip(axes, legs, units, strict=False)):
@@ -75,7 +63,7 @@ def innovation_scale(result: EstimationResult, unit: str) -> Scale:
 def nis_plot(result: EstimationResult) -> str:
     """NIS, its running mean, and the band in which 95 % of such means lie if the filter is consistent."""
     with matplotlib.rc_context(STYLE):
-        figure, (axis,) = new_figure(11.0, 2.6, 1, 1, MARGINS)
+        figure, (axis,) = new_figure(11.0, 2.6, 1, 1)
         time, nis = time_of(result), result.nis
         good = np.isfinite(nis)
         degrees = np.isfinite(result.innovation).sum(axis=1)  # legs that were used
@@ -112,7 +100,7 @@ def bias_plot(result: EstimationResult, legs: Sequence[str], units: Sequence[str
         ),
     ]  # fmt: skip
     with matplotlib.rc_context(STYLE):
-        figure, axes = new_figure(11.0, 1.9 * len(panels), len(panels), 1, MARGINS)
+        figure, axes = new_figure(11.0, 1.9 * len(panels), len(panels), 1)
         chosen = thinned(len(result))
         time = time_of(result)[chosen]
         for axis, (label, unit, columns, values, std) in zip(axes, panels, strict=True):
@@ -138,7 +126,7 @@ def bias_plot(result: EstimationResult, legs: Sequence[str], units: Sequence[str
 def rate_plot(result: EstimationResult) -> str:
     """Interval between estimates, and where the filter started."""
     with matplotlib.rc_context(STYLE):
-        figure, (axis,) = new_figure(11.0, 1.8, 1, 1, MARGINS)
+        figure, (axis,) = new_figure(11.0, 1.8, 1, 1)
         time = time_of(result)
         interval = np.diff(time)
         # every gap must be seen: the longest interval of each stretch, not every so many
@@ -191,7 +179,7 @@ def motion_plot(result: EstimationResult) -> str:
         ('angular velocity', 'rad/s', motion.angular_velocity[chosen]),
     )
     with matplotlib.rc_context(STYLE):
-        figure, axes = new_figure(11.0, 5.0, 2, 2, MARGINS)
+        figure, axes = new_figure(11.0, 5.0, 2, 2)
         for axis, (name, unit, values) in zip(axes, panels, strict=True):
             scale = scale_of(unit, values)
             for column, (letter, colour) in enumerate(zip(AXES, AXIS_COLOURS, strict=True)):
@@ -208,7 +196,7 @@ def error_plot(result: EstimationResult, truth: MotionEstimate) -> str:
     begin, end = int(result.motion.stamps[0]), int(result.motion.stamps[-1])
     rows = (('position', 'm'), ('velocity', 'm/s'), ('attitude', 'rad'))
     with matplotlib.rc_context(STYLE):
-        figure, axes = new_figure(11.0, 7.0, len(rows), 3, MARGINS)
+        figure, axes = new_figure(11.0, 7.0, len(rows), 3)
         edges = np.linspace(0.0, max((end - begin) * 1e-9, 1e-9), _INTERVALS + 1)
         scales: list[Any] = [None] * len(rows)
         for motion, is_ours in ((result.motion, True), (result.baseline, False)):
