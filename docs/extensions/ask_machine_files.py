@@ -49,4 +49,3 @@ def _general(place: str) -> str:
     ):
         place = re.sub(pattern, general, place)
     return place
-

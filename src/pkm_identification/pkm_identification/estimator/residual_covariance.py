@@ -115,14 +115,7 @@ def _taper(lags: int) -> Array:
 def _covariance_of_scores(rows: Array, of_residuals: Array) -> Array:
     """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and the covariance (K+1, L, L)."""
     by_leg, count = _by_leg(rows), rows.shape[-1]
-    later = np.zeros_like(by_leg)
-    for lag, taper in enumerate(_taper(len(of_residuals) - 1)[1:], start=1):
-        early, late = _apart(by_leg.shape[1], lag * count)
-        later[:, early] += taper * of_residuals[lag] @ by_leg[:, late]
-    flat = by_leg.reshape(-1, count)
-    # sums over samples of A_t^T C A_(t+lag), and those of the lags before t
-    ahead = flat.T @ later.reshape(-1, count)
-    return np.asarray(flat.T @ (of_residuals[0] @ by_leg).reshape(-1, count) + ahead + ahead.T)
+    return np.asarray(by_leg.reshape(-1, count).T @ _times(of_residuals, by_leg, count).reshape(-1, count))
 
 
 def _by_leg(rows: Array) -> Array:
