@@ -25,8 +25,10 @@ from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sen
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.blocks import Block, excess
 from pkm_estimation.stream.causes import ALL, Explanation, constants_that_are_off, groups_of
+from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.verdict import summarise
+from pkm_estimation.tracking.hypotheses import Label
 from scipy.signal import savgol_filter
 
 SRS = load_machine('srs')
@@ -463,6 +465,25 @@ def test_a_constant_that_begins_anew_is_known_as_well_as_it_is_said_to_be() -> N
     assert after.sizes.tolist() == [before.sizes[0], 0.0, before.sizes[2]]
     assert after.std == pytest.approx([before.std[0], 0.2, before.std[2]])
     assert after.covariance[0, 2] == before.covariance[0, 2] and not after.covariance[1, [0, 2]].any()
+
+
+@pytest.mark.parametrize(
+    ('before', 'imu_noise', 'begins_anew'), [({'delay'}, 1.0, True), (set(), 30.0, True), ({'delay'}, 30.0, False)]
+)
+def test_an_imu_noisier_than_stated_does_not_begin_anew_what_was_found(
+    before: set[str], imu_noise: float, begins_anew: bool
+) -> None:
+    """A delay that is 20 ms off for certain, as it may seem while the IMU's samples are not understood."""
+    tracker = EstimatorPipeline(SRS, CONFIG).tracker
+    tracker.bank.begin([tracker.bank.held(Label(True, imu_noise=imu_noise))])
+    known = {kind: np.array([0.03]) for kind in before}
+    lasting = LastingTest(SRS, CONFIG, tracker, tracker.health, known)
+    places = [column.place for column in tracker.filter.columns if column.kind == 'delay']
+    sizes = np.zeros(len(tracker.filter.ukf.claim))
+    sizes[places] = 0.02 / next(column.unit for column in tracker.filter.columns if column.kind == 'delay')
+    lasting._is_known[places] = True
+    lasting._take_into_account(Explanation(sizes, 1e-6 * np.eye(len(sizes))), np.zeros(len(sizes)))
+    assert ('delay' in lasting.found) is begins_anew
 
 
 def linear_world(true: Sequence[float], seed: int = 0) -> tuple[list, ConstantScore, Array]:

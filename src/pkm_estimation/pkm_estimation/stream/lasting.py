@@ -101,14 +101,15 @@ class LastingTest:
         self.is_on = config.filter != 'paper' and config.history == 0.0
         self._groups = groups_of(tracker.filter.columns) if tests_constants(config) else []
         self._size = len(tracker.filter.ukf.claim)
+        self._found_before = known or {}
         self._weights, self._is_geometry = weights(tracker.filter.columns, self._size), np.zeros(self._size)
         self._is_geometry[[column.place for column in tracker.filter.columns if column.kind in GEOMETRY]] = 1.0
         self._is_known = np.zeros(self._size, dtype=bool)  # as well as innovations tell
         for group in self._groups:
             if group.kind not in (*_CLAIMED, *GEOMETRY) and group.columns[0].is_considered:
                 self._is_known[group.places] = True
-            if known and group.kind in known:
-                self._weights[group.places] = known[group.kind] / [column.unit for column in group.columns]
+            if group.kind in self._found_before:
+                self._weights[group.places] = self._found_before[group.kind] / [column.unit for column in group.columns]
                 self._is_known[group.places] = True
             if group.kind == 'zero' and group.member != ALL and (zero := tracker.filter.legs.zeros[group.member]):
                 self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside a wrong IMU: or none
@@ -363,7 +364,10 @@ class LastingTest:
         """Go on with constants of the IMU as innovations have them, or find that these are far off."""
         known = {group.key for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
-        self.found = far_constants(self._groups, known, constants, elapsed, self._priors)
+        far = far_constants(self._groups, known, constants, elapsed, self._priors)
+        # what was found before is not found again by an IMU that is noisier than stated: to begin anew costs the motion
+        if self._tracker.bank.label.imu_noise == 1.0 or not far.keys() <= self._found_before.keys():
+            self.found = far
         for group in (one.group for one in self._taken):
             if group.kind in WALKING:
                 self._let_walk(group, constants)
