@@ -478,10 +478,9 @@ def test_an_imu_noisier_than_stated_does_not_begin_anew_what_was_found(
     tracker.bank.begin([tracker.bank.held(Label(True, imu_noise=imu_noise))])
     known = {kind: np.array([0.03]) for kind in before}
     lasting = LastingTest(SRS, CONFIG, tracker, tracker.health, known)
-    places = [column.place for column in tracker.filter.columns if column.kind == 'delay']
+    delay = next(column for column in tracker.filter.columns if column.kind == 'delay')
     sizes = np.zeros(len(tracker.filter.ukf.claim))
-    sizes[places] = 0.02 / next(column.unit for column in tracker.filter.columns if column.kind == 'delay')
-    lasting._is_known[places] = True
+    sizes[delay.place], lasting._is_known[delay.place] = 0.02 / delay.unit, True
     lasting._take_into_account(Explanation(sizes, 1e-6 * np.eye(len(sizes))), np.zeros(len(sizes)))
     assert ('delay' in lasting.found) is begins_anew
 
