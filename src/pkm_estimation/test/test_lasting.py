@@ -30,6 +30,7 @@ from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.verdict import summarise
 from pkm_estimation.tracking.hypotheses import Label
 from scipy.signal import savgol_filter
+from scipy.stats import multivariate_normal
 
 SRS = load_machine('srs')
 CONFIG = EstimatorConfig(baseline=False)
@@ -619,3 +620,53 @@ def test_tolerances_are_not_off_where_geometry_is_as_uncertain_as_stated() -> No
     result = estimate(machine, data, CONFIG)
     assert 'over_confident' not in result.health.counters
     assert errors_of(result, data, 1.0)[1].mean() < 2.0 * 6.0
+
+
+@pytest.mark.parametrize('seed', [0, 3])
+def test_a_delay_that_wanders_is_followed(seed: int) -> None:
+    """By a millisecond up and down in ten seconds; as one constant: 17 and 45 um off, 6 and 0.3 mm claimed."""
+    data = measured(20.0, seed)
+    late = simulate_sensors(
+        SRS, lambda at: swinging(seed, np.asarray(at) - 0.005 - 0.001 * np.sin(0.2 * np.pi * np.asarray(at))),
+        np.arange(len(data.stamps)) / RATE, SensorConditions(), seed,
+    )  # fmt: skip
+    result = estimate(SRS, replace(data, specific_force=late.specific_force, angular_rate=late.angular_rate), CONFIG)
+    error, squares = errors_of(result, data, 5.0, seed)
+    assert np.mean(np.sum(error[:, :3] ** 2, axis=1)) ** 0.5 < 13e-6
+    claims = result.motion.pose_covariance[-len(error) :, :3, :3].trace(axis1=1, axis2=2) ** 0.5
+    assert np.median(claims) < 20e-6 and squares.mean() < 9.0  # of 6
+
+
+def test_a_constant_that_walked_is_known_as_a_kalman_filter_predicts_it() -> None:
+    """What is left of the innovations stays, and a constant that was not known stays unknown."""
+    random = np.random.default_rng(3)
+    columns, white = random.normal(size=(40, 4)), random.normal(size=40) + 0.3
+    score = ConstantScore(columns.T @ white, columns.T @ columns, np.array([white @ white, 40.0]))
+    walked, covariance = score.walked(2, 0.05), np.linalg.inv(score.information)
+    sizes, step = covariance @ score.score, np.diag([0.0, 0.0, 0.05, 0.0])
+    np.testing.assert_allclose(np.linalg.inv(walked.information), covariance + step, rtol=1e-10)
+    np.testing.assert_allclose(np.linalg.solve(walked.information, walked.score), sizes, rtol=1e-10)
+    assert walked.squares[0] - sizes @ walked.score == pytest.approx(score.squares[0] - sizes @ score.score)
+    nothing = ConstantScore.nothing(4).walked(1, 1.0)
+    assert not nothing.information.any() and not nothing.score.any()
+
+
+def test_evidence_of_a_step_is_that_of_two_normal_distributions() -> None:
+    """Of innovations that came later, with and without a step of one of the constants; so is what is not predicted."""
+    random = np.random.default_rng(4)
+    columns, covariance = random.normal(size=(60, 3)), np.diag([0.04, 0.01, 0.09])
+    known, variances = Explanation(np.array([0.1, -0.2, 0.3]), covariance), np.array([1e-3, 0.1, 4.0])
+    predicted = np.eye(60) + columns @ covariance @ columns.T
+    for moved in (0.0, 0.5, 3.0):
+        white = columns @ (known.sizes + np.array([0.0, moved, 0.0])) + 0.7 * random.normal(size=60)
+        later = ConstantScore(columns.T @ white, columns.T @ columns, np.array([white @ white, 60.0]))
+        unexplained, along = white - columns @ known.sizes, columns[:, 1]
+        expected = [
+            multivariate_normal.logpdf(unexplained, cov=predicted + variance * np.outer(along, along))
+            - multivariate_normal.logpdf(unexplained, cov=predicted)
+            for variance in variances
+        ]
+        np.testing.assert_allclose(known.evidence_of_steps(1, variances, later), expected, rtol=1e-8, atol=1e-8)
+        square = unexplained @ np.linalg.solve(predicted, unexplained)
+        assert known.predicts(later) is bool(square < 60.0 * (1.0 + 5.0 * (2.0 / 60.0) ** 0.5))
+        assert known.predicts(later) is (moved < 3.0)

@@ -114,6 +114,14 @@ class ConstantScore(NamedTuple):
         score[place], information[place], information[:, place] = 0.0, 0.0, 0.0
         return ConstantScore(score, information, self.squares)
 
+    def walked(self, place: int, variance: float) -> ConstantScore:
+        """The same for constants one of which has moved since, by a step of such a variance, in its unit."""
+        along, squares = self.information[:, place], self.squares.copy()
+        gain = variance / (1.0 + variance * along[place])
+        squares[0] -= gain * self.score[place] ** 2
+        score = self.score - gain * self.score[place] * along
+        return ConstantScore(score, self.information - gain * np.outer(along, along), squares)
+
     def aged(self, kept: float, new: ConstantScore) -> ConstantScore:
         """The same counted as a part ``kept`` of it, and what is new."""
         return ConstantScore(*(kept * old + more for old, more in zip(self, new, strict=True)))

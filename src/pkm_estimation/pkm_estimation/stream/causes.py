@@ -27,7 +27,7 @@ from pkm_estimation.stream.blocks import LARGEST
 
 #: probability that a group of constants turns out to be off within the memory of the scores: for what is told and taken
 #: into account, of which nothing may come by chance, and for what is claimed, which must not be too small
-_PRIOR, _POSSIBLE = 1e-9, 1e-4
+_PRIOR, POSSIBLE = 1e-9, 1e-4
 #: standard deviations of a prior beyond which a constant has another cause
 _FAR = 4.0
 #: standard deviations of a known constant that it is off for certain
@@ -151,7 +151,7 @@ def constants_that_are_off(
     if not any(one.group.member == ALL for one in off[0]):
         return off
     few = _one_by_one(groups, np.array([group.member != ALL for group in groups]), weights, seen)
-    return max(off, few, key=lambda one: sum(found.gain + log(_POSSIBLE) for found in one[0]))
+    return max(off, few, key=lambda one: sum(found.gain + log(POSSIBLE) for found in one[0]))
 
 
 def _one_by_one(
@@ -173,7 +173,7 @@ def _one_by_one(
         gains[is_positive & (rest[first] < 0.0)] = 0.0  # a variance is positive
         gains[~is_left] = -np.inf
         parts, best = _probabilities(gains, _PRIOR), int(np.argmax(gains))
-        claimed = further + _spread(groups, _probabilities(gains, _POSSIBLE) * variances, len(weights))
+        claimed = further + _spread(groups, _probabilities(gains, POSSIBLE) * variances, len(weights))
         further = further + _spread(groups, parts * variances, len(weights))
         if not parts[best] > 1.0 - parts.sum():
             break
@@ -278,12 +278,38 @@ class Explanation(NamedTuple):
         covariance[place, place] = std**2
         return Explanation(sizes, covariance)
 
+    def walked(self, place: int, variance: float) -> Explanation:
+        """The same where one of them moves by a step of such a variance, in its unit."""
+        covariance = self.covariance.copy()
+        covariance[place, place] += variance
+        return Explanation(self.sizes, covariance)
+
     def predicts(self, later: ConstantScore) -> bool:
         """Whether they predict innovations that came later: as large as they should be (prequential, Dawid 1984)."""
-        (squares, count), sizes, information = later.squares, self.sizes, later.information
-        left = squares - sizes @ (2.0 * later.score - information @ sizes)
-        expected = count + float(np.sum(information * self.covariance))
-        return bool(left <= expected * max(LARGEST, 1.0 + CERTAIN * (2.0 / max(1.0, count)) ** 0.5))
+        (square, _), count = self._unpredicted(later), later.squares[1]
+        return bool(square <= count * max(LARGEST, 1.0 + CERTAIN * (2.0 / max(1.0, count)) ** 0.5))
+
+    def evidence_of_steps(self, place: int, variances: Array, later: ConstantScore) -> Array:
+        """Logarithms of how much likelier later innovations are if one has moved by steps of variances (n,), its unit.
+
+        What is left beside the step counts as noise.
+        """
+        square, scores = self._unpredicted(later)
+        score, information = scores[place, 0], scores[place, 1 + place]
+        if not information > 0.0:
+            return np.zeros(len(variances))
+        noise = max(1.0, (square - score**2 / information) / later.squares[1])
+        wider = 1.0 + variances * information / noise
+        return np.asarray(0.5 * (variances * (score / noise) ** 2 / wider - np.log(wider)))
+
+    def _unpredicted(self, later: ConstantScore) -> tuple[float, Array]:
+        """Square of innovations that came later by the covariance predicted; their score and information (p, 1 + p)."""
+        score, sizes = later.score - later.information @ self.sizes, self.sizes
+        scores = np.linalg.solve(
+            np.eye(len(score)) + later.information @ self.covariance, np.column_stack([score, later.information])
+        )
+        left = later.squares[0] - sizes @ (later.score + score)
+        return float(left - score @ self.covariance @ scores[:, 0]), np.asarray(scores)
 
 
 def far_constants(

@@ -35,6 +35,7 @@ from pkm_estimation.stream.causes import (
     ALL,
     CERTAIN,
     GEOMETRY,
+    POSSIBLE,
     RATES,
     WALKING,
     Explanation,
@@ -62,6 +63,8 @@ _MEMORIES = 5.0, 30.0
 _DECLARED = 0.02
 #: part of a change by many units that may still lack
 _BENT = 0.02
+#: s^2/s, by which a delay may walk: by up to 1 ms in a second
+_DELAY_WALKS = np.array([1e-8, 1e-7, 1e-6])
 #: causes that are told
 _TOLD = 3
 #: constants that are claimed, not taken into account: where several things are wrong, gravity is hardly told from
@@ -123,6 +126,7 @@ class LastingTest:
     def clear(self) -> None:
         """Forget everything: the clock was restarted."""
         self._epoch, self._is_alone, self._tested_at = 0, False, 0
+        self._walk_evidence, self._walked = np.zeros(len(_DELAY_WALKS)), 0.0
         self._sums = [self._nothing() for _ in _MEMORIES]
         self._trial = self._nothing()
         self.found: dict[str, tuple[Array, Array]] = {}
@@ -166,6 +170,7 @@ class LastingTest:
             self._epoch, self._is_alone, self._tested_at, tuple(self._sums), self._trial, self._alarm, self._told,
             tuple(self._blocks), tuple(self._waiting), self._tracker.tested_at, score, weighed, self._constants,
             self._weights.copy(), self._is_known.copy(), self._is_explained, self._explanation, self.walks.copy(),
+            self._walk_evidence, self._walked,
         )  # fmt: skip
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
@@ -173,7 +178,7 @@ class LastingTest:
         self._epoch, self._is_alone, self._tested_at, sums, self._trial, self._alarm, self._told, *rest = snapshot
         blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, *explained = rest
         self._weights, self._is_known = stds.copy(), is_known.copy()
-        is_explained, self._explanation, walks = explained
+        is_explained, self._explanation, walks, self._walk_evidence, self._walked = explained
         self._judge_explanation(is_explained)
         for kind in WALKING:
             self._walk(kind, walks[kind] - self.walks[kind])
@@ -253,6 +258,8 @@ class LastingTest:
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
         lately = self._sums[0].aged(exp(-seconds / _MEMORIES[0]), new)
         self._judge_explanation(self._explanation.predicts(new) and self._explanation.predicts(lately))
+        delays = [one for one in self._known_groups if one.kind == 'delay']
+        walked = sum(self._walk_of_delay(delay, seconds, new) for delay in delays)
         if self._is_alone:
             is_unexplained = self._tracker.imu_report.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
@@ -283,15 +290,34 @@ class LastingTest:
             self._blocks.clear()
             self._waiting = []
         before, self._constants = self._constants, Explanation.of(self._weights, further[0], self._sums[0])
+        self._walked = walked
+        for place in (int(delay.places[0]) for delay in delays if walked):
+            self._constants = self._constants.walked(place, walked)
+            self._sums = [sums.walked(place, walked) for sums in self._sums]
         if not self._is_explained:  # an IMU that is not understood is no witness against legs
             stays = self._is_geometry > 0.0
             self._constants.sizes[stays] = before.sizes[stays]
-            self._constants.covariance[stays] = before.covariance[stays]
+            both = np.ix_(stays, stays)
+            self._constants.covariance[stays], self._constants.covariance[:, stays] = 0.0, 0.0
+            self._constants.covariance[both] = before.covariance[both]
         self._taken_causes = self._causes(self._taken)
         if not self._is_alone:
             self._declare()
         taken = {one.group.key for one in self._taken}
         return [one for one in told if one.group.key not in taken], np.maximum(*claimed), np.maximum(*further)
+
+    def _walk_of_delay(self, delay: Group, seconds: float, new: ConstantScore) -> float:
+        """Variance, in its unit, by which a delay walks until the next test: mean over likely walks.
+
+        An IMU that is noisier than stated is no witness: its errors look like steps of the delay, too.
+        """
+        place, steps = int(delay.places[0]), _DELAY_WALKS * seconds / delay.columns[0].unit ** 2
+        self._walk_evidence = exp(-seconds / _MEMORIES[-1]) * self._walk_evidence
+        if not self._is_alone and self._tracker.bank.label.imu_noise == 1.0:
+            before = self._constants.walked(place, -self._walked)
+            self._walk_evidence = self._walk_evidence + before.evidence_of_steps(place, steps, new)
+        likelihoods = np.append(POSSIBLE / len(steps) * np.exp(np.minimum(self._walk_evidence, 500.0)), 1.0 - POSSIBLE)
+        return float(steps @ likelihoods[:-1] / likelihoods.sum())
 
     def _declare(self) -> None:
         """Add delay and zeros of drives that are known to the declared ones, before what grows with squares matters.
