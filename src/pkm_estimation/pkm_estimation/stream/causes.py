@@ -189,10 +189,22 @@ def _one_by_one(
 
 def _probabilities(gains: Array, prior: float) -> Array:
     """Probabilities (G,) that groups are off, one at most, each with the same before innovations were seen."""
+    parts = probabilities(gains, prior)
+    return np.where(parts > _MATTERS, parts, 0.0)
+
+
+def probabilities(gains: Array, prior: float) -> Array:
+    """Probabilities (n,) of hypotheses, one at most, by how much likelier than none each made what was seen.
+
+    Parameters
+    ----------
+    gains : (n,) logarithms of that
+    prior : probability of each by that of none, before
+    """
     likely = np.append(gains + log(prior), 0.0)
     likely = np.exp(likely - likely.max())
     parts: Array = likely[:-1] / likely.sum()
-    return np.where(parts > _MATTERS, parts, 0.0)
+    return parts
 
 
 def _spread(groups: Sequence[Group], variances: Array, count: int) -> Array:
@@ -286,7 +298,7 @@ class Explanation(NamedTuple):
 
     def predicts(self, later: ConstantScore) -> bool:
         """Whether they predict innovations that came later: as large as they should be (prequential, Dawid 1984)."""
-        (square, _), count = self._unpredicted(later), later.squares[1]
+        (square, *_), count = self._unpredicted(later, []), later.squares[1]
         return bool(square <= count * max(LARGEST, 1.0 + CERTAIN * (2.0 / max(1.0, count)) ** 0.5))
 
     def evidence_of_steps(self, place: int, variances: Array, later: ConstantScore) -> Array:
@@ -294,22 +306,24 @@ class Explanation(NamedTuple):
 
         What is left beside the step counts as noise.
         """
-        square, scores = self._unpredicted(later)
-        score, information = scores[place, 0], scores[place, 1 + place]
+        square, scores, informations = self._unpredicted(later, [place])
+        score, information = scores[place], informations[place, 0]
         if not information > 0.0:
             return np.zeros(len(variances))
         noise = max(1.0, (square - score**2 / information) / later.squares[1])
         wider = 1.0 + variances * information / noise
         return np.asarray(0.5 * (variances * (score / noise) ** 2 / wider - np.log(wider)))
 
-    def _unpredicted(self, later: ConstantScore) -> tuple[float, Array]:
-        """Square of innovations that came later by the covariance predicted; their score and information (p, 1 + p)."""
+    def _unpredicted(self, later: ConstantScore, places: list[int]) -> tuple[float, Array, Array]:
+        """Innovations that came later by the covariance that is predicted.
+
+        Their square, score (p,), and columns of their information (p, n) at ``places``.
+        """
         score, sizes = later.score - later.information @ self.sizes, self.sizes
-        scores = np.linalg.solve(
-            np.eye(len(score)) + later.information @ self.covariance, np.column_stack([score, later.information])
-        )
+        whole = np.eye(len(score)) + later.information @ self.covariance
+        by = np.asarray(np.linalg.solve(whole, np.column_stack([score, later.information[:, places]])))
         left = later.squares[0] - sizes @ (later.score + score)
-        return float(left - score @ self.covariance @ scores[:, 0]), np.asarray(scores)
+        return float(left - score @ self.covariance @ by[:, 0]), by[:, 0], by[:, 1:]
 
 
 def far_constants(

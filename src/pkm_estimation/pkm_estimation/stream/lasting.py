@@ -46,6 +46,7 @@ from pkm_estimation.stream.causes import (
     far_constants,
     groups_of,
     growth_of,
+    probabilities,
     rate_of,
     told_cause,
 )
@@ -316,8 +317,7 @@ class LastingTest:
         if not self._is_alone and self._tracker.bank.label.imu_noise == 1.0:
             before = self._constants.walked(place, -self._walked)
             self._walk_evidence = self._walk_evidence + before.evidence_of_steps(place, steps, new)
-        likelihoods = np.append(POSSIBLE / len(steps) * np.exp(np.minimum(self._walk_evidence, 500.0)), 1.0 - POSSIBLE)
-        return float(steps @ likelihoods[:-1] / likelihoods.sum())
+        return float(steps @ probabilities(self._walk_evidence, POSSIBLE / len(steps)))
 
     def _declare(self) -> None:
         """Add delay and zeros of drives that are known to the declared ones, before what grows with squares matters.
