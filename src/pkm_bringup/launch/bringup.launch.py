@@ -20,29 +20,28 @@ from pkm_bringup.hardware import (
     write_control_files,
 )
 from pkm_bringup.launching import (
+    LISTENER_ARGUMENTS,
     died,
     leg_controller,
-    listener_arguments,
     listeners,
     servo_arguments,
     servo_parameters,
 )
 from pkm_description.export.ros2_control import EFFORTS, HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
+    CHECK_ROBOT_ARGUMENT,
     DRIVER_ARGUMENTS,
+    MACHINE_ARGUMENTS,
+    PLACE_ARGUMENTS,
+    VIEWER_ARGUMENT,
     check_robot,
-    check_robot_argument,
     declared,
-    driver_arguments,
     is_installed,
     machine_and_overlay,
-    machine_arguments,
-    place_arguments,
     sensor_parameters,
     state_publisher,
     suite_node,
     viewer,
-    viewer_argument,
 )
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import STANDARD
@@ -133,10 +132,10 @@ def arguments() -> list[DeclareLaunchArgument]:
                 'node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
                 ['auto', 'true', 'false'],
             ),
+            **LISTENER_ARGUMENTS,
+            **CHECK_ROBOT_ARGUMENT,
+            **VIEWER_ARGUMENT,
         ),
-        *listener_arguments(),
-        check_robot_argument(),
-        viewer_argument(),
     ]
 
 
@@ -144,10 +143,9 @@ def generate_launch_description() -> LaunchDescription:
     """Start the machine."""
     return LaunchDescription(
         [
-            *machine_arguments(),
             # the controllers publish names and units of the URDF, also where the machine file has a driver
-            *driver_arguments(STANDARD),
-            *place_arguments(),
+            *declared(**MACHINE_ARGUMENTS, **DRIVER_ARGUMENTS | {'driver': (STANDARD, DRIVER_ARGUMENTS['driver'][1])}),
+            *declared(**PLACE_ARGUMENTS),
             *arguments(),
             *servo_arguments(),
             OpaqueFunction(function=nodes),

@@ -14,13 +14,13 @@ from launch.actions import (
 )
 from pkm_bringup.launching import included
 from pkm_description.launching import (
+    CLOCKED_ARGUMENTS,
     STANDARD,
+    VIEWER_ARGUMENT,
     declared,
-    machine_arguments,
     machine_parameters,
     suite_node,
     viewer,
-    viewer_argument,
 )
 
 #: tracking, excitation, validation, payload: s
@@ -78,8 +78,8 @@ def generate_launch_description() -> LaunchDescription:
     """Start simulator, estimator, identification, recorder and the demo that leads them."""
     return LaunchDescription(
         [
-            *machine_arguments(use_sim_time='true'),
             *declared(
+                **CLOCKED_ARGUMENTS,
                 output=('', 'directory of this run; default results/demo-<UTC date and time>'),
                 belief=(
                     '',
@@ -95,8 +95,8 @@ def generate_launch_description() -> LaunchDescription:
                 validation_duration=('', 's of validation; default 20'),
                 payload_duration=('', 's of the motion with a payload; default 20'),
                 rviz=('false', 'show the machine in rviz2, if that is installed'),
+                **VIEWER_ARGUMENT,
             ),
-            viewer_argument(),
             viewer(machine_parameters()),
             OpaqueFunction(function=_start),
         ]

@@ -6,20 +6,20 @@ from launch import LaunchDescription
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
-from pkm_bringup.launching import died, reliability_argument
+from pkm_bringup.launching import LISTENER_ARGUMENTS, RELIABILITY_ARGUMENT, died
 from pkm_description.launching import (
+    DRIVER_ARGUMENTS,
+    MACHINE_ARGUMENTS,
+    PLACE_ARGUMENTS,
+    VIEWER_ARGUMENT,
     declared,
-    driver_arguments,
-    machine_arguments,
     machine_parameters,
-    place_arguments,
+    parameters,
     rviz,
     sensor_parameters,
     state_publisher,
     suite_node,
-    text,
     viewer,
-    viewer_argument,
 )
 
 
@@ -28,25 +28,21 @@ def generate_launch_description() -> LaunchDescription:
     settings = PathJoinSubstitution([FindPackageShare('pkm_estimation'), 'config', 'estimator.yaml'])
     return LaunchDescription(
         [
-            *machine_arguments(),
-            *place_arguments(),
-            *driver_arguments(),
             *declared(
+                **MACHINE_ARGUMENTS,
+                **PLACE_ARGUMENTS,
+                **DRIVER_ARGUMENTS,
                 estimator_settings=(settings, 'YAML file with its parameters'),
                 state_publisher=('true', 'publish the frames of all links'),
-                rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
+                rviz=LISTENER_ARGUMENTS['rviz'],
+                **RELIABILITY_ARGUMENT,
+                **VIEWER_ARGUMENT,
             ),
-            reliability_argument(),
-            viewer_argument(),
             viewer(sensor_parameters()),
             suite_node(
                 'pkm_estimation',
                 'estimator',
-                [
-                    LaunchConfiguration('estimator_settings'),
-                    sensor_parameters(),
-                    {'reliability': text('reliability')},
-                ],
+                [LaunchConfiguration('estimator_settings'), sensor_parameters(), parameters(reliability=str)],
                 on_exit=died('the estimator has died: no estimate is published any more', ends=False),
             ),
             state_publisher('platform/joint_states', condition=IfCondition(LaunchConfiguration('state_publisher'))),

@@ -33,9 +33,9 @@ from pkm_bringup.gazebo import (
 )
 from pkm_bringup.hardware import require_packages, write_control_files
 from pkm_bringup.launching import (
+    LISTENER_ARGUMENTS,
     included,
     leg_controller,
-    listener_arguments,
     listeners,
     servo_arguments,
     servo_parameters,
@@ -44,21 +44,17 @@ from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.ros2_control import EFFORTS, JOINT_STATES, ControlOptions
 from pkm_description.export.sdf_systems import VERSIONS, SdfOptions
 from pkm_description.launching import (
+    CLOCK_ARGUMENT,
+    CLOCKED_ARGUMENTS,
     PLACE_ARGUMENTS,
+    VIEWER_ARGUMENT,
     declared,
     is_installed,
     machine_and_overlay,
-    machine_arguments,
     machine_parameters,
-    number,
-    place_arguments,
-    publish_clock_argument,
+    parameters,
     suite_node,
-    text,
-    truth,
     viewer,
-    viewer_argument,
-    whole_number,
 )
 from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import STANDARD
@@ -131,11 +127,8 @@ def _ros2_control(machine: Machine, options: SdfOptions, directory: Path) -> lis
 
 def _drives(value: dict[str, str], servo: list[dict[str, Any]], world_control: Any) -> list[Any]:
     """What commands the machine over the bridge."""
-    parameters = {
-        'control': text('control'), 'noise': truth('noise'), 'seed': whole_number('seed'),
-        **{name: number(name) for name in COORDINATES},
-    }  # fmt: skip
-    drives = [suite_node('pkm_bringup', 'gazebo_drives', [machine_parameters(), parameters])]
+    own = parameters(control=str, noise=bool, seed=int, **dict.fromkeys(COORDINATES, float))
+    drives = [suite_node('pkm_bringup', 'gazebo_drives', [machine_parameters(), own])]
     if value['control'] == 'effort':
         # the machine would fall until its controller has started
         run = [world_control('pause: false')]
@@ -164,17 +157,15 @@ def arguments() -> list[DeclareLaunchArgument]:
             ),
             world_name=('pkm_world', 'name of the world'),
             start_gazebo=('true', 'start a server; false: add the machine to the world that runs'),
-        ),
-        publish_clock_argument(),
-        *declared(
+            **CLOCK_ARGUMENT,
             gui=('false', "start Gazebo's window, too"),
             verbosity=('2', 'of the messages of Gazebo, 0 to 4'),
             noise=('true', 'noise of the leg sensors as in the machine file; the IMU always has it'),
             seed=('0', 'seed of that noise'),
             directory=('', 'where to keep the files for Gazebo and the bridge'),
+            **LISTENER_ARGUMENTS,
+            **VIEWER_ARGUMENT,
         ),
-        *listener_arguments(),
-        viewer_argument(),
     ]
 
 
@@ -182,8 +173,7 @@ def generate_launch_description() -> LaunchDescription:
     """Start the machine in Gazebo."""
     return LaunchDescription(
         [
-            *machine_arguments('true'),
-            *place_arguments(),
+            *declared(**CLOCKED_ARGUMENTS, **PLACE_ARGUMENTS),
             *arguments(),
             *servo_arguments(),
             OpaqueFunction(function=start),

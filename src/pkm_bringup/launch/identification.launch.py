@@ -7,31 +7,29 @@ from launch.actions import OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
-from pkm_bringup.launching import reliability_argument
+from pkm_bringup.launching import RELIABILITY_ARGUMENT
 from pkm_description.launching import (
+    DRIVER_ARGUMENTS,
+    MACHINE_ARGUMENTS,
+    WINDOW_ARGUMENTS,
     declared,
-    driver_arguments,
-    machine_arguments,
-    number,
+    parameter,
+    parameters,
     sensor_parameters,
     suite_node,
-    text,
     two_seconds,
-    window_arguments,
 )
 
 
 def _nodes(context: LaunchContext) -> list[Node]:
     """Start the node with the arguments given."""
-    parameters = {
-        'output_directory': text('output'),
-        'reliability': text('reliability'),
-        'longest_recording': number('longest_recording'),
-        'excitation': two_seconds(context, 'excitation'),
-        'validation': two_seconds(context, 'validation'),
+    own = {
+        'output_directory': parameter('output'),
+        **parameters(reliability=str, longest_recording=float),
+        **{name: two_seconds(context, name) for name in WINDOW_ARGUMENTS},
     }
     settings = LaunchConfiguration('identification_settings')
-    return [suite_node('pkm_identification', 'identification', [settings, sensor_parameters(), parameters])]
+    return [suite_node('pkm_identification', 'identification', [settings, sensor_parameters(), own])]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -39,15 +37,15 @@ def generate_launch_description() -> LaunchDescription:
     settings = PathJoinSubstitution([FindPackageShare('pkm_identification'), 'config', 'identification.yaml'])
     return LaunchDescription(
         [
-            *machine_arguments(),
-            *driver_arguments(),
             *declared(
+                **MACHINE_ARGUMENTS,
+                **DRIVER_ARGUMENTS,
                 identification_settings=(settings, 'YAML file with its parameters'),
                 output=('', 'directory for report, overlay and numbers; ~/.ros if empty'),
                 longest_recording=('600.0', 'longer recordings are cut, s'),
+                **RELIABILITY_ARGUMENT,
+                **WINDOW_ARGUMENTS,
             ),
-            reliability_argument(),
-            *window_arguments(),
             OpaqueFunction(function=_nodes),
         ]
     )

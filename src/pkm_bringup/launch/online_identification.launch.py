@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from launch import LaunchDescription
-from pkm_bringup.launching import reliability_argument
+from pkm_bringup.launching import RELIABILITY_ARGUMENT
 from pkm_description.launching import (
+    DRIVER_ARGUMENTS,
+    MACHINE_ARGUMENTS,
     declared,
-    driver_arguments,
-    machine_arguments,
+    parameter,
+    parameters,
     sensor_parameters,
     suite_node,
-    text,
 )
 
 
 def generate_launch_description() -> LaunchDescription:
     """Start the node."""
-    parameters = {'output_directory': text('output'), 'reliability': text('reliability')}
+    output = ('', 'directory for what ~/save writes; ~/.ros if empty')
+    own = {'output_directory': parameter('output'), **parameters(reliability=str)}
     return LaunchDescription([
-        *machine_arguments(),
-        *driver_arguments(),
-        *declared(output=('', 'directory for what ~/save writes; ~/.ros if empty')),
-        reliability_argument(),
-        suite_node('pkm_identification', 'online_identification', [sensor_parameters(), parameters]),
+        *declared(**MACHINE_ARGUMENTS, **DRIVER_ARGUMENTS, output=output, **RELIABILITY_ARGUMENT),
+        suite_node('pkm_identification', 'online_identification', [sensor_parameters(), own]),
     ])

@@ -12,22 +12,19 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from pkm_bringup.launching import included
 from pkm_description.launching import (
+    CLOCK_ARGUMENT,
+    CLOCKED_ARGUMENTS,
     DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,
+    VIEWER_ARGUMENT,
+    WINDOW_ARGUMENTS,
     declared,
-    driver_arguments,
     input_topics,
-    machine_arguments,
-    number,
-    place_arguments,
-    publish_clock_argument,
+    parameter,
+    parameters,
     sensor_parameters,
     suite_node,
-    text,
-    truth,
     viewer,
-    viewer_argument,
-    window_arguments,
 )
 
 #: what each of the nodes computes again: it is not played
@@ -60,8 +57,8 @@ def _start(context: LaunchContext) -> list[Any]:
         computed += COMPUTED['baseline']
         results += COMPUTED['baseline']
         settings = LaunchConfiguration('estimator_settings')
-        parameters = [settings, sensor_parameters(), {'reliability': 'reliable'}]
-        actions.append(suite_node('pkm_estimation', 'baseline', parameters))
+        own = [settings, sensor_parameters(), {'reliability': 'reliable'}]
+        actions.append(suite_node('pkm_estimation', 'baseline', own))
     if value['identification'] == 'true':
         if value['loop'] == 'true':
             raise RuntimeError('identification:=true identifies at the end of the bag, which loop:=true does not have')
@@ -82,7 +79,7 @@ def _start(context: LaunchContext) -> list[Any]:
     if value['record']:
         services.append('recorder/stop')
         listeners += [f'{topic} recorder' for topic in (joints, imu, *results)]
-        actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': text('record')}]))
+        actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': parameter('record')}]))
     namespace = value['bag_namespace'] or value['namespace']
     player = _player(namespace, listeners, computed, results, services)
     if value['check_robot'] == 'true':
@@ -102,13 +99,9 @@ def _check(value: Mapping[str, str], namespace: str, player: Node) -> Node:
 def _player(
     namespace: str, listeners: list[str], computed: list[str], results: list[str], services: list[str]
 ) -> Node:
-    parameters = {
-        'bag': text('bag'),
+    own = {
+        **parameters(bag=str, rate=float, start_offset=float, loop=bool, publish_clock=bool),
         'from_namespace': namespace,
-        'rate': number('rate'),
-        'start_offset': number('start_offset'),
-        'loop': truth('loop'),
-        'publish_clock': truth('publish_clock'),
         'exclude': computed,
         'wait_for_topics': sorted({entry.partition(' ')[0] for entry in listeners}) or [''],
         'wait_for_nodes': listeners or [''],
@@ -117,7 +110,7 @@ def _player(
         'services_at_end': services or [''],
     }
     end = Shutdown(reason='the bag is at its end')
-    return suite_node('pkm_bringup', 'player', [sensor_parameters(), parameters], on_exit=end)
+    return suite_node('pkm_bringup', 'player', [sensor_parameters(), own], on_exit=end)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -125,32 +118,26 @@ def generate_launch_description() -> LaunchDescription:
     settings = PathJoinSubstitution([FindPackageShare('pkm_estimation'), 'config', 'estimator.yaml'])
     return LaunchDescription(
         [
-            *machine_arguments(use_sim_time='true'),
-            *place_arguments(),
-            *driver_arguments(),
+            *declared(**CLOCKED_ARGUMENTS, **PLACE_ARGUMENTS, **DRIVER_ARGUMENTS),
             DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
             *declared(
                 bag_namespace=('', "namespace of the recorded topics, / for none; empty: the launch's namespace"),
                 rate=('1.0', 'speed, 1 is as recorded'),
                 start_offset=('0.0', 's to skip at the beginning'),
                 loop=('false', 'start again at the end'),
-            ),
-            publish_clock_argument(),
-            *declared(
+                **CLOCK_ARGUMENT,
                 estimation=('true', 'run the estimator on it; false: play the recorded estimates'),
                 estimator_settings=(settings, 'YAML file with parameters of the estimator'),
                 baseline=('false', 'run the node baseline, which needs no IMU, on it'),
                 check_robot=('false', 'first say what is wrong with the recorded streams'),
                 identification=('false', 'identify at the end of the bag; see excitation, validation'),
-            ),
-            *window_arguments(),
-            *declared(
+                **WINDOW_ARGUMENTS,
                 output=('', 'directory for the identification; ~/.ros if empty'),
                 state_publisher=('true', 'publish the frames of all links'),
                 rviz=('false', 'show the machine in rviz2, if that is installed'),
                 record=('', 'directory of a new bag with the new estimates'),
+                **VIEWER_ARGUMENT,
             ),
-            viewer_argument(),
             viewer(sensor_parameters()),  # before the launch files below are told to start no second one
             OpaqueFunction(function=_start),
         ]

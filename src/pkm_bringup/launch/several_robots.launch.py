@@ -13,7 +13,7 @@ from launch.actions import (
     OpaqueFunction,
     SetLaunchConfiguration,
 )
-from pkm_bringup.launching import included, reliability_argument
+from pkm_bringup.launching import RELIABILITY_ARGUMENT, included
 from pkm_description.errors import ConfigurationError
 from pkm_description.launching import (
     declared,
@@ -125,8 +125,8 @@ def generate_launch_description() -> LaunchDescription:
                 storage=('mcap', 'format of the bag', ['mcap', 'sqlite3']),
                 state_publisher=('true', 'publish the frames of all links'),
                 rviz=('false', 'show all machines in one rviz2, if that is installed'),
+                **RELIABILITY_ARGUMENT,
             ),
-            reliability_argument(),
             OpaqueFunction(function=_start),
         ]
     )

@@ -9,19 +9,17 @@ from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
 from pkm_bringup.launching import died, leg_controller, servo_arguments, servo_parameters
 from pkm_description.launching import (
+    CLOCK_ARGUMENT,
+    CLOCKED_ARGUMENTS,
+    DRIVER_ARGUMENTS,
+    VIEWER_ARGUMENT,
     declared,
-    driver_arguments,
-    machine_arguments,
     machine_parameters,
-    number,
-    publish_clock_argument,
+    parameter,
+    parameters,
     sensor_parameters,
     suite_node,
-    text,
-    truth,
     viewer,
-    viewer_argument,
-    whole_number,
 )
 
 PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'fast_and_slow', 'hold']
@@ -30,14 +28,9 @@ PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'fa
 def controlled_machine(context: LaunchContext) -> list[Node]:
     """Simulator and, with ``controller:=effort``, the node leg_controller."""
     servo = servo_parameters(context)
-    own = {
-        'real_time_factor': number('real_time_factor'),
-        'seed': whole_number('seed'),
-        'noise': truth('noise'),
-        'start_paused': truth('start_paused'),
-        'controller': text('controller'),
-        'publish_clock': truth('publish_clock'),
-    }
+    own = parameters(
+        real_time_factor=float, seed=int, noise=bool, start_paused=bool, controller=str, publish_clock=bool
+    )
     # the simulator plays the machine's driver
     ended = died('the simulator has died: there is no machine any more')
     nodes = [suite_node('pkm_bringup', 'simulator', [sensor_parameters(), own, *servo], on_exit=ended)]
@@ -48,11 +41,10 @@ def controlled_machine(context: LaunchContext) -> list[Node]:
 
 def generate_launch_description() -> LaunchDescription:
     """Start the simulator."""
+    motion = {'profile': parameter('motion'), 'duration': parameter('motion_duration', float)}
     return LaunchDescription(
         [
-            *machine_arguments(use_sim_time='true'),
-            *driver_arguments(),
-            publish_clock_argument(),
+            *declared(**CLOCKED_ARGUMENTS, **DRIVER_ARGUMENTS, **CLOCK_ARGUMENT),
             *servo_arguments(),
             *declared(
                 real_time_factor=('1.0', 'speed; 0 is as fast as possible'),
@@ -68,20 +60,20 @@ def generate_launch_description() -> LaunchDescription:
                 motion_duration=('60.0', 'its duration, s'),
                 bag=('', 'directory of a bag to record; none if empty'),
                 storage=('mcap', 'format of the bag', ['mcap', 'sqlite3']),
+                **VIEWER_ARGUMENT,
             ),
-            viewer_argument(),
             viewer(sensor_parameters()),
             OpaqueFunction(function=controlled_machine),
             suite_node(
                 'pkm_bringup',
                 'motion_player',
-                [machine_parameters(), {'profile': text('motion'), 'duration': number('motion_duration')}],
+                [machine_parameters(), motion],
                 condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('motion'), 'none')),
             ),
             suite_node(
                 'pkm_bringup',
                 'recorder',
-                [sensor_parameters(), {'output': text('bag'), 'storage': text('storage')}],
+                [sensor_parameters(), {'output': parameter('bag'), **parameters(storage=str)}],
                 condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('bag'), '')),
             ),
         ]

@@ -13,7 +13,7 @@ from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDesc
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from pkm_description.errors import ConfigurationError
-from pkm_description.launching import PLACE_ARGUMENTS, declared, handed_on, suite_node
+from pkm_description.launching import PLACE_ARGUMENTS, handed_on, suite_node
 from pkm_description.settings import default_of
 
 from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
@@ -21,20 +21,23 @@ from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
 _FIELDS = (*fields(ServoSettings), *fields(BeliefSettings))
 
 
-def listener_arguments() -> list[DeclareLaunchArgument]:
-    """What listens to the machine: estimator, identification, rviz."""
-    return declared(
-        estimation=('true', 'run the estimator'),
-        identification=('false', 'run the identification node'),
-        output=('', 'directory for the results of identification; ~/.ros if empty'),
-        rviz=('false', 'show the machine and its leg forces in rviz2, if that is installed'),
-    )
+#: what listens to the machine: estimator, identification, rviz; see :func:`~pkm_description.launching.declared`
+LISTENER_ARGUMENTS = {
+    'estimation': ('true', 'run the estimator'),
+    'identification': ('false', 'run the identification node'),
+    'output': ('', 'directory for the results of identification; ~/.ros if empty'),
+    'rviz': ('false', 'show the machine and its leg forces in rviz2, if that is installed'),
+}
+#: of launch files with nodes that hear the sensors
+RELIABILITY_ARGUMENT = {'reliability': (
+    'best_effort', 'of the sensor subscriptions; reliable where no sample may be lost', ['best_effort', 'reliable']
+)}  # fmt: skip
 
 
 def listeners(
     value: Mapping[str, str], names: Sequence[str] = (), state_publisher: str = 'true', **arguments: str
 ) -> list[GroupAction]:
-    """What :func:`listener_arguments` ask for.
+    """What :data:`LISTENER_ARGUMENTS` ask for.
 
     Parameters
     ----------
@@ -48,12 +51,6 @@ def listeners(
     if value['identification'] == 'true':
         found.append(included('identification', *names, 'output', **arguments))
     return found
-
-
-def reliability_argument() -> DeclareLaunchArgument:
-    """Argument of launch files with nodes that hear the sensors."""
-    meaning = 'of the sensor subscriptions; reliable where no sample may be lost'
-    return declared(reliability=('best_effort', meaning, ['best_effort', 'reliable']))[0]
 
 
 def included(name: str, *names: str, **arguments: Any) -> GroupAction:

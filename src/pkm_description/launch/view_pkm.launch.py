@@ -13,12 +13,12 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.conditions import IfCondition, UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from pkm_description.launching import (
+    MACHINE_ARGUMENTS,
+    PLACE_ARGUMENTS,
     declared,
     is_installed,
     machine_and_overlay,
-    machine_arguments,
     machine_parameters,
-    place_arguments,
     rviz,
     state_publisher,
     suite_node,
@@ -69,9 +69,9 @@ def generate_launch_description() -> LaunchDescription:
     """Description, frames, pose, leg forces; sliders and rviz where they are installed."""
     return LaunchDescription(
         [
-            *machine_arguments(),
-            *place_arguments(),
             *declared(
+                **MACHINE_ARGUMENTS,
+                **PLACE_ARGUMENTS,
                 rviz=('auto', 'start rviz', ['auto', 'true', 'false']),
                 gui=('auto', 'window with sliders', ['auto', 'true', 'false']),
                 forces=('true', 'arrows of the static drive forces'),

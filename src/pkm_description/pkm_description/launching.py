@@ -33,16 +33,19 @@ def _of(kind: type[Settings], *names: str) -> dict[str, tuple[str, str]]:
     return {name: (str(default_of(entries[name])), entries[name].metadata['description']) for name in names}
 
 
-#: what every launch file takes, and hands on to those that it includes: default, meaning
-_MACHINE = {
+#: arguments that every launch file has, and hands on to those that it includes: default, meaning
+MACHINE_ARGUMENTS = {
     **_of(MachineSettings, 'machine', 'machine_file', 'overlay'),
     'namespace': ('', 'namespace of all nodes and relative topics'),
     **_of(FrameSettings, 'frame_prefix'),
+    'use_sim_time': ('false', 'take the time from /clock'),
 }
-#: what launch files with nodes that read sensors take besides
-_DRIVER = _of(MachineSettings, 'driver', 'joint_topic', 'imu_topic')
-#: what launch files with a publisher of frames take besides
-_PLACE = {
+#: the same of launch files that set the time, or play what was recorded with it
+CLOCKED_ARGUMENTS = {**MACHINE_ARGUMENTS, 'use_sim_time': ('true', 'take the time from /clock')}
+#: of launch files with nodes that read sensors
+DRIVER_ARGUMENTS = _of(MachineSettings, 'driver', 'joint_topic', 'imu_topic')
+#: of launch files that start :func:`state_publisher`
+PLACE_ARGUMENTS = {
     'base_pose': (
         '',
         "place of the machine among others: 'x y z roll pitch yaw' of base_link in world_frame, m and rad; empty: no "
@@ -50,13 +53,20 @@ _PLACE = {
     ),
     'world_frame': ('world', 'frame in which base_pose is given'),
 }
-_WINDOWS = {
+#: of launch files that set the time: one of all programs may
+CLOCK_ARGUMENT = {
+    'publish_clock': ('true', 'set the time on /clock; false for all but one of several simulators and players')
+}
+#: which seconds of a stream are for identification and which for validation
+WINDOW_ARGUMENTS = {
     'excitation': (
         '', "'t0 t1': seconds from the first joint state to identify from; empty: by the node's services"
     ),
     'validation': ('', "'t0 t1': seconds on which the forces are checked; empty: none"),
 }  # fmt: skip
-MACHINE_ARGUMENTS, DRIVER_ARGUMENTS, PLACE_ARGUMENTS = (*_MACHINE, 'use_sim_time'), tuple(_DRIVER), tuple(_PLACE)
+#: of launch files that have :func:`viewer`, and :func:`check_robot`
+VIEWER_ARGUMENT = {'viewer': ('false', 'show the robot in a browser: the node prints the address')}
+CHECK_ROBOT_ARGUMENT = {'check_robot': ('false', 'say after 10 s of messages what is wrong with the wiring')}
 
 
 def declared(**arguments: Sequence[Any]) -> list[DeclareLaunchArgument]:
@@ -71,59 +81,19 @@ def declared(**arguments: Sequence[Any]) -> list[DeclareLaunchArgument]:
     return found
 
 
-def machine_arguments(use_sim_time: str = 'false') -> list[DeclareLaunchArgument]:
-    """Arguments that every launch file of the suite has: :data:`MACHINE_ARGUMENTS`."""
-    return declared(**_MACHINE, use_sim_time=(use_sim_time, 'take the time from /clock'))
-
-
-def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
-    """Arguments of launch files with nodes that read sensors: :data:`DRIVER_ARGUMENTS`.
-
-    ``driver`` is the default: :data:`STANDARD` where what the launch file starts publishes in the suite's convention,
-    whatever driver the machine file has.
-    """
-    return declared(**{**_DRIVER, 'driver': (driver, _DRIVER['driver'][1])})
-
-
-def place_arguments() -> list[DeclareLaunchArgument]:
-    """Arguments of launch files that start :func:`state_publisher`: :data:`PLACE_ARGUMENTS`."""
-    return declared(**_PLACE)
-
-
-def publish_clock_argument() -> DeclareLaunchArgument:
-    """Argument of launch files that set the time: one of all programs may."""
-    meaning = 'set the time on /clock; false for all but one of several simulators and players'
-    return declared(publish_clock=('true', meaning))[0]
-
-
-def window_arguments() -> list[DeclareLaunchArgument]:
-    """Arguments that say which seconds of a stream are for identification and which for validation."""
-    return declared(**_WINDOWS)
-
-
 def handed_on(*names: str) -> dict[str, LaunchConfiguration]:
     """Arguments for an included launch file with the values that this one has; besides :data:`MACHINE_ARGUMENTS`."""
     return {name: LaunchConfiguration(name) for name in (*MACHINE_ARGUMENTS, *names)}
 
 
-def text(name: str) -> ParameterValue:
-    """Launch argument as a string parameter."""
-    return ParameterValue(LaunchConfiguration(name), value_type=str)
+def parameter(argument: str, kind: type = str) -> ParameterValue:
+    """Launch argument as a parameter of a kind (str, float, int, bool), however it was written."""
+    return ParameterValue(LaunchConfiguration(argument), value_type=kind)
 
 
-def number(name: str) -> ParameterValue:
-    """Launch argument as a float parameter, however it was written."""
-    return ParameterValue(LaunchConfiguration(name), value_type=float)
-
-
-def whole_number(name: str) -> ParameterValue:
-    """Launch argument as an integer parameter."""
-    return ParameterValue(LaunchConfiguration(name), value_type=int)
-
-
-def truth(name: str) -> ParameterValue:
-    """Launch argument as a boolean parameter."""
-    return ParameterValue(LaunchConfiguration(name), value_type=bool)
+def parameters(**kinds: type) -> dict[str, ParameterValue]:
+    """Parameters of the same names as launch arguments, by their kinds."""
+    return {name: parameter(name, kind) for name, kind in kinds.items()}
 
 
 def machine_parameters() -> dict[str, Any]:
@@ -132,13 +102,12 @@ def machine_parameters() -> dict[str, Any]:
     Joint states that such a node reads are in the suite's convention, whatever the machine's driver publishes: those of
     the estimator, of a simulation, of sliders.
     """
-    named = {name: text(name) for name in ('machine', 'machine_file', 'overlay', 'frame_prefix')}
-    return {**named, 'driver': STANDARD}
+    return {**parameters(machine=str, machine_file=str, overlay=str, frame_prefix=str), 'driver': STANDARD}
 
 
 def sensor_parameters() -> dict[str, Any]:
     """:func:`machine_parameters` of a node that reads (or plays) the machine's driver, see :data:`DRIVER_ARGUMENTS`."""
-    return {**machine_parameters(), **{name: text(name) for name in DRIVER_ARGUMENTS}}
+    return {**machine_parameters(), **parameters(driver=str, joint_topic=str, imu_topic=str)}
 
 
 def suite_node(package: str, executable: str, parameters: list[Any], **options: Any) -> Node:
@@ -148,26 +117,16 @@ def suite_node(package: str, executable: str, parameters: list[Any], **options: 
         executable=executable,
         name=options.pop('name', executable),
         namespace=LaunchConfiguration('namespace'),
-        parameters=[*parameters, {'use_sim_time': truth('use_sim_time')}],
+        parameters=[*parameters, {'use_sim_time': parameter('use_sim_time', bool)}],
         output='screen',
         **options,
     )
-
-
-def viewer_argument() -> DeclareLaunchArgument:
-    """Argument of launch files that have :func:`viewer`."""
-    return declared(viewer=('false', 'show the robot in a browser: the node prints the address'))[0]
 
 
 def viewer(parameters: dict[str, Any]) -> Node:
     """The page in the browser, where the argument ``viewer`` wants it; ``parameters`` tell it its machine."""
     wanted = IfCondition(LaunchConfiguration('viewer'))
     return suite_node('pkm_bringup', 'viewer', [parameters], condition=wanted)
-
-
-def check_robot_argument() -> DeclareLaunchArgument:
-    """Argument of launch files that have :func:`check_robot`."""
-    return declared(check_robot=('false', 'say after 10 s of messages what is wrong with the wiring'))[0]
 
 
 def check_robot() -> Node:
@@ -227,12 +186,12 @@ def state_publisher(joint_states: str, condition: Any = None, control: ControlOp
         # as text: launch_ros would read a YAML value into it
         description = ParameterValue(urdf_text(load_machine(*machine_and_overlay(context)), control), value_type=str)
         if not is_installed('robot_state_publisher'):
-            parameters = [machine_parameters(), {name: text(name) for name in PLACE_ARGUMENTS}]
-            parameters += [] if control is None else [{'robot_description': description}]
-            return [suite_node('pkm_description', 'state_publisher', parameters, remappings=remappings)]
-        parameters = [{'robot_description': description, 'frame_prefix': text('frame_prefix')}]
+            own = [machine_parameters(), parameters(base_pose=str, world_frame=str)]
+            own += [] if control is None else [{'robot_description': description}]
+            return [suite_node('pkm_description', 'state_publisher', own, remappings=remappings)]
+        own = [{'robot_description': description, **parameters(frame_prefix=str)}]
         program = 'robot_state_publisher'
-        return [suite_node(program, program, parameters, remappings=remappings), *_place(context)]
+        return [suite_node(program, program, own, remappings=remappings), *_place(context)]
 
     return OpaqueFunction(function=choose, condition=condition)
 
