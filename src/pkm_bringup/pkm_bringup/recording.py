@@ -5,11 +5,10 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from pkm_description.driver import STANDARD_DRIVER, Driver
@@ -22,8 +21,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 
-@dataclass(frozen=True)
-class PlayedMessage:
+class PlayedMessage(NamedTuple):
     """One message due for publication: topic (after remapping), recorded time [ns] and CDR bytes."""
 
     topic: str
@@ -148,7 +146,7 @@ class BagRecording:
     """
 
     def __init__(self, path: str | Path, storage: str = 'mcap') -> None:
-        self._writer = RawBagWriter(path, storage, message_definitions())
+        self._writer = RawBagWriter(path, storage, get_typestore(Stores.ROS2_JAZZY))  # which learns others
         self._early: list[tuple[str, bytes]] = []
         self.closed = False
 
@@ -213,11 +211,6 @@ class BagRecording:
             for topic, data in self._early:
                 self._writer.write(topic, time, data)
             self._early.clear()
-
-
-def message_definitions() -> Typestore:
-    """Make a store of the standard types; :func:`learn_type` adds others."""
-    return get_typestore(Stores.ROS2_JAZZY)
 
 
 def learn_type(store: Typestore, message_type: str) -> None:

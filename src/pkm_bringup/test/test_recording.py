@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_bringup.recording import BagRecording, Playback, learn_type, message_definitions, offered_qos
+from pkm_bringup.recording import BagRecording, Playback, learn_type, offered_qos
 from pkm_description.driver import Driver
 from pkm_estimation.bags import BagError, BagWriter, read_bag
 from pkm_estimation.bags.messages import open_bag
@@ -143,12 +143,12 @@ def test_definition_of_a_type_comes_from_its_installed_package(
         definition = reader.connections[0].msgdef.data
         assert 'float64 length' in definition and 'Leg[] legs' in definition
     with pytest.raises(BagError, match='no_msgs/msg/Nothing.*not installed'):
-        learn_type(message_definitions(), 'no_msgs/msg/Nothing')
+        learn_type(get_typestore(Stores.ROS2_JAZZY), 'no_msgs/msg/Nothing')
 
 
-def test_standard_definitions_agree_between_distributions() -> None:
+def test_standard_definitions_agree_between_distributions(tmp_path: Path) -> None:
     kilted = get_typestore(Stores.ROS2_KILTED)
-    store = message_definitions()
+    store = BagRecording(tmp_path / 'run')._writer.typestore
     for name in (
         'sensor_msgs/msg/Imu',
         'sensor_msgs/msg/JointState',

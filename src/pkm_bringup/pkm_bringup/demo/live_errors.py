@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from pkm_description.machine import Machine
+from pkm_description.ros.serialized import read_stamp
 from pkm_estimation.bags import decoding
 
 from pkm_bringup.demo.criteria import bias_errors, estimation_errors
@@ -57,7 +57,7 @@ class LiveErrors:
         """Keep one message for the next line."""
         self._pending[topic].append(data)
         if topic == 'platform/odometry':
-            self.latest_estimate = _stamp(data)
+            self.latest_estimate = 1e-9 * read_stamp(data)
 
     def take_estimator_values(self, values: Mapping[str, str]) -> None:
         """Note the key-value pairs of the estimator's diagnostic status."""
@@ -72,7 +72,7 @@ class LiveErrors:
         }
         # on a busy computer the estimator is behind: what it has still to be compared with is kept
         self._pending = {
-            topic: [item for item in data if topic in _REFERENCES and _stamp(item) > self.latest_estimate]
+            topic: [item for item in data if topic in _REFERENCES and 1e-9 * read_stamp(item) > self.latest_estimate]
             for topic, data in self._pending.items()
         }
         truth, raw, corrected = (streams[topic] for topic in ('ground_truth/odometry', 'imu/data_raw', 'imu/data'))
@@ -95,12 +95,6 @@ class LiveErrors:
             f'  estimator {lag:.1f} s behind' if lag > 1.0 else '',
         ]
         return ''.join(parts)
-
-
-def _stamp(data: bytes) -> float:
-    """Header stamp [s] of a serialised message: CDR has four bytes of encapsulation before it."""
-    seconds, nanoseconds = struct.unpack_from('<iI', data, 4)
-    return float(seconds + nanoseconds * 1e-9)
 
 
 def _number(value: float, scale: float) -> str:
