@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from pkm_bringup.hardware import (
     ControlFiles,
     chosen_controllers,
@@ -21,10 +21,10 @@ from pkm_bringup.hardware import (
 )
 from pkm_bringup.launching import (
     LISTENER_ARGUMENTS,
+    SERVO_ARGUMENTS,
     died,
     leg_controller,
     listeners,
-    servo_arguments,
     servo_parameters,
 )
 from pkm_description.export.ros2_control import EFFORTS, HARDWARE, ControlOptions, read_hardware_parameters
@@ -112,42 +112,32 @@ def spawner(controllers: list[str], files: ControlFiles, *options: str) -> list[
     return [suite_node('controller_manager', 'spawner', [], name=None, arguments=words, on_exit=ended)]
 
 
-def arguments() -> list[DeclareLaunchArgument]:
-    """Arguments besides those of every launch file."""
-    return [
-        *declared(
-            hardware=('mock', 'what drives the machine', list(HARDWARE)),
-            plugin=('', 'class of the hardware interface, e.g. my_robot_driver/MySystem; needed for hardware real'),
-            hardware_parameters=('', "of the plugin: 'name=value name=value', or the path of a YAML file"),
-            gazebo=('harmonic', 'version of Gazebo, for hardware gz; fortress has own names'),
-            controllers=('', 'parameter file of controller_manager and controllers; written for the machine if empty'),
-            update_rate=('', "of the control loop, Hz; that of the machine's legs if empty"),
-            controllers_active=(
-                '',
-                'names of the controllers to activate, the others are only loaded; if empty, all but '
-                'joint_trajectory_controller',
-            ),
-            leg_controller=(
-                'auto',
-                'node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
-                ['auto', 'true', 'false'],
-            ),
-            **LISTENER_ARGUMENTS,
-            **CHECK_ROBOT_ARGUMENT,
-            **VIEWER_ARGUMENT,
-        ),
-    ]
-
-
 def generate_launch_description() -> LaunchDescription:
     """Start the machine."""
-    return LaunchDescription(
-        [
-            # the controllers publish names and units of the URDF, also where the machine file has a driver
-            *declared(**MACHINE_ARGUMENTS, **DRIVER_ARGUMENTS | {'driver': (STANDARD, DRIVER_ARGUMENTS['driver'][1])}),
-            *declared(**PLACE_ARGUMENTS),
-            *arguments(),
-            *servo_arguments(),
-            OpaqueFunction(function=nodes),
-        ]
+    arguments = declared(
+        **MACHINE_ARGUMENTS,
+        # the controllers publish names and units of the URDF, also where the machine file has a driver
+        **DRIVER_ARGUMENTS | {'driver': (STANDARD, DRIVER_ARGUMENTS['driver'][1])},
+        **PLACE_ARGUMENTS,
+        hardware=('mock', 'what drives the machine', list(HARDWARE)),
+        plugin=('', 'class of the hardware interface, e.g. my_robot_driver/MySystem; needed for hardware real'),
+        hardware_parameters=('', "of the plugin: 'name=value name=value', or the path of a YAML file"),
+        gazebo=('harmonic', 'version of Gazebo, for hardware gz; fortress has own names'),
+        controllers=('', 'parameter file of controller_manager and controllers; written for the machine if empty'),
+        update_rate=('', "of the control loop, Hz; that of the machine's legs if empty"),
+        controllers_active=(
+            '',
+            'names of the controllers to activate, the others are only loaded; if empty, all but '
+            'joint_trajectory_controller',
+        ),
+        leg_controller=(
+            'auto',
+            'node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
+            ['auto', 'true', 'false'],
+        ),
+        **LISTENER_ARGUMENTS,
+        **CHECK_ROBOT_ARGUMENT,
+        **VIEWER_ARGUMENT,
+        **SERVO_ARGUMENTS,
     )
+    return LaunchDescription([*arguments, OpaqueFunction(function=nodes)])

@@ -13,7 +13,6 @@ from typing import Any
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument,
     ExecuteProcess,
     IncludeLaunchDescription,
     LogInfo,
@@ -34,10 +33,10 @@ from pkm_bringup.gazebo import (
 from pkm_bringup.hardware import require_packages, write_control_files
 from pkm_bringup.launching import (
     LISTENER_ARGUMENTS,
+    SERVO_ARGUMENTS,
     included,
     leg_controller,
     listeners,
-    servo_arguments,
     servo_parameters,
 )
 from pkm_description.export.gazebo_files import write_gazebo_files
@@ -137,45 +136,35 @@ def _drives(value: dict[str, str], servo: list[dict[str, Any]], world_control: A
     return drives
 
 
-def arguments() -> list[DeclareLaunchArgument]:
-    """Arguments besides those of every launch file."""
+def generate_launch_description() -> LaunchDescription:
+    """Start the machine in Gazebo."""
     coordinates = {
         name: ('0.0', f'start of the platform from home, {"m" if name in "xyz" else "rad"}') for name in COORDINATES
     }
-    return [
-        *declared(
-            gazebo_version=(
-                'auto', 'release of Gazebo; auto: the one for which the installed ros_gz was built', ['auto', *VERSIONS]
-            ),
-            control=('effort', 'what drives the machine, see above', list(CONTROLS)),
-            **coordinates,
-            time_step=('0.001', 'of the physics, s'),
-            loop=(
-                'detachable',
-                'how loops are closed; native: engines refuse it up to gz-physics 9',
-                ['detachable', 'native'],
-            ),
-            world_name=('pkm_world', 'name of the world'),
-            start_gazebo=('true', 'start a server; false: add the machine to the world that runs'),
-            **CLOCK_ARGUMENT,
-            gui=('false', "start Gazebo's window, too"),
-            verbosity=('2', 'of the messages of Gazebo, 0 to 4'),
-            noise=('true', 'noise of the leg sensors as in the machine file; the IMU always has it'),
-            seed=('0', 'seed of that noise'),
-            directory=('', 'where to keep the files for Gazebo and the bridge'),
-            **LISTENER_ARGUMENTS,
-            **VIEWER_ARGUMENT,
+    arguments = declared(
+        **CLOCKED_ARGUMENTS,
+        **PLACE_ARGUMENTS,
+        gazebo_version=(
+            'auto', 'release of Gazebo; auto: the one for which the installed ros_gz was built', ['auto', *VERSIONS]
         ),
-    ]
-
-
-def generate_launch_description() -> LaunchDescription:
-    """Start the machine in Gazebo."""
-    return LaunchDescription(
-        [
-            *declared(**CLOCKED_ARGUMENTS, **PLACE_ARGUMENTS),
-            *arguments(),
-            *servo_arguments(),
-            OpaqueFunction(function=start),
-        ]
+        control=('effort', 'what drives the machine, see above', list(CONTROLS)),
+        **coordinates,
+        time_step=('0.001', 'of the physics, s'),
+        loop=(
+            'detachable',
+            'how loops are closed; native: engines refuse it up to gz-physics 9',
+            ['detachable', 'native'],
+        ),
+        world_name=('pkm_world', 'name of the world'),
+        start_gazebo=('true', 'start a server; false: add the machine to the world that runs'),
+        **CLOCK_ARGUMENT,
+        gui=('false', "start Gazebo's window, too"),
+        verbosity=('2', 'of the messages of Gazebo, 0 to 4'),
+        noise=('true', 'noise of the leg sensors as in the machine file; the IMU always has it'),
+        seed=('0', 'seed of that noise'),
+        directory=('', 'where to keep the files for Gazebo and the bridge'),
+        **LISTENER_ARGUMENTS,
+        **VIEWER_ARGUMENT,
+        **SERVO_ARGUMENTS,
     )
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])

@@ -7,7 +7,7 @@ from launch.actions import OpaqueFunction
 from launch.conditions import UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
-from pkm_bringup.launching import died, leg_controller, servo_arguments, servo_parameters
+from pkm_bringup.launching import SERVO_ARGUMENTS, died, leg_controller, servo_parameters
 from pkm_description.launching import (
     CLOCK_ARGUMENT,
     CLOCKED_ARGUMENTS,
@@ -44,9 +44,11 @@ def generate_launch_description() -> LaunchDescription:
     motion = {'profile': parameter('motion'), 'duration': parameter('motion_duration', float)}
     return LaunchDescription(
         [
-            *declared(**CLOCKED_ARGUMENTS, **DRIVER_ARGUMENTS, **CLOCK_ARGUMENT),
-            *servo_arguments(),
             *declared(
+                **CLOCKED_ARGUMENTS,
+                **DRIVER_ARGUMENTS,
+                **CLOCK_ARGUMENT,
+                **SERVO_ARGUMENTS,
                 real_time_factor=('1.0', 'speed; 0 is as fast as possible'),
                 seed=('0', 'seed of the sensor noise'),
                 noise=('true', 'noise and bias of the sensors as in the machine file'),

@@ -9,7 +9,7 @@ from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, LogInfo
+from launch.actions import GroupAction, IncludeLaunchDescription, LogInfo
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from pkm_description.errors import ConfigurationError
@@ -19,8 +19,14 @@ from pkm_description.settings import default_of
 from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
 
 _FIELDS = (*fields(ServoSettings), *fields(BeliefSettings))
-
-
+#: feed-forward, gains, limits and trip of the servo; empty: the node's own default, also where there are some choices
+SERVO_ARGUMENTS = {
+    entry.name: (
+        '', f"{entry.metadata['description']} (empty: the node's default)",
+        ['', *entry.metadata['choices']] if entry.metadata['choices'] else [],
+    )
+    for entry in _FIELDS
+}  # fmt: skip
 #: what listens to the machine: estimator, identification, rviz; see :func:`~pkm_description.launching.declared`
 LISTENER_ARGUMENTS = {
     'estimation': ('true', 'run the estimator'),
@@ -91,17 +97,6 @@ def leg_controller(parameters: list[Any]) -> Node:
     """The node ``leg_controller``; if it dies, the launch says so."""
     words = 'leg_controller has died: the drives keep their last command; stop the machine, then launch again'
     return suite_node('pkm_bringup', 'leg_controller', parameters, on_exit=died(words, ends=False))
-
-
-def servo_arguments() -> list[DeclareLaunchArgument]:
-    """Feed-forward, gains, limits and trip of the servo; empty: the node's own default."""
-    found = []
-    for entry in _FIELDS:
-        # a choice of several must also be able to be empty
-        choices = {'choices': ['', *entry.metadata['choices']]} if entry.metadata['choices'] else {}
-        description = f"{entry.metadata['description']} (empty: the node's default)"
-        found.append(DeclareLaunchArgument(entry.name, default_value='', description=description, **choices))
-    return found
 
 
 def servo_parameters(context: LaunchContext) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def declared(**arguments: Sequence[Any]) -> list[DeclareLaunchArgument]:
     """
     found = []
     for name, (default, description, *choices) in arguments.items():
-        allowed = ['true', 'false'] if default in ('true', 'false') else choices[0] if choices else None
+        allowed = ['true', 'false'] if default in ('true', 'false') else next(iter(choices), None) or None
         found.append(DeclareLaunchArgument(name, default_value=default, description=description, choices=allowed))
     return found
 
