@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from pkm_description.machine import Machine
 from pkm_description.ros.serialized import read_stamp
-from pkm_estimation.bags import decoding
+from pkm_estimation.bags.messages import STREAMS
 
 from pkm_bringup.demo.criteria import bias_errors, estimation_errors
 
-#: bytes of a stream are kept until the next line and only then decoded, in one go
-_DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
-    'nav_msgs/msg/Odometry': decoding.odometry,
-    'sensor_msgs/msg/Imu': decoding.imu,
-}
 _REFERENCES = ('ground_truth/odometry', 'imu/data_raw')
-#: streams of the live line
-LIVE_TOPICS = {
-    'ground_truth/odometry': 'nav_msgs/msg/Odometry',
-    'platform/odometry': 'nav_msgs/msg/Odometry',
-    'baseline/odometry': 'nav_msgs/msg/Odometry',
-    'imu/data_raw': 'sensor_msgs/msg/Imu',
-    'imu/data': 'sensor_msgs/msg/Imu',
-}
+_LIVE = 'ground_truth', 'platform_odometry', 'baseline_odometry', 'imu_data_raw', 'imu_data'
+#: streams of the live line: message type and decoder by topic
+LIVE_TOPICS = {topic: (kind, decode) for topic, kind, decode in map(STREAMS.__getitem__, _LIVE)}
 HEADER = (
     '    time  motion        position [um]    velocity [mm/s]   attitude [1e-6]    NIS  '
     'bias error [1e-4 of the unit]\n'
@@ -66,8 +56,9 @@ class LiveErrors:
 
     def line(self, time: float, motion: str) -> str:
         """Root mean squares (worst axis) of what came in since the last line, under :data:`HEADER`."""
-        streams = {
-            topic: _DECODERS[LIVE_TOPICS[topic]](np.zeros(len(data), dtype=np.int64), data) if data else None
+        # bytes of a stream are kept until the next line and only then decoded, in one go
+        streams: dict[str, Any] = {
+            topic: LIVE_TOPICS[topic][1](np.zeros(len(data), dtype=np.int64), data) if data else None
             for topic, data in self._pending.items()
         }
         # on a busy computer the estimator is behind: what it has still to be compared with is kept

@@ -95,7 +95,7 @@ class DemoNode(Node):
         self._journal = Journal(self._output / 'demo.log')
         self._live = LiveErrors(self._machine)
         self._references = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
-        for topic, kind in LIVE_TOPICS.items():
+        for topic, (kind, _) in LIVE_TOPICS.items():
             take = partial(self._live.add, topic)
             self.create_subscription(message_class(kind), topic, take, LOSSLESS_QOS, raw=True)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)

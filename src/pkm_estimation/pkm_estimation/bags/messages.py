@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -252,8 +252,8 @@ def _absolute(topic: str) -> str:
     return topic if topic.startswith('/') else f'/{topic}'
 
 
-# attribute of RecordedData: (topic, message type, decoder)
-_STREAMS = {
+#: attribute of RecordedData: (topic, message type, decoder)
+STREAMS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     'joint_states': ('joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
     'imu_data_raw': ('imu/data_raw', 'sensor_msgs/msg/Imu', decoding.imu),
     'imu_data': ('imu/data', 'sensor_msgs/msg/Imu', decoding.imu),
@@ -270,7 +270,7 @@ def read_bag(
     require: Sequence[str] = (),
     as_recorded: bool = False,
     driver: Driver = STANDARD_DRIVER,
-    streams: Collection[str] = tuple(_STREAMS),
+    streams: Collection[str] = tuple(STREAMS),
 ) -> RecordedData:
     """Read the suite's topics of a bag.
 
@@ -305,7 +305,7 @@ def read_bag(
     def full(topic: str) -> str:
         return full_topic(driver.topic(topic), namespace)
 
-    wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items() if name in streams}
+    wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in STREAMS.items() if name in streams}
     with open_bag(path, driver, namespace) as bag:
         if not bag.message_count:
             topics = ', '.join(sorted(bag.topics)) or 'none'
