@@ -97,12 +97,4 @@ def _in_convention(machine: Machine, log: JointStates | None) -> JointStates | N
         order.require_all()
     except JointStateError:
         return log  # the check of the names says why
-    efforts = log.efforts if not np.isfinite(log.efforts).any() else order.by_joint(log.efforts, 'effort')
-    shape = len(log), machine.actuated_count
-    return replace(
-        log,
-        names=machine.actuated_joint_names,
-        positions=order.by_joint(log.positions),
-        velocities=order.by_joint(log.velocities, 'velocity', log.positions),
-        efforts=efforts if efforts.shape == shape else np.full(shape, np.nan),
-    )
+    return log.by_joint(order)

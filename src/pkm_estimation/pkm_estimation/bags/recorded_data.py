@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_description.errors import PkmError
+from pkm_description.joint_states import JointOrder
 
 from pkm_estimation.motion_estimate import MotionEstimate
 
@@ -49,6 +50,16 @@ class JointStates:
 
     def __len__(self) -> int:
         return len(self.stamps)
+
+    def by_joint(self, order: JointOrder) -> JointStates:
+        """The same messages with the joints and in the convention that :meth:`JointOrder.by_joint` makes of them."""
+        return replace(
+            self,
+            names=order.wanted,
+            positions=order.by_joint(self.positions),
+            velocities=order.by_joint(self.velocities, 'velocity', self.positions),
+            efforts=order.by_joint(self.efforts, 'effort'),
+        )
 
 
 @dataclass(frozen=True)

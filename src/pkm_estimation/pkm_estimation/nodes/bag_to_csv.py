@@ -39,14 +39,7 @@ def in_suites_convention(machine: Machine, data: RecordedData) -> RecordedData:
     """
     joints, imu = data.joint_states, data.imu_data_raw
     if joints is not None:
-        order = JointStateReader.of_drives(machine).order(joints.names)
-        joints = replace(
-            joints,
-            names=order.wanted,
-            positions=order.by_joint(joints.positions),
-            velocities=order.by_joint(joints.velocities, 'velocity', joints.positions),
-            efforts=order.by_joint(joints.efforts, 'effort'),
-        )
+        joints = joints.by_joint(JointStateReader.of_drives(machine).order(joints.names))
     if imu is not None:
         conversion = machine.driver.imu
         imu = replace(
