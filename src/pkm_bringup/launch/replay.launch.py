@@ -57,8 +57,8 @@ def _start(context: LaunchContext) -> list[Any]:
         computed += COMPUTED['baseline']
         results += COMPUTED['baseline']
         settings = LaunchConfiguration('estimator_settings')
-        own = [settings, sensor_parameters(), {'reliability': 'reliable'}]
-        actions.append(suite_node('pkm_estimation', 'baseline', own))
+        heard = [settings, sensor_parameters(), {'reliability': 'reliable'}]
+        actions.append(suite_node('pkm_estimation', 'baseline', heard))
     if value['identification'] == 'true':
         if value['loop'] == 'true':
             raise RuntimeError('identification:=true identifies at the end of the bag, which loop:=true does not have')
@@ -81,7 +81,18 @@ def _start(context: LaunchContext) -> list[Any]:
         listeners += [f'{topic} recorder' for topic in (joints, imu, *results)]
         actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': parameter('record')}]))
     namespace = value['bag_namespace'] or value['namespace']
-    player = _player(namespace, listeners, computed, results, services)
+    own = {
+        **parameters(bag=str, rate=float, start_offset=float, loop=bool, publish_clock=bool),
+        'from_namespace': namespace,
+        'exclude': computed,
+        'wait_for_topics': sorted({entry.partition(' ')[0] for entry in listeners}) or [''],
+        'wait_for_nodes': listeners or [''],
+        'wait_for_subscribers': 30.0,
+        'wait_for_results': results or [''],
+        'services_at_end': services or [''],
+    }
+    end = Shutdown(reason='the bag is at its end')
+    player = suite_node('pkm_bringup', 'player', [sensor_parameters(), own], on_exit=end)
     if value['check_robot'] == 'true':
         return [*actions, _check(value, namespace, player)]
     return [*actions, player]
@@ -94,23 +105,6 @@ def _check(value: Mapping[str, str], namespace: str, player: Node) -> Node:
         if value[name]:
             words += [f'--{name.replace("_", "-")}', value[name]]
     return suite_node('pkm_bringup', 'check_robot', [], arguments=words, on_exit=[player])
-
-
-def _player(
-    namespace: str, listeners: list[str], computed: list[str], results: list[str], services: list[str]
-) -> Node:
-    own = {
-        **parameters(bag=str, rate=float, start_offset=float, loop=bool, publish_clock=bool),
-        'from_namespace': namespace,
-        'exclude': computed,
-        'wait_for_topics': sorted({entry.partition(' ')[0] for entry in listeners}) or [''],
-        'wait_for_nodes': listeners or [''],
-        'wait_for_subscribers': 30.0,
-        'wait_for_results': results or [''],
-        'services_at_end': services or [''],
-    }
-    end = Shutdown(reason='the bag is at its end')
-    return suite_node('pkm_bringup', 'player', [sensor_parameters(), own], on_exit=end)
 
 
 def generate_launch_description() -> LaunchDescription:

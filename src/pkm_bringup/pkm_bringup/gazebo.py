@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -102,15 +102,14 @@ def driver_text(machine: Machine, start: Mapping[str, float]) -> str:
     return title + str(yaml.safe_dump(content, sort_keys=False))
 
 
-def chosen_version(wanted: str, launch_file: Path, ros_distribution: str | None = None) -> GazeboVersion:
+def chosen_version(wanted: str, launch_file: Path) -> GazeboVersion:
     """Release of Gazebo that is to be started.
 
     Parameters
     ----------
     wanted : name of a release, or ``auto``: the one for which the installed ros_gz was built, which its launch file
-        says, else the one that belongs to the distribution of ROS 2
+        says, else the one that belongs to the distribution of ROS 2, ``$ROS_DISTRO``
     launch_file : of ros_gz_sim
-    ros_distribution : default: ``$ROS_DISTRO``
 
     Raises
     ------
@@ -123,7 +122,7 @@ def chosen_version(wanted: str, launch_file: Path, ros_distribution: str | None 
         found = _DEFAULT_VERSION.search(launch_file.read_text(encoding='utf-8'))
         if found:
             return gazebo_version_of_number(int(found[1]))
-    distribution = os.environ.get('ROS_DISTRO', '') if ros_distribution is None else ros_distribution
+    distribution = os.environ.get('ROS_DISTRO', '')
     for version in VERSIONS.values():
         if version.ros == distribution:
             return version
@@ -133,8 +132,8 @@ def chosen_version(wanted: str, launch_file: Path, ros_distribution: str | None 
     )
 
 
-def require_program(version: GazeboVersion, which: Callable[[str], str | None] = shutil.which) -> None:
-    """Refuse to go on where the program of a release is missing; ``which`` gives the path of a program.
+def require_program(version: GazeboVersion) -> None:
+    """Refuse to go on where the program of a release is missing.
 
     Raises
     ------
@@ -142,7 +141,7 @@ def require_program(version: GazeboVersion, which: Callable[[str], str | None] =
         With the name of the program and the command that installs it.
     """
     program = version.command[0]
-    if which(program) is None:
+    if shutil.which(program) is None:
         raise ConfigurationError(
             f'Gazebo cannot be started: the program {program} is missing; sudo apt install ros-{version.ros}-ros-gz'
         )

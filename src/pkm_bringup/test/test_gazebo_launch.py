@@ -113,19 +113,26 @@ def test_what_is_missing_is_said_in_one_line(packages: tuple[str, ...], words: s
     assert gazebo.started == []
 
 
-def test_a_missing_program_is_named() -> None:
+def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('PATH', str(tmp_path))
     with pytest.raises(ConfigurationError, match='the program ign is missing; sudo apt install ros-humble-ros-gz'):
-        require_program(VERSIONS['fortress'], lambda program: None)
-    require_program(VERSIONS['fortress'], lambda program: f'/usr/bin/{program}')
+        require_program(VERSIONS['fortress'])
+    (tmp_path / 'ign').touch(0o755)
+    require_program(VERSIONS['fortress'])
 
 
-def test_the_release_without_a_readable_launch_file_is_that_of_ros(tmp_path: Path) -> None:
+def test_the_release_without_a_readable_launch_file_is_that_of_ros(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nowhere = tmp_path / 'gz_sim.launch.py'
-    found = [chosen_version('auto', nowhere, name).name for name in ('humble', 'jazzy', 'kilted', 'lyrical')]
-    assert found == ['fortress', 'harmonic', 'ionic', 'jetty']
-    assert chosen_version('ionic', nowhere, 'jazzy').name == 'ionic'
+    releases = {'humble': 'fortress', 'jazzy': 'harmonic', 'kilted': 'ionic', 'lyrical': 'jetty'}
+    for distribution, release in releases.items():
+        monkeypatch.setenv('ROS_DISTRO', distribution)
+        assert chosen_version('auto', nowhere).name == release
+        assert chosen_version('ionic', nowhere).name == 'ionic'
+    monkeypatch.setenv('ROS_DISTRO', 'rolling')
     with pytest.raises(ConfigurationError, match='gazebo_version:=fortress|harmonic|ionic|jetty'):
-        chosen_version('auto', nowhere, 'rolling')
+        chosen_version('auto', nowhere)
 
 
 def test_gazebo_waits_for_the_first_command(tmp_path: Path) -> None:
