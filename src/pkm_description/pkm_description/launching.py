@@ -146,10 +146,8 @@ def is_installed(package: str) -> bool:
 
 def machine_and_overlay(context: LaunchContext) -> tuple[str, str | None]:
     """Name or path of the launch's machine, and the path of its overlay, as ``load_machine`` takes them."""
-    name, file, overlay = (
-        LaunchConfiguration(argument).perform(context) for argument in ('machine', 'machine_file', 'overlay')
-    )
-    return file or name, overlay or None
+    value = context.launch_configurations
+    return value['machine_file'] or value['machine'], value['overlay'] or None
 
 
 def input_topics(context: LaunchContext) -> tuple[str, str]:
@@ -162,7 +160,7 @@ def input_topics(context: LaunchContext) -> tuple[str, str]:
 
 def two_seconds(context: LaunchContext, name: str) -> list[float]:
     """Launch argument ``'t0 t1'`` (space, comma or colon between them) as two numbers; zeros if it is empty."""
-    text = LaunchConfiguration(name).perform(context)
+    text = context.launch_configurations[name]
     words = text.replace(',', ' ').replace(':', ' ').split()
     try:
         numbers = [float(word) for word in words]
@@ -198,15 +196,13 @@ def state_publisher(joint_states: str, condition: Any = None, control: ControlOp
 
 def _place(context: LaunchContext) -> list[Node]:
     """Publish ``base_pose``, if it is given, by tf2_ros, which robot_state_publisher brings."""
-    pose, world, prefix = (
-        LaunchConfiguration(name).perform(context) for name in ('base_pose', 'world_frame', 'frame_prefix')
-    )
-    if not pose:
+    value = context.launch_configurations
+    if not value['base_pose']:
         return []
     options = ('--x', '--y', '--z', '--roll', '--pitch', '--yaw')
-    numbers = [str(number) for number in pose_numbers(pose)]
+    numbers = [str(number) for number in pose_numbers(value['base_pose'])]
     arguments = [word for pair in zip(options, numbers, strict=True) for word in pair]
-    arguments += ['--frame-id', world, '--child-frame-id', f'{prefix}{BASE_LINK}']
+    arguments += ['--frame-id', value['world_frame'], '--child-frame-id', value['frame_prefix'] + BASE_LINK]
     return [suite_node('tf2_ros', 'static_transform_publisher', [], arguments=arguments)]
 
 
@@ -214,12 +210,9 @@ def rviz(condition: Any, otherwise: str) -> OpaqueFunction:
     """Rviz with the suite's configuration, looking at the launch's machine; where it is not installed, a line."""
 
     def start(context: LaunchContext) -> list[Node | LogInfo]:
-        pose, world, prefix, namespace = (
-            LaunchConfiguration(name).perform(context)
-            for name in ('base_pose', 'world_frame', 'frame_prefix', 'namespace')
-        )
-        machine = load_machine(*machine_and_overlay(context))
-        return rviz_of_robots([ShownRobot(machine, namespace, prefix, world if pose else '')], otherwise)
+        value, machine = context.launch_configurations, load_machine(*machine_and_overlay(context))
+        world = value['world_frame'] if value['base_pose'] else ''
+        return rviz_of_robots([ShownRobot(machine, value['namespace'], value['frame_prefix'], world)], otherwise)
 
     return OpaqueFunction(function=start, condition=condition)
 
