@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -269,22 +270,17 @@ class LegServo:
     def _brake(self, time_ns: int, positions: Array, rates: Array) -> None:
         if self.state in (ServoState.DAMPED, ServoState.RELEASED):
             return  # the position loop has failed: only a reset may close it again
-
-        def braking(positions: Array, rates: Array) -> LegReference:
-            return self._make.braking(time_ns, positions, rates)
-
-        if not self._stop_with(braking, time_ns, positions, rates):
+        if not self._stop_with(partial(self._make.braking, time_ns), time_ns, positions, rates):
             self._damp(time_ns, positions, rates)
             return
         self.state = ServoState.BRAKING
         self._brakes_until_ns = self._plan.holds_from_ns
 
     def _damp(self, time_ns: int, positions: Array, rates: Array) -> None:
-        def rest(positions: Array, rates: Array) -> LegReference:
-            return self._make.rest(self._make.pose(positions), stopped=True)
-
         self._fastest = np.maximum(2.0 * np.abs(rates), 2.0 * self._standing)
-        known = self._stop_with(rest, time_ns, positions, rates)
+        known = self._stop_with(
+            lambda drives, _: self._make.rest(self._make.pose(drives), stopped=True), time_ns, positions, rates
+        )
         self.state = ServoState.DAMPED if known else ServoState.RELEASED
 
     def _stop_with(

@@ -14,6 +14,7 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_machine, declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, SENSOR_QOS
 from pkm_description.settings import Settings, setting
+from pkm_description.viewing.coupled_pose import COORDINATES
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -43,11 +44,6 @@ class GazeboDrivesSettings(Settings):
     pitch: float = setting(0.0, 'start of the platform, from home [rad]', -4.0, 4.0)
     yaw: float = setting(0.0, 'start of the platform, from home [rad]', -4.0, 4.0)
 
-    @property
-    def start(self) -> dict[str, float]:
-        """Coordinates of the platform at the start."""
-        return {name: getattr(self, name) for name in ('x', 'y', 'z', 'roll', 'pitch', 'yaw')}
-
 
 class GazeboDrivesNode(Node):
     """Hands joint states of Gazebo on as samples, and commands to Gazebo's drives, one by one."""
@@ -57,7 +53,8 @@ class GazeboDrivesNode(Node):
         machine = declare_machine(self)
         settings = declare_settings(self, GazeboDrivesSettings)
         takes_forces = settings.control == 'effort'
-        self._drives = GazeboDrives(machine, settings.start, takes_forces, settings.seed, settings.noise)
+        start = {name: getattr(settings, name) for name in COORDINATES}
+        self._drives = GazeboDrives(machine, start, takes_forces, settings.seed, settings.noise)
         self._reader = JointStateReader(machine.actuated_joint_names, machine.joint_names)
         self._names = list(machine.actuated_joint_names)
         self._rejections = Rejections(self)
