@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from pkm_description.bounded_yaml import bounded_file
@@ -37,8 +36,7 @@ _RELEASED = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ControlFiles:
+class ControlFiles(NamedTuple):
     """What is ready to be started.
 
     Attributes

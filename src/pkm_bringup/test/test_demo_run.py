@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -182,7 +181,7 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     commands = page.split('try next:')[1].split('FAILED')[0]
     assert commands.count('./pkm ') == 3
     assert 'machine:=srs' in commands and 'overlay:=O.yaml' in commands and 'namespace' not in commands
-    elsewhere = last_page(replace(outcome, machine_file='/own.yaml', namespace='/left'))
+    elsewhere = last_page(outcome._replace(machine_file='/own.yaml', namespace='/left'))
     assert 'machine_file:=/own.yaml namespace:=left' in elsewhere and '--machine /own.yaml' in elsewhere
     assert '--namespace left' in elsewhere
     verdict = json.loads(verdict_json(outcome))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,7 @@ def test_errors_and_covariance_are_enlarged_as_said(server: Any) -> None:
     scene = scene_of(server, 'srs')
     scene.enlargement = 1000.0
     turn = rotation_exp(np.array([0.0, 0.0, 1e-5]))
-    truth = replace(HOME, position=HOME.position + np.array([1e-5, 0.0, -2e-5]), rotation=turn @ HOME.rotation)
+    truth = HOME._replace(position=HOME.position + np.array([1e-5, 0.0, -2e-5]), rotation=turn @ HOME.rotation)
     scene.show(Moment(1.0, HOME, HOME, truth))
     assert scene.enlarged == 1000.0
     drawn = node(server, '/truth/platform_link')
@@ -85,7 +84,7 @@ def test_errors_and_covariance_are_enlarged_as_said(server: Any) -> None:
 def test_automatic_enlargement_suits_the_errors(server: Any) -> None:
     scene = scene_of(server, 'srs')
     for error, expected in ((1e-5, 1e4), (1e-3, 1e2), (1.0, 1.0), (1e-9, 1e4)):
-        truth = replace(HOME, position=HOME.position + np.array([error, 0.0, 0.0]))
+        truth = HOME._replace(position=HOME.position + np.array([error, 0.0, 0.0]))
         scene.show(Moment(1.0, HOME, HOME, truth))
         assert scene.enlarged == expected
 
@@ -107,7 +106,7 @@ def test_legs_have_the_colours_of_their_forces(server: Any) -> None:
 def test_page_survives_a_pose_without_joint_angles(server: Any) -> None:
     page = ViewerPage(load_machine('hexaglide_6pus'), '127.0.0.1', 8472)
     try:
-        far = replace(HOME, position=np.array([0.0, 0.0, 50.0]))
+        far = HOME._replace(position=np.array([0.0, 0.0, 50.0]))
         page.show(Moment(1.0, far, far))
         page.refresh(Moment(1.0, far, far))
         assert 'the machine cannot be drawn' in page._verdict.content

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ _STILL = 1e-10
 _BETWEEN = 8
 
 
-@dataclass(frozen=True)
-class LegSetpoint:
+class LegSetpoint(NamedTuple):
     """Positions (m or rad), rates and feed-forward forces (N or N m) of the driven joints at N times, (N, A) each."""
 
     positions: Array

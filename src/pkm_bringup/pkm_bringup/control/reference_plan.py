@@ -87,11 +87,9 @@ class ReferencePlan:
         parts = [candidates[i + 1].evaluate(times_ns[active == i], lead_ns) for i in np.unique(active)]
         if len(parts) == 1:
             return parts[0]
-        return LegSetpoint(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ('positions', 'rates', 'forces'))
-        )
+        return LegSetpoint(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def at(self, time_ns: int) -> tuple[Array, Array, Array]:
+    def at(self, time_ns: int) -> LegSetpoint:
         """Positions, rates and feed-forward forces (A,) of a time, forces of the middle of the period that begins."""
         index, offset = divmod(time_ns - self._window_ns, self._period_ns)
         if self._window is None or offset or not 0 <= index < _LENGTH:
@@ -100,8 +98,7 @@ class ReferencePlan:
             times = self._window_ns + self._period_ns * np.arange(_LENGTH, dtype=np.int64)
             self._window = self.evaluate(times, lead_ns=self._period_ns // 2)
             index = (time_ns - self._window_ns) // self._period_ns
-        found = self._window
-        return found.positions[index], found.rates[index], found.forces[index]
+        return LegSetpoint(*(part[index] for part in self._window))
 
     def _check_take_over(self, before: LegReference, after: LegReference) -> None:
         at = np.array([after.start_ns], dtype=np.int64)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import yaml
@@ -29,8 +29,7 @@ class DemoError(PkmError):
     """The demo cannot go on; the message says who failed and what to look at."""
 
 
-@dataclass(frozen=True)
-class Criterion:
+class Criterion(NamedTuple):
     """A figure that is judged by its limit.
 
     Attributes
@@ -97,8 +96,7 @@ def bias_errors(
     return accelerometer, gyroscope
 
 
-@dataclass(frozen=True)
-class IdentificationFigures:
+class IdentificationFigures(NamedTuple):
     """What the demo shows of an identification.
 
     Attributes

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from pkm_description.report.words import text_table
 from pkm_description.writing import make_folder, unwritable
@@ -15,8 +15,7 @@ from pkm_description.writing import make_folder, unwritable
 from pkm_bringup.demo.criteria import Criterion, IdentificationFigures
 
 
-@dataclass(frozen=True)
-class DemoOutcome:
+class DemoOutcome(NamedTuple):
     """Everything that the last page says.
 
     Attributes

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pkm_description.arrays import Array
 from pkm_description.machine import PlatformMotion, RigidBody
@@ -188,8 +187,7 @@ class DemoRun:
         return sorted(events, key=itemgetter(0))
 
 
-@dataclass(frozen=True)
-class Phase:
+class Phase(NamedTuple):
     """One motion of the demo.
 
     Attributes
@@ -219,8 +217,7 @@ class Phase:
         return self.start + DROP * self.duration
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(NamedTuple):
     """The motions in order, with rests between them; ``end`` is when the demo stops the recording, s."""
 
     phases: tuple[Phase, ...]

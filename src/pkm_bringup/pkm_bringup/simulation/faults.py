@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 from pkm_description.errors import PkmError
@@ -22,8 +23,7 @@ class FaultError(PkmError):
     """A text that is no fault of this machine."""
 
 
-@dataclass(frozen=True)
-class FaultKind:
+class FaultKind(NamedTuple):
     """One kind of fault: how it is written, what it does, and the values that it takes.
 
     Attributes
@@ -69,8 +69,7 @@ def allowed_faults(drives: Sequence[str]) -> str:
     return f'{labels}: {legs}; imu: {imu}; or {NONE} alone'
 
 
-@dataclass(frozen=True)
-class _Fault:
+class _Fault(NamedTuple):
     text: str
     leg: int | None
     kind: str

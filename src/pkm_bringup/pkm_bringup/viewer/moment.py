@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +28,7 @@ _ROW, _WIDTH, _DPI = 0.2, 6.2, 110
 LEVELS = ('ok', 'warning', 'error', 'silent')
 
 
-@dataclass(frozen=True)
-class BodyPose:
+class BodyPose(NamedTuple):
     """The platform as something sees it.
 
     Attributes
@@ -46,8 +44,7 @@ class BodyPose:
     position_covariance: Array
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(NamedTuple):
     """One instant; what is not known is None.
 
     Attributes
@@ -70,8 +67,7 @@ class Moment:
     forces: Array | None = None
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """One status of ``/diagnostics``: ``level`` is a place in :data:`LEVELS`."""
 
     level: int
@@ -79,8 +75,7 @@ class Status:
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What a click asks for.
 
     Attributes
