@@ -14,7 +14,17 @@ import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from pkm_bringup.viewer.layouts import TOPICS, foxglove_layout, main, panels, plotjuggler_layout
+from pkm_bringup.viewer.layouts import (
+    BASELINE,
+    ESTIMATE,
+    IMU,
+    JOINTS,
+    TRUTH,
+    foxglove_layout,
+    main,
+    panels,
+    plotjuggler_layout,
+)
 from pkm_description.loading import load_machine
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -22,6 +32,11 @@ from std_msgs.msg import String
 SOURCE = Path(__file__).resolve().parents[2]
 CONFIG = SOURCE / 'pkm_bringup' / 'config'
 TYPES = (AccelWithCovarianceStamped, DiagnosticArray, Imu, JointState, Odometry, String)
+#: topics of the layouts with their types
+TOPICS = {
+    ESTIMATE: 'Odometry', TRUTH: 'Odometry', BASELINE: 'Odometry', JOINTS: 'JointState', IMU: 'Imu',
+    'platform/accel': 'AccelWithCovarianceStamped', 'robot_description': 'String', '/diagnostics': 'DiagnosticArray',
+}  # fmt: skip
 KINDS = {kind.__name__: kind for kind in TYPES}
 NAMES = load_machine('srs').actuated_joint_names
 

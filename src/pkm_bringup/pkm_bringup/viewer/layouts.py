@@ -21,13 +21,6 @@ _COLORS = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00')
 
 ESTIMATE, TRUTH, BASELINE = 'platform/odometry', 'ground_truth/odometry', 'baseline/odometry'
 JOINTS, IMU = 'joint_states', 'imu/data'
-#: topics of the layouts with their types
-TOPICS = {
-    ESTIMATE: 'Odometry', TRUTH: 'Odometry', BASELINE: 'Odometry', JOINTS: 'JointState', IMU: 'Imu',
-    'platform/accel': 'AccelWithCovarianceStamped', 'robot_description': 'String', '/diagnostics': 'DiagnosticArray',
-}  # fmt: skip
-
-
 #: a number of a message: topic, path of fields to it, and the joint whose entry it is in a list
 Curve = tuple[str, str, int | None]
 
