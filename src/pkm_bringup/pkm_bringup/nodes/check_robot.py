@@ -11,7 +11,6 @@ from pathlib import Path
 from pkm_description.errors import PkmError
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_estimation.bags import BagError
-from pkm_estimation.bags.messages import full_topic
 
 from pkm_bringup.robot_check import check_robot
 from pkm_bringup.robot_check.recorded import observe_bag
@@ -33,18 +32,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
             return listen(options, arguments[len(own) :])
         machine = machine_of_options(options)
-        joint_topic, imu_topic = (
-            full_topic(topic, options.namespace) for topic in (machine.driver.joint_topic, machine.driver.imu_topic)
-        )
-        seen = observe_bag(
-            options.bag,
-            machine,
-            joint_topic,
-            imu_topic,
-            options.begin,
-            options.duration or math.inf,
-            options.reliability,
-        )
+        duration = options.duration or math.inf
+        seen = observe_bag(options.bag, machine, options.namespace, options.begin, duration, options.reliability)
         return tell(check_robot(machine, seen), options.json, options.write_driver)
     except (PkmError, BagError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)

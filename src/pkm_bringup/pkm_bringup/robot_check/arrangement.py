@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -81,9 +80,9 @@ def arrangement_checks(wiring: Wiring) -> None:
         {'misfit': misfit},
     ):  # fmt: skip
         return
-    files = {}
-    for row in (best, *rivals):
-        files[driver_file(machine, put(deepcopy(wiring.patch), row_entries(wiring, row)))] = row
+    files = {
+        driver_file(machine, put(deepcopy(wiring.patch), row_entries(wiring, row))): row for row in (best, *rivals)
+    }
     wiring.alternatives = tuple(files) if len(files) > 1 and misfit <= _SURE else ()
     words = '; or '.join(_words(wiring, row) for row in [*files.values()][1:4])
     either = f'. Or else: {words} (this motion does not tell which)' if words else ''
@@ -132,7 +131,7 @@ def _evidence(wiring: Wiring) -> tuple[HeardSignals | None, tuple[str, str] | No
         imu = smoothed(wiring.imu_time, values, grid)
         both = drives.good & imu.good
         if felt := not is_solvable(machine) and int(both.sum()) >= _INSTANTS:
-            drives = replace(drives, good=both)
+            drives = drives._replace(good=both)
         elif not is_solvable(machine):
             unknown = 'drives and IMU have less than a quarter of a second in common', 'a longer --duration'
     if np.count_nonzero(drives.good) < _INSTANTS or not felt:
@@ -249,7 +248,7 @@ def _swaps(wiring: Wiring, evidence: HeardSignals, best: Row) -> str:
     for first, second in combinations(range(len(labels)), 2):
         order = list(best.order)
         order[first], order[second] = order[second], order[first]
-        if judge(wiring.machine, evidence, replace(best, order=tuple(order))).score < _alike_limit(best.score):
+        if judge(wiring.machine, evidence, best._replace(order=tuple(order))).score < _alike_limit(best.score):
             pairs.append(f'{labels[first]} from {labels[second]}')
     return f'; this motion does not tell {", ".join(pairs[:4])} (turn the platform more)' if pairs else ''
 
@@ -303,6 +302,8 @@ def _say_imu(wiring: Wiring, say: Callable[..., bool], evidence: HeardSignals, b
         f' upwards at rest, REP 145){told}', '', figures, 'imu.gravity')  # fmt: skip
     same, mirrored = down or np.allclose(accelerometer, gyroscope), float(np.linalg.det(gyroscope)) < 0.0
     turned = 0.0 if mirrored else _angle(gyroscope)
+    rpy = rpy_from_matrix(wiring.machine.imu.rotation_platform_imu @ gyroscope.T)
+    angles = ', '.join(f'{angle + 0.0:.4f}' for angle in rpy)
     which, odd = ('accelerometer', accelerometer) if np.allclose(gyroscope, np.eye(3)) else ('gyroscope', gyroscope)
     vertical = '' if evidence.tells_order else ', or a turn about the vertical beside it; a motion tells'
     gravity = float(np.linalg.norm(wiring.machine.gravity))
@@ -322,7 +323,7 @@ def _say_imu(wiring: Wiring, say: Callable[..., bool], evidence: HeardSignals, b
         turned > np.degrees(_APART), WRONG, 'imu_axes',
         f'the IMU is mounted otherwise than the machine file says: {axes_text(gyroscope)} (measured = of the file)'
         f'{vertical}{either}', f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
-        + rpy_lines(wiring, gyroscope), {'turned_deg': turned, **figures},
+        f'sensors: {{imu: {{rpy: [{angles}]}}}}', {'turned_deg': turned, **figures},
     ) or say(
         error > evidence.force_allowed or turned > 0.0, SUSPICIOUS, 'imu_tilt',
         f'the specific force is {error:.2g} m/s^2 off what forward kinematics and the machine file say (like a tilt of'
@@ -353,9 +354,3 @@ def axes_text(matrix: Array) -> str:
 
 def _angle(rotation: Array) -> float:
     return float(np.degrees(np.linalg.norm(rotation_log(rotation))))
-
-
-def rpy_lines(wiring: Wiring, axes: Array) -> str:
-    """Lines of the machine file for an IMU whose measured axes are ``axes`` @ those of the file."""
-    angles = rpy_from_matrix(wiring.machine.imu.rotation_platform_imu @ axes.T)
-    return f'sensors: {{imu: {{rpy: [{", ".join(f"{angle + 0.0:.4f}" for angle in angles)}]}}}}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -29,8 +29,7 @@ _ALIKE, _UNIT_SLACK = 0.3, 0.15
 _DELAYS, _LATE, _CLEARLY = 0.3, 0.03, 0.04
 
 
-@dataclass(frozen=True)
-class Gains:
+class Gains(NamedTuple):
     """A published quantity as multiples of what is expected, drive by drive.
 
     Attributes

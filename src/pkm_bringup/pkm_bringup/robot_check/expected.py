@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,7 @@ _UNITS = {'prismatic': ('m', 'mm', 'cm', 'in', 'um'), 'revolute': ('rad', 'deg',
 _COSTS, _COSTS_OF_LENGTHS = (0.0, 1.0, 2.0, 2.0, 3.0), (1.0, 1.1, 1.2, 1.2)
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """A way to publish positions: ``position = factor * published - length``, the length of absolute lengths only."""
 
     words: str
@@ -50,7 +50,7 @@ def units_of(machine: Machine) -> list[Unit]:
     ]
     if all(_drives_its_length(leg) for leg in machine.legs):
         units += [
-            replace(one, words=f'as absolute lengths {one.words}', keys={'quantity': 'length', **one.keys}, cost=cost)
+            one._replace(words=f'as absolute lengths {one.words}', keys={'quantity': 'length', **one.keys}, cost=cost)
             for one, cost in zip(units, _COSTS_OF_LENGTHS, strict=False)
         ]
     return units
@@ -86,9 +86,8 @@ def is_solvable(machine: Machine) -> str:
     """Why the drives do not tell the pose at home, or nothing."""
     if not machine.has_platform:
         return 'it is an open chain'
-    freedoms = int(machine.model.degrees_of_freedom[0])
-    if machine.actuated_count < freedoms:
-        return f'it has {machine.actuated_count} drives for {freedoms} degrees of freedom'
+    if machine.actuated_count < machine.degrees_of_freedom:
+        return f'it has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of freedom'
     try:
         close_legs(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
     except KinematicsError as error:
@@ -96,8 +95,7 @@ def is_solvable(machine: Machine) -> str:
     return ''
 
 
-@dataclass(frozen=True)
-class ExpectedMotion:
+class ExpectedMotion(NamedTuple):
     """Platform and IMU by forward kinematics.
 
     Attributes

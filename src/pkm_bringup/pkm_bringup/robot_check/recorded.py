@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pkm_description.machine import Machine
 from pkm_estimation.bags import BagError, Imu, JointStates
 from pkm_estimation.bags.decoding import TYPESTORE, joint_states
 from pkm_estimation.bags.decoding import imu as decode_imu
-from pkm_estimation.bags.messages import open_bag
+from pkm_estimation.bags.messages import full_topic, open_bag
 
 JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
 
@@ -26,15 +26,8 @@ _RELIABILITY = {1: 'reliable', 2: 'best_effort'}
 Message = tuple[int, bytes]
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-
 #: how topics end that nodes of the suite publish, in the types of a driver
 _OWN_TOPICS = ('platform/joint_states', 'imu/data')
-
-
-def driver_topics(topics: Iterable[str]) -> list[str]:
-    """Those topics that are not of the suite's nodes, sorted."""
-    return sorted(topic for topic in topics if not topic.endswith(_OWN_TOPICS))
 
 
 @dataclass(frozen=True)
@@ -88,11 +81,11 @@ class Observation:
     clock_publishers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def topics_of(self, topic_type: str) -> list[str]:
-        """Topics of a type that a driver may publish, sorted."""
-        return driver_topics(
-            topic for topic, ends in self.publishers.items() if any(end.topic_type == topic_type for end in ends)
-        )
+
+def driver_topics(publishers: Mapping[str, Sequence[Endpoint]], topic_type: str) -> list[str]:
+    """Topics of a type that a driver may publish, sorted: not those of the suite's nodes."""
+    of_type = (topic for topic, ends in publishers.items() if any(end.topic_type == topic_type for end in ends))
+    return sorted(topic for topic in of_type if not topic.endswith(_OWN_TOPICS))
 
 
 def _parts(messages: Iterable[Message]) -> tuple[Stamps, list[bytes]]:
@@ -146,8 +139,7 @@ def _frame(data: bytes) -> str:
 def observe_bag(
     path: str | Path,
     machine: Machine,
-    joint_topic: str,
-    imu_topic: str,
+    namespace: str = '',
     begin: float = 0.0,
     duration: float = np.inf,
     reliability: str = 'best_effort',
@@ -156,7 +148,7 @@ def observe_bag(
 
     Parameters
     ----------
-    joint_topic, imu_topic : full names, with a leading slash
+    namespace : of the topics that the machine's driver names
     begin, duration : s, which part, by the time of recording
     reliability : of the subscriptions that the user wants
 
@@ -165,17 +157,20 @@ def observe_bag(
     BagError
         Nothing at ``path`` can be read.
     """
-    names = machine.driver.joint_names or machine.actuated_joint_names
-    joints, imu, clock = list[Message](), list[Message](), []
+    driver, kinds = machine.driver, (JOINT_TYPE, IMU_TYPE)
+    wanted = [full_topic(topic, namespace) for topic in (driver.joint_topic, driver.imu_topic)]
+    joints, imu, clock, first = list[Message](), list[Message](), [], None
     # of CSV files the driver says what the columns are, and they have no topics of their own
-    with open_bag(path, machine.driver.with_topics(joint_topic, imu_topic)) as bag:
+    with open_bag(path, driver, namespace) as bag:
+        publishers = {topic: _endpoints(kind, bag.qos.get(topic, [])) for topic, kind in bag.types.items()}
+        others = [driver_topics(publishers, kind) for kind in kinds]
         # where the wanted topic is not there, the only one of its type tells all the same
         of_joints, of_imu = (
-            _instead(topic, kind, bag.types) for topic, kind in ((joint_topic, JOINT_TYPE), (imu_topic, IMU_TYPE))
+            there[0] if bag.types.get(topic) != kind and len(there) == 1 else topic
+            for topic, kind, there in zip(wanted, kinds, others, strict=True)
         )
-        kinds = {of_joints: JOINT_TYPE, of_imu: IMU_TYPE, '/clock': CLOCK_TYPE}
-        readable = [topic for topic, kind in kinds.items() if bag.types.get(topic) == kind]
-        first = None
+        sought = {of_joints: JOINT_TYPE, of_imu: IMU_TYPE, '/clock': CLOCK_TYPE}
+        readable = [topic for topic, kind in sought.items() if bag.types.get(topic) == kind]
         for topic, time, data in bag.read(readable):
             first = time if first is None else first
             if not begin <= 1e-9 * (time - first) <= begin + duration:
@@ -185,21 +180,12 @@ def observe_bag(
             else:
                 shown: Any = TYPESTORE.deserialize_cdr(data, CLOCK_TYPE)
                 clock.append((shown.clock.sec * 10**9 + shown.clock.nanosec, time))
-        publishers = {topic: _endpoints(kind, bag.qos.get(topic, [])) for topic, kind in bag.types.items()}
         warnings = tuple(bag.warnings)
-    pairs: Stamps = np.array(clock, dtype=np.int64).reshape(-1, 2)
+    names, pairs = driver.joint_names or machine.actuated_joint_names, np.array(clock, dtype=np.int64).reshape(-1, 2)
     return observation(
-        joints, imu, names, source=str(path), joint_topic=joint_topic, imu_topic=imu_topic, publishers=publishers,
+        joints, imu, names, source=str(path), joint_topic=wanted[0], imu_topic=wanted[1], publishers=publishers,
         clock=pairs, reliability=reliability, warnings=warnings,
     )  # fmt: skip
-
-
-def _instead(topic: str, kind: str, types: dict[str, str]) -> str:
-    """Topic to read for a wanted one: the same, or the only one of the right type that a driver may publish."""
-    if types.get(topic) == kind:
-        return topic
-    others = driver_topics(name for name, own in types.items() if own == kind)
-    return others[0] if len(others) == 1 else topic
 
 
 def _endpoints(kind: str, profiles: list) -> tuple[Endpoint, ...]:

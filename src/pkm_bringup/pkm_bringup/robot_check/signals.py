@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ _LEAST = 3.0
 _SHARED = 0.5
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(NamedTuple):
     """Messages of one topic, with the times of those that can be used.
 
     Attributes
@@ -43,8 +42,8 @@ class Stream:
     topic: str
     nominal: float
     log: JointStates | Imu | None
-    times: Stamps = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    times: Stamps = np.empty(0, dtype=np.int64)
+    rows: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     source: str = 'counted'
 
     @property
@@ -73,9 +72,9 @@ class Stream:
             rows = np.flatnonzero((times > 0) & ~lonely(times))
             newer = np.diff(np.maximum.accumulate(times[rows]), prepend=0) > 0
             if len(rows) >= 2 and np.count_nonzero(newer) >= _ORDERLY * len(times):
-                return replace(self, times=times[rows[newer]], rows=rows[newer], source=source)
+                return self._replace(times=times[rows[newer]], rows=rows[newer], source=source)
         rows = np.arange(len(self.log))
-        return replace(self, times=np.rint(rows * 1e9 / (self.nominal or 100.0)).astype(np.int64), rows=rows)
+        return self._replace(times=np.rint(rows * 1e9 / (self.nominal or 100.0)).astype(np.int64), rows=rows)
 
 
 def lonely(times: Stamps) -> Flags:
@@ -87,7 +86,7 @@ def lonely(times: Stamps) -> Flags:
 def aligned(joints: Stream, imu: Stream) -> tuple[Stream, Stream, str]:
     """Both streams with a common zero of time, and by what they have it: ``stamps``, ``reception`` or ``start``."""
     if joints.log is None or imu.log is None:
-        joints, imu = (replace(stream, times=stream.times - stream.times[:1]) for stream in (joints, imu))
+        joints, imu = (stream._replace(times=stream.times - stream.times[:1]) for stream in (joints, imu))
         return joints, imu, 'stamps'
     came = joints.log.recorded_at, imu.log.recorded_at
     ages = [int(np.median(at[own.rows] - own.times)) for at, own in zip(came, (joints, imu), strict=True)]
@@ -102,11 +101,10 @@ def aligned(joints: Stream, imu: Stream) -> tuple[Stream, Stream, str]:
         if told and (by == 'start' or common > _SHARED * min(np.ptp(joints.times), np.ptp(times))):
             break
     origin = min(joints.times[0], times[0])
-    return replace(joints, times=joints.times - origin), replace(imu, times=times - origin), by
+    return joints._replace(times=joints.times - origin), imu._replace(times=times - origin), by
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(NamedTuple):
     """A stream of C channels on the grid.
 
     Attributes
@@ -128,7 +126,7 @@ class Signal:
     def rows(self, rows: NDArray[np.intp]) -> Signal:
         """The signal at some of its instants."""
         parts = ('time', 'value', 'rate', 'acceleration', 'good')
-        return replace(self, **{part: getattr(self, part)[rows] for part in parts})
+        return self._replace(**{part: getattr(self, part)[rows] for part in parts})
 
     def some(self, count: int) -> NDArray[np.intp]:
         """About ``count`` good instants, evenly taken."""
@@ -165,8 +163,7 @@ def smoothed(time: Array, values: Array, grid: Array) -> Signal:
     return Signal(grid, value, rate, acceleration, good, gain[0] * white, gain[1] * white)
 
 
-@dataclass(frozen=True)
-class Lag:
+class Lag(NamedTuple):
     """Delay of a signal behind another.
 
     Attributes

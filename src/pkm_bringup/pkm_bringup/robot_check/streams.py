@@ -10,7 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver.driver import ACCELERATION
 
-from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, Flags
+from pkm_bringup.robot_check.recorded import IMU_TYPE, JOINT_TYPE, Flags, driver_topics
 from pkm_bringup.robot_check.wiring import CANNOT_TELL, OK, SUSPICIOUS, WRONG, Wiring, driver_file, put
 
 #: part of local gravity by which the median of the specific force may be off
@@ -40,7 +40,7 @@ def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> No
     seen, say = wiring.seen, wiring.say
     ends = seen.publishers.get(topic, ())
     types, offered = sorted({end.topic_type for end in ends}), {end.reliability for end in ends}
-    others = [other for other in seen.topics_of(kind) if other != topic]
+    others = [other for other in driver_topics(seen.publishers, kind) if other != topic]
     unheard = seen.reliability == 'reliable' and 'best_effort' in offered
     nodes = ', '.join(end.node for end in ends if end.node)
     who = f' ({nodes})' if nodes else ''

@@ -9,8 +9,8 @@ problem, solved by singular values, Markley 1988); by forward kinematics along t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ _DOWN, _TURNED = 0.8, 1.8
 _RATE_COSTS = {'rad/s': 0.0, 'deg/s': 1.0, 'mrad/s': 1.5}
 
 
-@dataclass(frozen=True)
-class HeardSignals:
+class HeardSignals(NamedTuple):
     """What is heard on the grid.
 
     Attributes
@@ -66,8 +65,7 @@ class HeardSignals:
         return self.turns or self.shakes
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A hypothesis, and how well it explains the samples.
 
     Attributes
@@ -91,8 +89,8 @@ class Row:
     unit: Unit
     drive_cost: float = 0.0
     imu_cost: float = 0.0
-    gyroscope: Array = field(default_factory=lambda: np.eye(3))
-    accelerometer: Array = field(default_factory=lambda: np.eye(3))
+    gyroscope: Array = np.eye(3)
+    accelerometer: Array = np.eye(3)
     rate_unit: str = 'rad/s'
     rate_gain: float = 1.0
     rate_misfit: float = float('nan')
@@ -132,7 +130,7 @@ class Row:
             for part in ('value', 'rate', 'acceleration', 'rate_noise')
         )
         value = value + self.offset
-        return replace(entries, value=value, rate=rate, acceleration=acceleration, rate_noise=np.abs(noise))
+        return entries._replace(value=value, rate=rate, acceleration=acceleration, rate_noise=np.abs(noise))
 
 
 def judge(machine: Machine, evidence: HeardSignals, row: Row, instants: int = _INSTANTS) -> Row:
@@ -145,15 +143,15 @@ def judge(machine: Machine, evidence: HeardSignals, row: Row, instants: int = _I
     far = max(0.0, 4.0 * (float(middle.mean()) - 0.4))
     prediction = predict(machine, drives)
     if prediction is None:
-        return replace(row, score=3.0 + far)
+        return row._replace(score=3.0 + far)
     found = float(prediction.found.mean())
-    row = replace(row, found=found, score=1.0 - found + far + 2.0 * (1.0 - prediction.fits) * evidence.tells_order)
+    row = row._replace(found=found, score=1.0 - found + far + 2.0 * (1.0 - prediction.fits) * evidence.tells_order)
     if evidence.imu is None or not (evidence.feels or evidence.turns):
         return row
     own = evidence.imu.good[rows] & prediction.found
     measured, seen = evidence.imu.value[rows][own], own[prediction.found]
     if len(measured) < 10:
-        return replace(row, score=row.score + 3.0)
+        return row._replace(score=row.score + 3.0)
     return _compared(evidence, row, measured, prediction.specific_force[seen], prediction.angular_rate[seen])
 
 
@@ -168,7 +166,7 @@ def _compared(evidence: HeardSignals, row: Row, measured: Array, force: Array, r
     of_force = evidence.feels * weight * (evidence.shakes * shake_cross + level)
 
     def judged(axes: Array, accelerometer: Array, cost: float) -> Row:
-        score, one = row.score, replace(row, gyroscope=axes, accelerometer=accelerometer)
+        score, one = row.score, row._replace(gyroscope=axes, accelerometer=accelerometer)
         if evidence.turns:
             like = float(np.sum(axes * rate_cross))
             gain = like * rate_about[0] / max(rate_about[1], 1e-12)
@@ -177,17 +175,17 @@ def _compared(evidence: HeardSignals, row: Row, measured: Array, force: Array, r
             misfit = 1.0 - max(like, 0.0) ** 2
             score += misfit + min(1.0, max(0.0, abs(np.log(max(gain, 1e-6))) - 0.2))
             cost += _RATE_COSTS[unit]
-            one = replace(one, rate_unit=unit, rate_gain=gain, rate_misfit=misfit)
+            one = one._replace(rate_unit=unit, rate_gain=gain, rate_misfit=misfit)
         if evidence.feels:
             error = float(np.linalg.norm(mean - accelerometer @ expected))
             score += 0.005 * error + max(0.0, error / evidence.force_allowed - 1.0)
-            one = replace(one, force_error=error)
+            one = one._replace(force_error=error)
             if evidence.shakes:
                 like = float(np.sum(accelerometer * shake_cross)) * shake_about[1] / max(shake_about[0], 1e-12)
                 misfit = 1.0 - 2.0 * like + (shake_about[1] / max(shake_about[0], 1e-12)) ** 2
                 score += weight * min(2.0, misfit)
-                one = replace(one, force_misfit=misfit)
-        return replace(one, imu_cost=cost, score=score)
+                one = one._replace(force_misfit=misfit)
+        return one._replace(imu_cost=cost, score=score)
 
     mountings = _mountings(rate_cross * evidence.turns, of_force)
     return min((judged(*mounting) for mounting in mountings), key=lambda one: one.price)
@@ -244,44 +242,35 @@ def plain_row(machine: Machine) -> Row:
 def _candidates(machine: Machine, evidence: HeardSignals, published: Array) -> Iterator[Row]:
     """Rows to be judged by forward kinematics."""
     count, units = machine.actuated_count, units_of(machine)
-    lower, upper = strokes(machine)
-    usual, turn = np.arange(count), lower + upper
+    usual, turn = np.arange(count), np.add(*strokes(machine))
     orders, signs = _readings(count)
     orders = orders if evidence.tells_order else usual[None]
-    # which entry lies within the stroke of which drive: as it is, backwards, backwards from the other end
-    fits = []
-    for unit in units:
-        own = published * unit.factor
-        offset = unit.offset(machine)
-        plus, minus = inside(machine, own[:, :, None] + offset), inside(machine, offset - own[:, :, None])
-        other = inside(machine, turn - own[:, :, None]) & ('quantity' not in unit.keys)
-        fits.append((plus, minus, other))
     back = signs < 0.0
     valid = np.zeros((len(units), len(orders), len(signs)), dtype=bool)
-    for place, (plus, minus, other) in enumerate(fits):
-        bad = [(~table[orders, usual]).astype(float) for table in (plus, minus | other)]
+    # which entry lies within the stroke of which drive only if it counts from the other end
+    from_end = np.zeros((len(units), count, count), dtype=bool)
+    for place, unit in enumerate(units):
+        own, offset = published[:, :, None] * unit.factor, unit.offset(machine)
+        plus, minus = inside(machine, own + offset), inside(machine, offset - own)
+        from_end[place] = inside(machine, turn - own) & ('quantity' not in unit.keys) & ~minus
+        bad = [(~table[orders, usual]).astype(float) for table in (plus, minus | from_end[place])]
         valid[place] = bad[0] @ (~back).T.astype(float) + bad[1] @ back.T.astype(float) == 0.0
-    if not evidence.tells_order:
-        # nothing tells a drive that counts backwards, unless it would lie outside
-        for place, (plus, _, _) in enumerate(fits):
+        if not evidence.tells_order:
+            # nothing tells a drive that counts backwards, unless it would lie outside
             valid[place, 0] &= (back == ~plus[usual, usual]).all(axis=1)
     if (mixed := _mixed(machine, published)) is not None:
         yield mixed
     some = np.argwhere(valid.any(axis=0))
     if evidence.tells_order and len(some) > _FINALISTS:
         chosen = _linear(machine, evidence, orders, signs, some)
-        plain = np.flatnonzero((some[:, 0] == 0) & (np.count_nonzero(back[some[:, 1]], axis=1) == 0))
-        some = some[np.union1d(chosen, plain)]
+        some = some[np.union1d(chosen, np.flatnonzero((some == 0).all(axis=1)))]  # as the names say, none backwards
     for order, pattern in some.tolist():
         for place in np.flatnonzero(valid[:, order, pattern]).tolist():
-            unit, (_, minus, other) = units[place], fits[place]
-            own, sign = orders[order], signs[pattern]
-            offset = unit.offset(machine)
-            about_end = (sign < 0.0) & ~minus[own, usual] & other[own, usual]
-            yield Row(
-                tuple(own.tolist()), sign * unit.factor, np.where(about_end, turn, offset), unit,
-                unit.cost + _sign_cost(sign) + evidence.named * bool((own != usual).any()),
-            )  # fmt: skip
+            unit, own, sign = units[place], orders[order], signs[pattern]
+            offset = np.where(back[pattern] & from_end[place, own, usual], turn, unit.offset(machine))
+            mistakes = 1 if back[pattern].all() else int(np.count_nonzero(back[pattern]))
+            cost = unit.cost + mistakes + evidence.named * bool((own != usual).any())
+            yield Row(tuple(own.tolist()), sign * unit.factor, offset, unit, cost)
 
 
 def _mixed(machine: Machine, published: Array) -> Row | None:
@@ -295,12 +284,7 @@ def _mixed(machine: Machine, published: Array) -> Row | None:
     if away.min(axis=0).max() > _NEAR or (nearest == nearest[0]).all():
         return None
     usual = units[int(np.bincount(nearest).argmax())]
-    return replace(plain_row(machine), scale=factors[nearest], unit=usual, drive_cost=2.0)
-
-
-def _sign_cost(sign: Array) -> float:
-    backwards = np.count_nonzero(sign < 0.0)
-    return 1.0 if backwards == len(sign) else float(backwards)
+    return plain_row(machine)._replace(scale=factors[nearest], unit=usual, drive_cost=2.0)
 
 
 def _readings(count: int) -> tuple[NDArray[np.intp], Array]:
