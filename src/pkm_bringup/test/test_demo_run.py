@@ -188,10 +188,11 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     assert verdict['passed'] is False
     assert [item['verdict'] for item in verdict['limits']] == ['ok', 'FAILED']
     passed = DemoOutcome(
-        'srs', {'estimation': (good, Criterion('x', 1.0, 0.5, excuse='short'))}, None, tmp_path
+        'srs', {'estimation': (good, Criterion('x', 1.0, 0.5, excuse='short'))}, figures(), tmp_path
     )
     assert json.loads(verdict_json(passed))['passed'] is True
     assert 'PASSED: all 1 limits hold (1 not judged: short)' in last_page(passed)
+    assert 'inspect_machine srs' in last_page(passed) and 'overlay' not in last_page(passed)
 
 
 def test_the_payload_is_judged(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class DemoOutcome(NamedTuple):
     ----------
     machine : name
     groups : criteria by subject
-    figures : of the identification, None if it failed
+    figures : of the identification
     bag : directory
     notes : anything that the user should know
     machine_file : path, where the machine is not one of the suite
@@ -31,7 +31,7 @@ class DemoOutcome(NamedTuple):
 
     machine: str
     groups: Mapping[str, Sequence[Criterion]]
-    figures: IdentificationFigures | None
+    figures: IdentificationFigures
     bag: Path
     notes: tuple[str, ...] = ()
     machine_file: str = ''
@@ -51,8 +51,7 @@ class DemoOutcome(NamedTuple):
 def last_page(outcome: DemoOutcome) -> str:
     """Format the outcome for terminal and log file."""
     lines = ['', f'=== {outcome.machine}: result ===', '', _criteria_table(outcome), '']
-    if outcome.figures is not None:
-        lines += [_parameter_table(outcome.figures), '']
+    lines += [_parameter_table(outcome.figures), '']
     lines += [f'  note: {note}' for note in outcome.notes]
     lines += _places(outcome)
     lines += ['', '  try next:', *(f'    {command}' for command in _next_commands(outcome)), '']
@@ -91,15 +90,13 @@ def _parameter_table(figures: IdentificationFigures) -> str:
 
 
 def _places(outcome: DemoOutcome) -> list[str]:
-    places = [('bag', str(outcome.bag))]
-    if outcome.figures is not None:
-        places += [('report', outcome.figures.report), ('identified parameters', outcome.figures.overlay)]
+    report, overlay = outcome.figures.report, outcome.figures.overlay
+    places = ('bag', str(outcome.bag)), ('report', report), ('identified parameters', overlay)
     return [f'  {name + ":":<24}{place}' for name, place in places if place]
 
 
 def _next_commands(outcome: DemoOutcome) -> list[str]:
-    overlay = outcome.figures.overlay if outcome.figures is not None else ''
-    name = outcome.machine_file or outcome.machine
+    overlay, name = outcome.figures.overlay, outcome.machine_file or outcome.machine
     machine = f'machine_file:={name}' if outcome.machine_file else f'machine:={name}'
     namespace = outcome.namespace.strip('/')
     for_launch = f' namespace:={namespace}' if namespace else ''

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.joint_states import JointOrder, JointStateReader
+from pkm_description.joint_states import JointStateReader
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
@@ -89,7 +89,9 @@ class LegControllerNode(Node):
         try:
             order = self._reader.order(message.name)
             positions = order.complete(message.position)
-            velocities = self._velocities(order, message)
+            velocities = None
+            if self._with_velocities:
+                velocities = order.complete(message.velocity, 'velocity', at=message.position)
             gap = None if self._now_ns is None else now_ns - self._now_ns
             if gap is None or gap < -self._timeout_ns or self._timeout_ns < gap <= self._patience_ns:
                 # first measurement, a gap while not armed, or time went back: what was planned belongs to another run
@@ -113,9 +115,6 @@ class LegControllerNode(Node):
         for reference in waiting:
             self._follow(reference, now_ns)
         self._command(self._servo.forces(now_ns, positions, velocities))
-
-    def _velocities(self, order: JointOrder, message: JointState) -> Array | None:
-        return order.complete(message.velocity, 'velocity', at=message.position) if self._with_velocities else None
 
     @property
     def _patience_ns(self) -> int:

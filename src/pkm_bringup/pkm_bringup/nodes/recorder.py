@@ -138,18 +138,15 @@ class RecorderNode(Node):
         """Close the bag and say what it holds."""
         already = self._recording.closed
         if not already:
-            self._take_waiting()  # may close it, too, where the disk is full
+            # what has arrived but was not taken yet: on a busy computer these are the last seconds
+            for place, data in in_order_of_sending([subscription for subscription, _ in self._taken]):
+                self._taken[place][1](data)  # may close it, too, where the disk is full
         summary = self._recording.close()
         if not already and self.context.ok():
             self.get_logger().info(f'closed: {summary}')
         elif not already:  # after SIGINT the node's logger has nowhere to publish to
             print(f'[recorder] closed: {summary}', flush=True)
         return summary
-
-    def _take_waiting(self) -> None:
-        """Record what has arrived but was not taken yet: on a busy computer these are the last seconds."""
-        for place, data in in_order_of_sending([subscription for subscription, _ in self._taken]):
-            self._taken[place][1](data)
 
     def destroy_node(self) -> None:
         """Close the bag before the node goes, whatever made it go."""

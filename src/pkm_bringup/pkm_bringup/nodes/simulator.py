@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -190,8 +191,8 @@ class SimulatorNode(Node):
             self.create_subscription(Float64MultiArray, self._driver.command_topic, self._take_command, 10)
         else:
             self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
-        self.create_service(Trigger, '~/start', self._start)
-        self.create_service(Trigger, '~/pause', self._pause)
+        self.create_service(Trigger, '~/start', partial(self._switch, True))
+        self.create_service(Trigger, '~/pause', partial(self._switch, False))
 
         wall = Clock(clock_type=ClockType.STEADY_TIME)  # /clock may stand still, or be this node's own
         self._burst_period = _BURST_PERIOD if self._factor > 0.0 or self._follower else _NO_PERIOD
@@ -202,17 +203,14 @@ class SimulatorNode(Node):
         rate = 1.0 / self._controlled.simulation.time_step
         self.get_logger().info(f'{machine.name}: physics at {rate:g} Hz, {settings.controller} controller; {state}')
 
-    def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _switch(self, runs: bool, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Let the simulation run, or pause."""
+        said = 'running' if runs else 'paused'
         response.success = not self._failure
-        response.message = self._failure or ('was running already' if self._running else 'running')
-        self._run(response.success)
-        return response
-
-    def _pause(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = not self._failure
-        response.message = self._failure or ('paused' if self._running else 'was paused already')
-        self._run(False)
-        self._pacer.pause()
+        response.message = self._failure or (f'was {said} already' if runs == self._running else said)
+        self._run(runs and response.success)
+        if not runs:
+            self._pacer.pause()
         return response
 
     def _run(self, running: bool) -> None:
