@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from pkm_identification.online.estimators import (
     ExtendedParameterFilter,
-    FixedNoise,
+    RandomWalk,
     RecursiveLeastSquares,
-    RobbinsMonro,
     UnscentedParameterFilter,
 )
 
@@ -27,13 +26,13 @@ def prior(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def unscented(count: int) -> UnscentedParameterFilter:
     """With the noise of Robbins and Monro."""
-    return UnscentedParameterFilter(*prior(count), RobbinsMonro(0.05, np.full(count, 1e-6)))
+    return UnscentedParameterFilter(*prior(count), RandomWalk(np.full(count, 1e-6), 0.05))
 
 
 #: what, parameters, how it is made, s
 CASES: tuple[tuple[str, int, Callable[[], Any], float], ...] = (
     ('RLS', 40, lambda: RecursiveLeastSquares(40, 0.999, prior(40)), 0.1e-3),
-    ('EKF', 40, lambda: ExtendedParameterFilter(*prior(40), FixedNoise(np.full(40, 1e-6))), 0.1e-3),
+    ('EKF', 40, lambda: ExtendedParameterFilter(*prior(40), RandomWalk(np.full(40, 1e-6))), 0.1e-3),
     ('UKF', 12, partial(unscented, 12), 0.4e-3),
     ('UKF', 24, partial(unscented, 24), 0.9e-3),
 )

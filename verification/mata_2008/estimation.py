@@ -214,7 +214,7 @@ def order_checks(run: Run, fitted: Array, values: dict[Model, Array]) -> Iterato
     for model, word in zip(values, ('linear, SQP', 'nonlinear, SQP'), strict=True):
         predicted[word] = model.columns(run) @ values[model]
     for kind, forces, id in (('noisy', run.noisy, 'M27'), ('original', run.data.efforts, 'M28')):
-        errors = {word: 100.0 * relative_absolute_error(forces, found).stacked for word, found in predicted.items()}
+        errors = {word: 100.0 * relative_absolute_error(forces, found) for word, found in predicted.items()}
         shown = ', '.join(f'{word} {error:.2f} %' for word, error in errors.items())
         wanted = ['nonlinear, SQP', 'linear, LSM', 'linear, SQP']
         order = sorted(errors, key=errors.__getitem__)
@@ -224,7 +224,7 @@ def order_checks(run: Run, fitted: Array, values: dict[Model, Array]) -> Iterato
 def _compared(id: str, what: str, run: Run, forces: Array, values: dict[Model, Array]) -> Check:
     """Error of the power law over that of linear friction."""
     linear, power = (
-        relative_absolute_error(forces, model.columns(run) @ found).stacked for model, found in values.items()
+        relative_absolute_error(forces, model.columns(run) @ found) for model, found in values.items()
     )
     note = f'{100 * power:.2f} against {100 * linear:.2f} %'
     return at_most(id, f'eps_RA of the power law over linear friction, {what}', 1.0, power / linear, note=note)

@@ -93,7 +93,7 @@ class Ladder:
         """The 25 base parameters of the bodies, grouped as in Table 1."""
         model = self.models['viscous_coulomb']
         matrix, _ = model.regressor(random_states(self.machine, 100, seed=3))
-        count = model.inertial.stop
+        count = model.structure_count
         return reduce_parameters(
             matrix[..., :count].reshape(-1, count), model.names[:count], eliminated=MATA_ELIMINATED
         )
@@ -102,13 +102,13 @@ class Ladder:
         """Names (P), true values (P,) and columns (N, 3, P) of a model on measured motion."""
         observed = self.models[model.friction]
         matrix, _ = observed.regressor(data.motion(self.machine))
-        bodies, chosen = observed.inertial, model.map(self.base)
-        columns = chosen.columns(self.base.columns(matrix[..., bodies]))
+        bodies, chosen = observed.structure_count, model.map(self.base)
+        columns = chosen.columns(self.base.columns(matrix[..., :bodies]))
         everything = observed.all_parameters(self.machine)
-        true_base = np.linalg.lstsq(chosen.matrix, self.base.values(everything[bodies]), rcond=None)[0]
-        names = (*chosen.names, *observed.names[bodies.stop :])
-        truth = np.concatenate([true_base, everything[bodies.stop :]])
-        return names, truth, np.concatenate([columns, matrix[..., bodies.stop :]], axis=-1)
+        true_base = np.linalg.lstsq(chosen.matrix, self.base.values(everything[:bodies]), rcond=None)[0]
+        names = (*chosen.names, *observed.names[bodies:])
+        truth = np.concatenate([true_base, everything[bodies:]])
+        return names, truth, np.concatenate([columns, matrix[..., bodies:]], axis=-1)
 
     def fit(self, model: ReducedModel, noisy: DriveData, clean: DriveData) -> Fit:
         """Least squares, and what the paper asks of them."""
@@ -118,8 +118,8 @@ class Ladder:
         predicted = rows @ estimate.parameters
         return Fit(
             names, truth, estimate, small & self.feasible(model, estimate.parameters),
-            relative_absolute_error(noisy.efforts, predicted).stacked,
-            relative_absolute_error(clean.efforts, predicted).stacked, rows,
+            relative_absolute_error(noisy.efforts, predicted),
+            relative_absolute_error(clean.efforts, predicted), rows,
         )  # fmt: skip
 
     def feasible(self, model: ReducedModel, values: Array) -> NDArray[np.bool_]:

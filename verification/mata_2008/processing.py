@@ -118,7 +118,7 @@ def derivative_checks(machine: Machine, clean: DriveData, mean: Repeatability) -
         _, truth, rows = ladder.rows(MATA_MODELS[3], data)
         found = ordinary(rows, data.efforts)
         estimates.append(found.parameters)
-        error = relative_absolute_error(data.efforts, rows @ found.parameters).stacked
+        error = relative_absolute_error(data.efforts, rows @ found.parameters)
         yield at_most('M22', f'{word}: eps_RA of model 4', 0.08, error)
         off = found.parameters[3:] / truth[3:] - 1.0
         yield at_most('M22', f'{word}: friction and rotors against the truth, relative', 0.25, off)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_identification.online.estimators import FixedNoise, RandomWalk, UnscentedParameterFilter, unobserved_directions
+from pkm_identification.online.estimators import UnscentedParameterFilter, unobserved_directions
 from scipy.integrate import solve_ivp
 
 from verification.oh_2003.kane import PARAMETERS, energy_regressor, regressor, strut_force_regressor
@@ -130,11 +130,10 @@ def energy_samples(model: OhModel, motion: OhMotion, seen: OhMotion | None = Non
     return Samples(differences[:, None], np.sum(force * moved, axis=1)[:, None])
 
 
-def unscented(samples: Samples, variance: float, random_walk: RandomWalk | None = None) -> Result:
+def unscented(samples: Samples, variance: float) -> Result:
     """His filter with the printed alpha, beta and kappa = 3 - n, from the start."""
     count, std = len(START), UNSURE * START
-    walk = FixedNoise(np.zeros(count)) if random_walk is None else random_walk
-    found = UnscentedParameterFilter(START, std, walk, alpha=1e-4, beta=2.0, kappa=3.0 - count)
+    found = UnscentedParameterFilter(START, std, alpha=1e-4, beta=2.0, kappa=3.0 - count)
     variances = np.full(samples.measured.shape[1], variance)
     estimates = [START]
     for rows, measured in zip(samples.regressors, samples.measured, strict=True):

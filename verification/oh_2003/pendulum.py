@@ -16,7 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.machine import Machine
 from pkm_estimation.filters.unscented import ScaledUnscentedTransform
-from pkm_identification.online.estimators import ExtendedParameterFilter, RobbinsMonro, UnscentedParameterFilter
+from pkm_identification.online.estimators import ExtendedParameterFilter, RandomWalk, UnscentedParameterFilter
 from scipy.integrate import solve_ivp
 
 from verification.check import Check, at_least, at_most, near_each, relative_error, within
@@ -176,7 +176,7 @@ def unscented(
 ) -> UnscentedParameterFilter:
     """His filter over all samples, from all ones."""
     found = UnscentedParameterFilter(
-        np.ones(5), np.ones(5), RobbinsMonro(GAIN, np.zeros(5)), alpha=ALPHA, beta=BETA, kappa=KAPPA
+        np.ones(5), np.ones(5), RandomWalk(np.zeros(5), GAIN), alpha=ALPHA, beta=BETA, kappa=KAPPA
     )
     variances = np.full(3, noise_variance)
     for number, force in enumerate(forces):
@@ -187,7 +187,7 @@ def unscented(
 
 def extended(motion: PendulumMotion, forces: Array, noise_variance: float = NOISE_VARIANCE) -> ExtendedParameterFilter:
     """The same linearised, as the quoted results of an EKF were."""
-    found = ExtendedParameterFilter(np.ones(5), np.ones(5), RobbinsMonro(GAIN, np.zeros(5)))
+    found = ExtendedParameterFilter(np.ones(5), np.ones(5), RandomWalk(np.zeros(5), GAIN))
     variances = np.full(3, noise_variance)
     for number, force in enumerate(forces):
         at = sample(motion, number)

@@ -154,7 +154,7 @@ def circle_checks(machine: Machine, found: dict[str, Outcome]) -> Iterator[Check
     for axis, (size, whole) in enumerate(zip(error.rms, error.force_rms, strict=True), start=1):
         what = f'circle: rms error of slider {axis} ({size:.3g} N of {whole:.3g} N)'
         yield at_most('R2-43', what, 0.1, 100.0 * float(size / whole), '%')
-    stacked = relative_absolute_error(clean.efforts, one.circle.predicted(one.fit.values)).stacked
+    stacked = relative_absolute_error(clean.efforts, one.circle.predicted(one.fit.values))
     yield at_most('R2-43', 'circle: relative absolute error against forces without noise', 1e-3, stacked)
 
 

@@ -51,7 +51,7 @@ def compare_with_truth(result: IdentificationResult, true_machine: Machine) -> l
     ``true_machine`` must have the geometry of the machine that was identified: base parameters are combinations with
     factors from the geometry.
     """
-    truth = result.base.values(_free_parameters(result, true_machine))
+    truth = result.base.values(result.model.parameters(true_machine))
     stated = ~(result.base.combination[:, ~_is_stated(result, true_machine)] != 0.0).any(axis=1)
     estimate = result.estimate
     return _rows(result.base.names, estimate.parameters, estimate.std, truth, result.classification, stated)
@@ -59,7 +59,7 @@ def compare_with_truth(result: IdentificationResult, true_machine: Machine) -> l
 
 def compare_physical_with_truth(result: IdentificationResult, true_machine: Machine) -> list[ComparisonRow]:
     """Physical parameters (platform mass, friction ...) against the true machine's, in the result's order."""
-    physical, truth = result.physical, _free_parameters(result, true_machine)
+    physical, truth = result.physical, result.model.parameters(true_machine)
     status = ('given nominal',) * len(truth)
     stated = _is_stated(result, true_machine)
     return _rows(physical.names, physical.values, physical.std, truth, status, stated)
@@ -72,10 +72,6 @@ def _rows(
     numbers = np.stack([values, std, truth], axis=1).tolist()
     rows = zip(names, numbers, status, stated, strict=True)
     return [ComparisonRow(name, p, s, t, word) for name, (p, s, t), word, known in rows if known]
-
-
-def _free_parameters(result: IdentificationResult, machine: Machine) -> Array:
-    return result.model.all_parameters(machine)[result.model.free]
 
 
 def _is_stated(result: IdentificationResult, machine: Machine) -> NDArray[np.bool_]:

@@ -10,9 +10,8 @@ from pkm_estimation.filters.unscented import ScaledUnscentedTransform
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.online.estimators import (
     ExtendedParameterFilter,
-    FixedNoise,
+    RandomWalk,
     RecursiveLeastSquares,
-    RobbinsMonro,
     UnscentedParameterFilter,
     unobserved_directions,
 )
@@ -170,7 +169,7 @@ def test_unscented_filter_equals_the_textbook(alpha: float, limit: float) -> Non
     phases = random.uniform(0.0, 6.0, (60, 3))
     start, wander = np.full(4, 1.5), np.full(4, 1e-4)
     forces = np.array([pendulum_like(TRUTH / 2.0, phase) for phase in phases]) + NOISE * random.normal(size=(60, 3))
-    found = UnscentedParameterFilter(start, np.ones(4), FixedNoise(wander), alpha=alpha)
+    found = UnscentedParameterFilter(start, np.ones(4), RandomWalk(wander), alpha=alpha)
     for phase, force in zip(phases, forces, strict=True):
         found.update(lambda points, phase=phase: pendulum_like(points, phase), force, NOISE**2)
     mean, covariance = textbook(start, np.eye(4), phases, forces, wander, alpha)
@@ -219,7 +218,7 @@ def with_jacobian(point: np.ndarray, phase: np.ndarray) -> tuple[np.ndarray, np.
 
 def test_robbins_monro_learns_from_the_corrections() -> None:
     regressors, forces = linear(8, 2)
-    walk = RobbinsMonro(0.1, np.full(4, 1e-3))
+    walk = RandomWalk(np.full(4, 1e-3), 0.1)
     found = ExtendedParameterFilter(np.zeros(4), np.ones(4), walk)
     found.update(regressors[0], forces[0], NOISE**2)
     first = 0.9 * 1e-3 + 0.1 * found.parameters**2
@@ -270,9 +269,10 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match='not positive definite'):
         ExtendedParameterFilter(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(ValueError, match='expected 2'):
-        ExtendedParameterFilter(np.zeros(2), np.ones(2), FixedNoise(np.zeros(3)))
-    with pytest.raises(ValueError, match='gain'):
-        RobbinsMonro(0.0, np.zeros(2))
+        ExtendedParameterFilter(np.zeros(2), np.ones(2), RandomWalk(np.zeros(3)))
+    for gain in (-0.1, 1.1):
+        with pytest.raises(ValueError, match='gain'):
+            RandomWalk(np.zeros(2), gain)
     for found in (
         ExtendedParameterFilter(np.zeros(2), np.ones(2)),
         UnscentedParameterFilter(np.zeros(2), np.ones(2)),

@@ -64,13 +64,13 @@ def test_friction_by_the_load_is_named(
     efforts = efforts + part * np.abs(efforts - friction) * np.sign(speeds)
     first = motion.time < SEGMENT
     said = fed(stream, motion.time[first], positions[first], efforts[first])
-    content, texts, report = stream.content(), stream.parameter_texts(), stream.report()
+    content, texts, is_healthy = stream.content(), stream.parameter_texts(), stream.report()[0]
     certain = {one['certain'] for one in content['base_parameters'].values()}
     if part == 0.0:
-        assert not said and content['status'] == 'fits' and certain == {True} and report.healthy
+        assert not said and content['status'] == 'fits' and certain == {True} and is_healthy
         return
     assert len(said) == 1 and "friction that grows with the drive's force" in said[0]
-    assert content['status'] == 'model insufficient' and certain == {False} and not report.healthy
+    assert content['status'] == 'model insufficient' and certain == {False} and not is_healthy
     assert all('not certain' in text for text in texts.values())
     assert stream.identifier.lack.log_probability < -50.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -42,7 +42,7 @@ HELD = ('additional_load',)
 BEGIN = {'stribeck_velocity': 0.05, 'exponent': 1.0}
 
 
-class Pooled(Term):
+class Pooled(Term, ABC):
     """A force whose nonlinear parameters joints of the same kind share, or have each.
 
     Attributes
@@ -83,9 +83,10 @@ class FrictionTerm(Pooled):
     ----------
     joints : their names
     laws : one each
-    places : of each, as of :class:`~pkm_identification.columns.term.Term`; default: they are the drives
-    kinds : name of the kind of each; default: all are of one, ``drives``
-    pooled : whether joints of the same kind share all nonlinear parameters, not the exponents only
+    places : of each, as of :class:`~pkm_identification.columns.term.Term`
+    kinds : name of the kind of each
+    pooled : whether joints of the same kind share all nonlinear parameters, not the exponents only; of differing ones
+        the mean
     """
 
     kind = 'friction'
@@ -93,18 +94,16 @@ class FrictionTerm(Pooled):
     dissipates = True
 
     def __init__(
-        self, joints: Sequence[str], laws: Sequence[FrictionLaw], places: Sequence[int] | None = None,
-        kinds: Sequence[str] | None = None, pooled: bool = False,
+        self, joints: Sequence[str], laws: Sequence[FrictionLaw], places: Sequence[int], kinds: Sequence[str],
+        pooled: bool = False,
     ) -> None:  # fmt: skip
-        self.joints, self.laws = tuple(joints), tuple(laws)
-        self.places = tuple(range(len(self.joints)) if places is None else places)
+        self.joints, self.laws, self.places = tuple(joints), tuple(laws), tuple(places)
         self.from_model = self.needs_loads = any(law.needs_load for law in laws)
         counts = [len(law.linear_parameter_names) for law in self.laws]
         self.column_places = np.repeat(np.array(self.places, dtype=np.intp), counts)
         self._parts = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
         pairs = list(zip(self.joints, self.laws, strict=True))
         self.names = tuple(f'{joint}.{name}' for joint, law in pairs for name in law.linear_parameter_names)
-        kinds = ['drives'] * len(self.joints) if kinds is None else kinds
         self.kinds, self.pooled = tuple(kinds), pooled
         single = [f'{joint}.{name}' for joint, law in pairs for name in _searched(law)]
         owned = [(self.shared_name(name), name) for name in single]
@@ -114,26 +113,31 @@ class FrictionTerm(Pooled):
         of_kinds = [pair for pair in names if pair[1] not in SHARED]
         self.can_be_pooled = len(set(of_kinds)) < len(of_kinds)
         self.note = self._note(name for _, name in names)
+        values: list[list[float]] = [[] for _ in self.shape_names]
+        for joint, law in pairs:
+            for name, value in _searched(law).items():
+                values[self._place(joint, name)].append(value)
+        self.shape = np.array([np.mean(own) for own in values])
+        limits = [
+            LIMITS.get(name.rpartition('.')[2], (value * REACH[0], value * REACH[1]))
+            for name, value in zip(self.shape_names, self.shape.tolist(), strict=True)
+        ]
+        self.shape_limits = np.array(limits).reshape(-1, 2)
 
     def _place(self, joint: str, name: str) -> int:
         return self.shape_names.index(self.shared_name(f'{joint}.{name}'))
-
-    def _changed(self, laws: Sequence[FrictionLaw]) -> FrictionTerm:
-        return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
 
     @classmethod
     def of(cls, machine: Machine, joints: str = 'actuated') -> FrictionTerm:
         """Laws that the machine file has for its driven joints, for the ``'passive'`` ones or for ``'all'``."""
         drives = np.argsort(np.concatenate([machine.drive_columns, passive_columns(machine)]))
         chosen = [
-            (joint, int(place))
+            (joint.name, joint_friction_law(joint), int(place), _kind(machine, joint))
             for joint, place in zip(machine.joints, drives, strict=True)
             if joints == 'all' or joint.actuated == (joints == 'actuated')
         ]
-        return cls(
-            [joint.name for joint, _ in chosen], [joint_friction_law(joint) for joint, _ in chosen],
-            [place for _, place in chosen], [_kind(machine, joint) for joint, _ in chosen],
-        )  # fmt: skip
+        names, laws, places, kinds = zip(*chosen, strict=True)
+        return cls(names, laws, places, kinds)
 
     def pooling(self, pooled: bool) -> FrictionTerm:
         """The same laws with nonlinear parameters of kinds of joints, or of single ones; a mean becomes of each."""
@@ -163,24 +167,7 @@ class FrictionTerm(Pooled):
                 begin['stribeck_velocity'] *= float(speeds[place])
             kept = {key: getattr(law, key) for key in begin if key not in shape and hasattr(law, key)}
             laws.append(friction_law({'law': name} | values | begin | kept))
-        return self._changed(laws)
-
-    @property
-    def shape(self) -> Array:
-        """Nonlinear parameters (Q,): joint by joint, then those of kinds; of differing ones their mean."""
-        found: list[list[float]] = [[] for _ in self.shape_names]
-        for joint, law in zip(self.joints, self.laws, strict=True):
-            for name, value in _searched(law).items():
-                found[self._place(joint, name)].append(value)
-        return np.array([np.mean(values) for values in found])
-
-    @property
-    def shape_limits(self) -> Array:
-        """Least and largest values (Q, 2)."""
-        names = [name.rpartition('.')[2] for name in self.shape_names]
-        pairs = zip(names, self.shape.tolist(), strict=True)
-        limits = [LIMITS.get(name, (value * REACH[0], value * REACH[1])) for name, value in pairs]
-        return np.array(limits).reshape(-1, 2)
+        return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
 
     def with_shape(self, shape: Array) -> FrictionTerm:
         """The same laws with other nonlinear parameters (Q,)."""
@@ -188,7 +175,7 @@ class FrictionTerm(Pooled):
         for joint, law in zip(self.joints, self.laws, strict=True):
             values = {name: float(shape[self._place(joint, name)]) for name in _searched(law)}
             laws.append(friction_law(law.mapping() | values))
-        return self._changed(laws)
+        return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
 
     def nominal(self, machine: Machine) -> Array:
         """Linear parameters (P,) of a machine's laws; of parameters that they do not have, those of this term."""
@@ -220,11 +207,6 @@ class FrictionTerm(Pooled):
             found.append(_turning(partial(_sensitivity, law, linear, load), own, at))
             places += [(place, self._place(joint, name)) for name in _searched(law)]
         return np.concatenate(found, axis=1), np.array(places, dtype=np.intp).reshape(-1, 2).T
-
-
-def drive_kinds(machine: Machine) -> list[str]:
-    """Name of the kind of each drive (A)."""
-    return [_kind(machine, joint) for joint in machine.actuated_joints]
 
 
 def _kind(machine: Machine, joint: Joint) -> str:
@@ -295,6 +277,8 @@ class Presliding(Pooled):
         self.shape_names = tuple(dict.fromkeys(owned))
         #: (A,) which of them is whose
         self.places: NDArray[np.intp] = np.array([self.shape_names.index(name) for name in owned], dtype=np.intp)
+        self.shape, begins = self._means(self.stiffnesses), self._means(self._begin)
+        self.shape_limits = np.outer(begins, PRESLIDING_REACH)
 
     @classmethod
     def of(cls, machine: Machine, distances: Array, levels: Array | None = None) -> Presliding:
@@ -305,28 +289,16 @@ class Presliding(Pooled):
         stated = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
         levels = stated if levels is None else np.where(levels > 0.0, levels, stated)
         stiffnesses = np.where(levels > 0.0, levels, 1.0) / np.maximum(distances, SHORTEST)
-        return cls(machine.actuated_joint_names, drive_kinds(machine), stiffnesses.tolist())
-
-    def columns(self, samples: JointSamples) -> Array:
-        """Return none."""
-        return np.zeros((len(samples.positions), 0))
-
-    @property
-    def shape(self) -> Array:
-        """Stiffnesses (Q,) N/m or N m/rad."""
-        return self._means(self.stiffnesses)
-
-    @property
-    def shape_limits(self) -> Array:
-        """Least and largest stiffnesses (Q, 2)."""
-        return np.outer(self._means(self._begin), PRESLIDING_REACH)
+        kinds = [_kind(machine, joint) for joint in machine.actuated_joints]
+        return cls(machine.actuated_joint_names, kinds, stiffnesses.tolist())
 
     def _means(self, values: Sequence[float]) -> Array:
+        """Geometric means (Q,) over the drives that share a stiffness."""
         logarithms = np.log(np.array(values))
         return np.exp([np.mean(logarithms[self.places == place]) for place in range(len(self.shape_names))])
 
     def with_shape(self, shape: Array) -> Presliding:
-        """Other stiffnesses (Q,)."""
+        """Other stiffnesses (Q,) N/m or N m/rad."""
         return Presliding(self.joints, self.kinds, shape[self.places].tolist(), self._begin, self.pooled)
 
     def pooling(self, pooled: bool) -> Presliding:

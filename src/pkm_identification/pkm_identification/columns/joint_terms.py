@@ -181,27 +181,18 @@ class Ripple(PerJoint):
     def __init__(self, joints: Sequence[str], period: float, travel: float = 0.0, begin: float = 0.0) -> None:
         super().__init__(joints)
         self.period, self._travel, self._begin = period, travel, begin or period
+        self.shape, self.shape_limits = np.array([period]), np.array([[0.5 * self._begin, 2.0 * self._begin]])
+        if travel:
+            waves = max(travel / self._begin, 1.0)
+            self.shape_limits = travel / np.array([[waves + 0.5, waves - 0.5]])
 
     def forms(self, samples: JointSamples) -> Sequence[Array]:
         """Sine and cosine of the phase."""
         phase = 2.0 * np.pi / self.period * samples.positions
         return np.sin(phase), np.cos(phase)
 
-    @property
-    def shape(self) -> Array:
-        """Period (1,) m or rad."""
-        return np.array([self.period])
-
-    @property
-    def shape_limits(self) -> Array:
-        """Periods (1, 2) that are still the same ripple."""
-        if not self._travel:
-            return np.array([[0.5 * self._begin, 2.0 * self._begin]])
-        waves = max(self._travel / self._begin, 1.0)
-        return self._travel / np.array([[waves + 0.5, waves - 0.5]])
-
     def with_shape(self, shape: Array) -> Ripple:
-        """Ripple of another period (1,)."""
+        """Ripple of another period (1,) m or rad."""
         return Ripple(self.joints, float(shape[0]), self._travel, self._begin)
 
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
@@ -234,24 +225,11 @@ class EffortDelay(Term):
 
     def __init__(self, delay: float = 0.0) -> None:
         self.delay = delay
+        self.shape, self.shape_limits = np.array([delay]), np.array([[-self.LONGEST, self.LONGEST]])
         self.note = (
             'efforts come late or early: stamp positions and efforts at the instant of their measurement, or remove '
             'the filter of the effort in the drive'
         )
-
-    def columns(self, samples: JointSamples) -> Array:
-        """Return none."""
-        return np.zeros((len(samples.positions), 0))
-
-    @property
-    def shape(self) -> Array:
-        """Delay (1,) s."""
-        return np.array([self.delay])
-
-    @property
-    def shape_limits(self) -> Array:
-        """Plus and minus the longest (1, 2) s."""
-        return np.array([[-self.LONGEST, self.LONGEST]])
 
     def with_shape(self, shape: Array) -> EffortDelay:
         """Another delay (1,) s."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,15 +139,10 @@ class ObservationModel:
         """Whose friction is identified: ``'actuated'``, ``'all'`` or ``'none'``."""
         return 'all' if self.has_passive else 'actuated' if self.has_drive_friction else 'none'
 
-    @property
-    def term_parts(self) -> list[slice]:
-        """Places of each term's parameters in :attr:`all_names`."""
-        ends = self.structure_count + np.cumsum([0, *(len(term.names) for term in self.terms)])
-        return [slice(int(begin), int(end)) for begin, end in pairwise(ends)]
-
     def with_parameters(self, parameters: Array) -> list[tuple[Term, Array]]:
         """Terms with their linear parameters, of all parameters in the order of :attr:`all_names`."""
-        return [(term, parameters[part]) for term, part in zip(self.terms, self.term_parts, strict=True)]
+        ends = self.structure_count + np.cumsum([0, *(len(term.names) for term in self.terms)])
+        return list(zip(self.terms, np.split(parameters, ends)[1:-1], strict=True))
 
     def all_parameters(self, machine: Machine) -> Array:
         """All parameters of a machine, free and held, in the order of :attr:`all_names`."""
@@ -180,7 +174,8 @@ class ObservationModel:
             now = motion[part]
             structure, samples = self.structure(now), self.joint_samples(now, now, 0.0).smoothed(sign_width)
             if any(term.from_model for term in self.terms):
-                samples = self.with_forces(samples, now, self.machine, structure @ nominal[self.inertial], 0.0)
+                efforts = structure @ nominal[: self.structure_count]
+                samples = self.with_forces(samples, now, self.machine, efforts, 0.0)
             shares = self.shares(now) if self.has_shares else None
             passive = self.passive_shares(now) if self.has_passive else None
             columns = [
@@ -189,11 +184,6 @@ class ObservationModel:
             everything = np.concatenate([structure, *columns], axis=-1)
             matrix[part], known[part] = everything[..., self.free], everything[..., self.held] @ nominal[self.held]
         return matrix, known
-
-    @property
-    def inertial(self) -> slice:
-        """Places of the bodies' parameters in :attr:`all_names`."""
-        return slice(0, self.structure_count)
 
     def structure(self, motion: PlatformMotion) -> Array:
         """Columns (N, A, S) of the structure."""

@@ -21,7 +21,7 @@ MOTION = ('positions', 'velocities', 'accelerations', 'lively', 'sign_shares')
 FORCES = ('efforts', 'effort_rates', 'loads', 'passed_on')
 
 
-class Term(ABC):
+class Term:
     """Forces of one kind. Each column is the force in one joint, per unit of a parameter.
 
     Joints are told by their place: drives first, then passive joints, both in the order of the machine. Forces in
@@ -39,7 +39,7 @@ class Term(ABC):
     note : what a result with these forces must say; empty: nothing
     names : of the P linear parameters, such as ``leg1_prismatic.viscous``
     column_places : (P,) place of each column's joint
-    shape_names, shape : of the Q parameters in which the forces are not linear, and their values
+    shape_names, shape : of the Q parameters in which the forces are not linear, and their values (Q,)
     shape_limits : (Q, 2) least and largest values
     """
 
@@ -54,20 +54,12 @@ class Term(ABC):
     names: tuple[str, ...] = ()
     column_places: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     shape_names: tuple[str, ...] = ()
+    shape: Array = np.zeros(0)
+    shape_limits: Array = np.zeros((0, 2))
 
-    @property
-    def shape(self) -> Array:
-        """Values (Q,) of the nonlinear parameters."""
-        return np.zeros(0)
-
-    @property
-    def shape_limits(self) -> Array:
-        """Least and largest values (Q, 2)."""
-        return np.zeros((0, 2))
-
-    @abstractmethod
     def columns(self, samples: JointSamples) -> Array:
-        """Force (N, P) in the column's joint per unit of each parameter."""
+        """Force (N, P) in the column's joint per unit of each parameter; there are terms without any."""
+        return np.zeros((len(samples.positions), 0))
 
     def by_deflection(self, samples: JointSamples) -> Array:
         """Change (N, P) of the columns per unit of the contacts' deflections, in which they are affine."""
@@ -93,7 +85,7 @@ class Term(ABC):
         return np.zeros((len(samples.positions), 0)), np.zeros((2, 0), dtype=np.intp)
 
 
-class PerJoint(Term):
+class PerJoint(Term, ABC):
     """The same columns for each of some joints.
 
     Parameters

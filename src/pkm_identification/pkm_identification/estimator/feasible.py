@@ -128,16 +128,11 @@ class BarrierEngine:
         """Gradient (Z,) and Hessian (Z, Z); inside only."""
         problem = self._problem
         gradient = 2.0 * problem.matrix.T @ (problem.matrix @ unknowns - problem.target)
-        hessian = self._square.copy()
-        inverse = np.linalg.inv(problem.matrices(unknowns))
-        factors = weight * problem.pulls
-        slopes = factors[:, None, None] * (np.eye(4) - inverse)
+        inverse = np.asarray(np.linalg.inv(problem.matrices(unknowns)), dtype=float)
+        slopes = weight * problem.pulls[:, None, None] * (np.eye(4) - inverse)
         gradient[: problem.size] += np.einsum('bij,kij->bk', slopes, BASIS).ravel()
-        product = np.einsum('bij,kjm->bkim', inverse, BASIS)
-        blocks = factors[:, None, None] * np.einsum('bkim,blmi->bkl', product, product)
-        for place, block in enumerate(blocks):
-            at = slice(10 * place, 10 * place + 10)
-            hessian[at, at] += block
+        hessian = 2.0 * weight * problem.curvature(inverse)
+        hessian += self._square
         if len(problem.limits):
             slack = problem.limit_values - problem.limits @ unknowns
             gradient += barrier * problem.limits.T @ (1.0 / slack)
@@ -301,7 +296,11 @@ def covariance_of(problem: FeasibleProblem, unknowns: Array, weight: float) -> A
     nominal one H would be larger than G, and the error smaller: that is not counted.
     """
     fit = problem.matrix.T @ problem.matrix
-    normal, spread = fit + weight * _curvature(problem, unknowns), fit + weight**2 * problem.metric
+    sizes, axes = np.linalg.eigh(problem.matrices(unknowns))
+    # no eigenvalue of a body counts below that of the nominal one
+    inverses = axes / np.maximum(sizes, 1.0)[:, None] @ np.swapaxes(axes, 1, 2)
+    normal = fit + weight * problem.curvature(inverses)
+    spread = fit + weight**2 * problem.curvature(np.broadcast_to(np.eye(4), inverses.shape))
     free = np.linalg.svd(problem.held)[2][len(problem.held) :].T if len(problem.held) else np.eye(len(normal))
     normal, spread = free.T @ normal @ free, free.T @ spread @ free
     scale = np.sqrt(np.diag(normal))
@@ -313,15 +312,3 @@ def covariance_of(problem: FeasibleProblem, unknowns: Array, weight: float) -> A
     open_ones = [problem.names.index(name) for name in problem.unseen]
     result[open_ones, open_ones] = np.inf
     return np.asarray(result, dtype=float)
-
-
-def _curvature(problem: FeasibleProblem, unknowns: Array) -> Array:
-    """Half the Hessian (Z, Z) of the divergence at a solution's bodies, no eigenvalue of which counts below 1."""
-    result = np.zeros((len(unknowns), len(unknowns)))
-    for place, (pull, matrix) in enumerate(zip(problem.pulls, problem.matrices(unknowns), strict=True)):
-        sizes, axes = np.linalg.eigh(matrix)
-        inverse = axes / np.maximum(sizes, 1.0) @ axes.T
-        block = slice(10 * place, 10 * place + 10)
-        product = np.einsum('ij,kjm->kim', inverse, BASIS)
-        result[block, block] = 0.5 * pull * np.einsum('kim,lmi->kl', product, product)
-    return result

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,14 +138,14 @@ class FeasibleProblem:
         """Whether the misfit is so large that smaller weights of the pull can take but a hundredth of it away."""
         return self.misfit(unknowns) > 100.0 * weight * 4.0 * float(self.pulls.sum()) + 1.0
 
-    @cached_property
-    def metric(self) -> Array:
-        """Precision (Z, Z) of the trust in the nominal bodies, at these bodies."""
+    def curvature(self, inverses: Array) -> Array:
+        """Half the Hessian (Z, Z) of the weighted divergence, by inverses (bodies, 4, 4) of the pseudo-inertias."""
         result = np.zeros((len(self.start), len(self.start)))
-        inner = np.einsum('kij,lij->kl', BASIS, BASIS)
-        for place, pull in enumerate(self.pulls):
-            block = slice(10 * place, 10 * place + 10)
-            result[block, block] = 0.5 * pull * inner
+        product = np.einsum('bij,kjm->bkim', inverses, BASIS)
+        blocks = 0.5 * self.pulls[:, None, None] * np.einsum('bkim,blmi->bkl', product, product)
+        for place, block in enumerate(blocks):
+            at = slice(10 * place, 10 * place + 10)
+            result[at, at] = block
         return result
 
 

@@ -18,6 +18,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.fourier import FourierCoordinates
 from pkm_description.motion.limits import require_motion
 
+from pkm_identification.blocks import blocks
 from pkm_identification.errors import ExcitationError
 from pkm_identification.excitation.coordinates import MotionCoordinates
 from pkm_identification.excitation.objective import END_CONDITIONS, ExcitationSettings
@@ -138,7 +139,8 @@ def _faded(problem: ExcitationProblem, variables: Array) -> tuple[float, list[Us
     for part in (0.0,) if at_rest else _FADES:
         series = problem.series(variables, 1, part * period)
         try:
-            uses = _uses_in_blocks(problem, series, _fine_times(problem, series))
+            times = _fine_times(problem, series)
+            uses = [use for part in blocks(len(times), _BLOCK) for use in problem.uses_of(series, times[part])]
         except KinematicsError:  # on its way in or out the motion leaves what the machine can reach
             continue
         if largest_use(uses) <= problem.ceiling:
@@ -157,14 +159,6 @@ def _fine_times(problem: ExcitationProblem, series: FourierCoordinates) -> Array
     return np.asarray(times[once], dtype=float)
 
 
-def _uses_in_blocks(problem: ExcitationProblem, series: FourierCoordinates, times: Array) -> list[Use]:
-    """Uses whose values are the largest of each block of samples."""
-    uses: list[Use] = []
-    for first in range(0, len(times), _BLOCK):
-        uses += problem.uses_of(series, times[first : first + _BLOCK])
-    return uses
-
-
 def _margins(uses: list[Use]) -> tuple[Margin, ...]:
     largest: dict[tuple[str, str], float] = {}
     for use in uses:
@@ -176,10 +170,7 @@ def _margins(uses: list[Use]) -> tuple[Margin, ...]:
 
 def _measures(problem: ExcitationProblem, variables: Array, samples: int) -> dict[str, float]:
     """Condition numbers of a period, plain and scaled, with and without the columns of friction."""
-    series = problem.series(variables)
-    time = np.arange(samples) / (samples * series.base_frequency)
-    matrix = problem.matrix(problem.coordinates.motion(time, *series.periodic(time)), smooth=False)
-    rows = matrix.reshape(-1, matrix.shape[-1])
+    rows = problem.period_rows(variables, samples)
     bodies = problem.base.independent < problem.model.body_count
     found: dict[str, float] = {}
     for ending, chosen in (('', rows), (' of the bodies alone', rows[:, bodies])):

@@ -40,11 +40,6 @@ class Point:
     cost_gradient: Array
     use_gradients: Array
 
-    @property
-    def largest_use(self) -> float:
-        """Largest use of any limit."""
-        return largest_use(self.uses)
-
 
 def largest_use(uses: list[Use]) -> float:
     """Largest use of any limit; NaN where one is not a number."""
@@ -226,13 +221,16 @@ class ExcitationProblem:
         columns, _ = self.model.regressor(motion, self.sign_width if smooth else 0.0)
         return np.asarray(columns[..., self.base.independent] * self.weights[:, None])
 
-    def figure(self, variables: Array, samples: int) -> float:
-        """The objective of a period of so many samples, with signs of friction that are not smoothed."""
+    def period_rows(self, variables: Array, samples: int) -> Array:
+        """Weighted rows (N A, B) of a period of so many samples, with signs of friction that are not smoothed."""
         series = self.series(variables)
         time = np.arange(samples) / (samples * series.base_frequency)
-        motion = self.coordinates.motion(time, *series.periodic(time))
-        matrix = self.matrix(motion, smooth=False)
-        return self.objective.value(matrix.reshape(-1, matrix.shape[-1]))
+        matrix = self.matrix(self.coordinates.motion(time, *series.periodic(time)), smooth=False)
+        return matrix.reshape(-1, matrix.shape[-1])
+
+    def figure(self, variables: Array, samples: int) -> float:
+        """The objective of these rows."""
+        return self.objective.value(self.period_rows(variables, samples))
 
     def _by_variables(self, by_motion: Array, rate: Array, second: Array, speed: float) -> Array:
         """Gradients (K, V) by the variables from those (K, N, 3, C) by values, rates and accelerations."""

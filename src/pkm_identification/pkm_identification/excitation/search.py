@@ -18,7 +18,7 @@ from scipy.optimize import Bounds, minimize
 
 from pkm_identification.errors import ExcitationError
 from pkm_identification.excitation.objective import ExcitationSettings
-from pkm_identification.excitation.problem import ExcitationProblem, Point
+from pkm_identification.excitation.problem import ExcitationProblem, Point, largest_use
 
 #: libraries of linear algebra start threads of their own; one per process is enough
 _ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
@@ -219,7 +219,7 @@ class _Search:
             point = None
         if point is not None and not np.isfinite(point.cost + point.smooth_uses.sum()):
             point = None
-        if point is not None and point.cost < self.best_cost and point.largest_use <= self._ceiling:
+        if point is not None and point.cost < self.best_cost and largest_use(point.uses) <= self._ceiling:
             self.best, self.best_cost = variables.copy(), point.cost
         self._last = (variables.tobytes(), gradients, point)
         return point

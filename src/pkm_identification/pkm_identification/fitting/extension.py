@@ -27,14 +27,7 @@ from pkm_identification.fitting.aliases import with_spreads
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
-from pkm_identification.fitting.prediction import (
-    deflected,
-    delayed,
-    effort_delay,
-    efforts_without_friction,
-    friction_forces,
-    with_forces,
-)
+from pkm_identification.fitting.prediction import deflected, efforts_by, forces_without_friction, with_forces
 from pkm_identification.preparation import PreparedData
 
 #: steps inwards and the nearest distance, in periods of the force cut-off
@@ -253,15 +246,14 @@ def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel |
     samples = with_forces(fit.model, near, fit.parameters)
     samples = at_levels(samples, fit.model.with_parameters(fit.parameters))
     assert samples.levels is not None
-    still = efforts_without_friction(fit.model, near, samples, fit.parameters)
+    still = np.add(*forces_without_friction(fit.model, near, samples, fit.parameters))
     travel, levels = np.ptp(near.samples.positions, axis=0), samples.levels.mean(axis=0)
 
     begins = [Presliding.of(fit.model.machine, part * travel, levels) for part in DISTANCES]
     models = [fit.model, *(fit.model.with_terms((*fit.model.terms, begin)) for begin in begins)]
 
     def error(model: ObservationModel) -> float:
-        friction = friction_forces(model, near, deflected(model, near, samples), fit.parameters)
-        efforts = delayed(still + friction, near.recording.time, effort_delay(model.terms))
+        efforts = efforts_by(model, near, deflected(model, near, samples), fit.parameters, still)
         residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
         return float(np.mean(residuals[near.row_weights > 0.0] ** 2))
 

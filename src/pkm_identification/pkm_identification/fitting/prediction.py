@@ -18,26 +18,29 @@ def predicted_efforts(model: ObservationModel, data: PreparedData, parameters: A
     return efforts_by(model, data, with_forces(model, data, parameters), parameters)
 
 
-def efforts_by(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> Array:
-    """Efforts (N, A) as :func:`predicted_efforts`, friction by the forces of ``samples``."""
-    still = efforts_without_friction(model, data, samples, parameters)
-    efforts = still + friction_forces(model, data, samples, parameters)
-    return delayed(efforts, data.recording.time, effort_delay(model.terms))
-
-
-def efforts_without_friction(
-    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
+def efforts_by(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array, still: Array | None = None
 ) -> Array:
-    """Forces (N, A) of bodies and rotors, and of the terms that are no friction: no deflection changes them."""
-    passed_on, others = _forces_without_friction(model, data, samples, parameters)
-    return passed_on + others
+    """Efforts (N, A) as :func:`predicted_efforts`, friction by the forces of ``samples``.
+
+    Parameters
+    ----------
+    still : (N, A) sum of :func:`forces_without_friction`, where it is known already
+    """
+    if still is None:
+        still = np.add(*forces_without_friction(model, data, samples, parameters))
+    friction = np.zeros_like(still)
+    for term, values in model.with_parameters(parameters):
+        if term.dissipates:
+            friction = friction + data.term_forces(term, samples, values)
+    return delayed(still + friction, data.recording.time, effort_delay(model.terms))
 
 
-def _forces_without_friction(
+def forces_without_friction(
     model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
 ) -> tuple[Array, Array]:
-    """What the drives pass on to the machine (N, A), and what else is no friction."""
-    passed_on = data.structure_forces(parameters[model.inertial])
+    """What the drives pass on to the machine (N, A), and what else is no friction; no deflection changes them."""
+    passed_on = data.structure_forces(parameters[: model.structure_count])
     others = np.zeros_like(passed_on)
     for term, values in model.with_parameters(parameters):
         if term.dissipates:
@@ -50,15 +53,6 @@ def _forces_without_friction(
     return passed_on, others
 
 
-def friction_forces(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> Array:
-    """Forces (N, A) of the terms that are friction."""
-    found = np.zeros_like(samples.positions)
-    for term, values in model.with_parameters(parameters):
-        if term.dissipates:
-            found = found + data.term_forces(term, samples, values)
-    return found
-
-
 def delayed(efforts: Array, time: Array, delay: float) -> Array:
     """Efforts (N, A) at times (N,) s that come later by a delay."""
     return np.stack([np.interp(time - delay, time, column) for column in efforts.T], axis=1) if delay else efforts
@@ -69,10 +63,21 @@ def effort_delay(terms: tuple[Term, ...]) -> float:
     return sum(term.delay for term in terms if isinstance(term, EffortDelay))
 
 
-def deflected(model: ObservationModel, data: PreparedData, samples: JointSamples) -> JointSamples:
-    """Samples with the deflections of the drives' contacts that the model has."""
+def deflected(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array | None = None
+) -> JointSamples:
+    """Samples with the deflections of the drives' contacts that the model has, if it has any.
+
+    Parameters
+    ----------
+    parameters : all of the model, by whose friction the contacts slide; default: by the levels of the samples
+    """
     presliding = presliding_of(model.terms)
-    return samples if presliding is None else presliding.deflected(samples, 1.0 / data.recording.sample_rate)
+    if presliding is None:
+        return samples
+    if parameters is not None:
+        samples = at_levels(samples, model.with_parameters(parameters))
+    return presliding.deflected(samples, 1.0 / data.recording.sample_rate)
 
 
 def with_forces(
@@ -81,7 +86,7 @@ def with_forces(
     """Samples with the forces by all parameters; loads in the joints are those of a machine."""
     if any(term.from_model for term in model.terms):
         return samples_with_efforts(model, data, parameters, believed or model.machine)
-    return _with_contacts(model, data, data.samples, parameters)
+    return deflected(model, data, data.samples, parameters)
 
 
 def samples_with_efforts(
@@ -91,20 +96,11 @@ def samples_with_efforts(
 
     Whatever is not friction belongs to them. What the drives pass on is less: a rotor turns before the screw.
     """
-    passed_on, others = _forces_without_friction(model, data, data.samples, parameters)
+    passed_on, others = forces_without_friction(model, data, data.samples, parameters)
     samples = model.with_forces(
         data.samples, data.motion, believed, passed_on + others, data.recording.sample_rate, passed_on
     )
-    return _with_contacts(model, data, samples, parameters)
-
-
-def _with_contacts(
-    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
-) -> JointSamples:
-    """Samples with contacts that are deflected up to the friction by all parameters."""
-    if presliding_of(model.terms) is None:
-        return samples
-    return deflected(model, data, at_levels(samples, model.with_parameters(parameters)))
+    return deflected(model, data, samples, parameters)
 
 
 def slope_rows(

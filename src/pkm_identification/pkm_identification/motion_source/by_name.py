@@ -11,12 +11,14 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine
+from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_coeffs, savgol_filter
+from scipy.spatial.transform import Rotation, RotationSpline
 
 from pkm_identification.configuration import MotionSettings
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.filters import derivatives, fourier_fit, low_pass
-from pkm_identification.motion_source.interface import Curve, MotionSource, estimated_poses
+from pkm_identification.motion_source.interface import Curve, MotionSource
 from pkm_identification.motion_source.periods import PeriodMean
 from pkm_identification.recording.recording import Recording
 
@@ -41,7 +43,6 @@ def motion_source(settings: MotionSettings | None = None) -> MotionSource:
 class LowPass(MotionSource):
     """Zero-phase low-pass and quintic splines: any motion, no phase lag, flat in the pass band."""
 
-    name: ClassVar[str] = 'low_pass'
     title: ClassVar[str] = 'forward kinematics of the drive positions'
 
     def curve(self, time: Array, values: Array, cutoff_frequency: float) -> Curve:
@@ -59,7 +60,6 @@ class Fourier(MotionSource):
     harmonics : number of them; more than were commanded, friction adds some
     """
 
-    name: ClassVar[str] = 'fourier'
     title: ClassVar[str] = 'a Fourier series of the drive positions'
 
     def __init__(self, base_frequency: float, harmonics: int) -> None:
@@ -67,16 +67,12 @@ class Fourier(MotionSource):
 
     def curve(self, time: Array, values: Array, cutoff_frequency: float) -> Curve:
         """See the base class; the cut-off frequency has no part in it."""
-        unknowns = 2 * self.harmonics + 1
-        if len(time) < unknowns:
-            raise RecordingError(f'{len(time)} samples cannot determine {unknowns} coefficients of a Fourier series')
         return Curve(*fourier_fit(time, values, self.base_frequency, self.harmonics))
 
 
 class CentralDifferences(MotionSource):
     """Plain central differences of what was measured, not filtered: the baseline of the papers."""
 
-    name: ClassVar[str] = 'central_differences'
     title: ClassVar[str] = 'central differences of the measured positions'
 
     def curve(self, time: Array, values: Array, cutoff_frequency: float) -> Curve:
@@ -91,12 +87,31 @@ class CentralDifferences(MotionSource):
 class EstimatorPoses(LowPass):
     """Poses that an estimator recorded beside the drives, low-passed."""
 
-    name: ClassVar[str] = 'estimator'
     title: ClassVar[str] = "the estimator's poses"
 
     def poses(self, machine: Machine, recording: Recording) -> tuple[Array, Array]:
-        """See the base class; the estimator's poses at the times of the drives' samples."""
-        return estimated_poses(recording)
+        """See the base class; the estimator's poses at the times of the drives' samples.
+
+        Raises
+        ------
+        RecordingError
+            If there are none, or they do not cover the recording.
+        """
+        poses = recording.poses
+        if poses is None or len(poses.time) < 4:
+            raise RecordingError(
+                f'{recording.source}: no platform poses were recorded; start the estimator or use '
+                "motion.source = 'low_pass'"
+            )
+        if poses.time[0] > recording.time[0] + 0.05 or poses.time[-1] < recording.time[-1] - 0.05:
+            raise RecordingError(
+                f'{recording.source}: platform poses cover {poses.time[0]:.2f} to {poses.time[-1]:.2f} s, joint states '
+                f'{recording.time[0]:.2f} to {recording.time[-1]:.2f} s; record both over the whole motion'
+            )
+        time = recording.time.clip(poses.time[0], poses.time[-1])
+        position = CubicSpline(poses.time, poses.position)(time)
+        rotation = RotationSpline(poses.time, Rotation.from_matrix(poses.rotation_base_platform))(time)
+        return position, rotation.as_matrix()
 
     def drives(self, machine: Machine, recording: Recording) -> Array:
         """See the base class; positions of the drives that belong to the poses."""
@@ -148,7 +163,6 @@ class LocalPolynomials(MotionSource):
 class SavitzkyGolay(LocalPolynomials):
     """Polynomials by least squares over a window (Savitzky and Golay 1964), by SciPy."""
 
-    name: ClassVar[str] = 'savitzky_golay'
     title: ClassVar[str] = 'Savitzky-Golay filters on the drive positions'
 
     def kernel(self, half: int) -> Array:
@@ -168,7 +182,6 @@ class LocalRegression(LocalPolynomials):
     the window is one-sided.
     """
 
-    name: ClassVar[str] = 'local_regression'
     title: ClassVar[str] = 'local regression on the drive positions'
 
     def kernel(self, half: int) -> Array:

@@ -221,7 +221,7 @@ def fourier_fit(
     """
     basis = fourier_basis(time, base_frequency, harmonics)
     if len(time) < basis.shape[1]:
-        raise ValueError(f'{len(time)} samples cannot determine {basis.shape[1]} Fourier coefficients')
+        raise RecordingError(f'{len(time)} samples cannot determine {basis.shape[1]} coefficients of a Fourier series')
     coefficients = np.linalg.lstsq(basis, values, rcond=None)[0]
     first, second = (
         fourier_basis(time if at is None else at, base_frequency, harmonics, order) @ coefficients for order in (1, 2)

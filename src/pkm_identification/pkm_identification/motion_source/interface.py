@@ -15,9 +15,7 @@ from pkm_description.kinematics.forward import ForwardKinematicsResult
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 from scipy.interpolate import CubicSpline
-from scipy.spatial.transform import Rotation, RotationSpline
 
-from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.bands import Bands
 from pkm_identification.motion_source.filters import derivatives, low_pass
 from pkm_identification.recording.recording import Recording
@@ -63,11 +61,9 @@ class MotionSource(ABC):
 
     Attributes
     ----------
-    name : in the setting ``motion.source``
     title : in words for reports
     """
 
-    name: ClassVar[str]
     title: ClassVar[str]
 
     @abstractmethod
@@ -75,26 +71,47 @@ class MotionSource(ABC):
         """Smooth noisy samples (N, M) at uniform times (N,) s; ``cutoff_frequency`` [Hz] where the source has one."""
 
     def poses(self, machine: Machine, recording: Recording) -> tuple[Array, Array]:
-        """Position (N, 3) m and rotation (N, 3, 3) of every sample, not smoothed."""
-        return recorded_poses(machine, recording)
+        """Position (N, 3) m and rotation (N, 3, 3) of every sample, not smoothed: by forward kinematics, from home.
+
+        Raises
+        ------
+        KinematicsError
+            Naming the sample, if one does not converge or lies on another assembly mode.
+        """
+        closed = _configurations(machine, recording.drive_positions)
+        return closed.position, closed.rotation_base_platform
 
     def drives(self, machine: Machine, recording: Recording) -> Array:
         """Positions (N, A) m or rad of the drives of a platform with fewer than six degrees of freedom."""
         return recording.drive_positions
 
+    def coordinates(self, machine: Machine, recording: Recording) -> Array:
+        """What is smoothed (N, M): positions of the drives, or the platform's coordinates around home."""
+        if smooths_drives(machine):
+            return self.drives(machine, recording)
+        return pose_coordinates(*self.poses(machine, recording), machine.home)
+
     def motion(self, machine: Machine, recording: Recording, bands: Bands) -> RecordedMotion:
         """Smooth and livelier motion of a recording; of ``bands`` the cut-off frequencies of motion and signs count."""
-        time, rate = recording.time, recording.sample_rate
-        constrained = smooths_drives(machine)
-        if constrained:
-            values = self.drives(machine, recording)
+        values = self.coordinates(machine, recording)
+        return self.moved(machine, recording, bands, values, self.curve(recording.time, values, bands.motion_cutoff))
+
+    def moved(
+        self, machine: Machine, recording: Recording, bands: Bands, values: Array, smooth: Curve,
+        repeatability: Repeatability | None = None,
+    ) -> RecordedMotion:  # fmt: skip
+        """Motion of a smooth curve of the coordinates, and the livelier one of their values (N, M) as they are."""
+        values, time = low_pass(values, recording.sample_rate, bands.sign_cutoff), recording.time
+        curves = smooth, Curve(values, *derivatives(time, values))
+        if smooths_drives(machine):
+            # on the constraints; redundant drives may contradict themselves by noise
+            found = [
+                motion_of_configurations(machine, time, _configurations(machine, one.values), one.first, one.second)
+                for one in curves
+            ]
         else:
-            values = pose_coordinates(*self.poses(machine, recording), machine.home)
-        smooth = self.curve(time, values, bands.motion_cutoff)
-        values = low_pass(values, rate, bands.sign_cutoff)
-        lively = Curve(values, *derivatives(time, values))
-        moved = [motion_of_curve(machine, time, curve, constrained) for curve in (smooth, lively)]
-        return RecordedMotion(recording, moved[0], moved[1])
+            found = [motion_from_coordinates(time, *one, machine.home) for one in curves]
+        return RecordedMotion(recording, found[0], found[1], repeatability)
 
 
 def smooths_drives(machine: Machine) -> bool:
@@ -106,25 +123,6 @@ def smooths_drives(machine: Machine) -> bool:
     return machine.constraint_count > 0 and not (redundant and not holds_platform(machine))
 
 
-def motion_of_curve(machine: Machine, time: Array, curve: Curve, constrained: bool) -> PlatformMotion:
-    """Platform motion of a curve of the drives (``constrained``) or of the platform's six coordinates."""
-    if constrained:
-        return motion_of_drives(machine, time, *curve)
-    return motion_from_coordinates(time, *curve, machine.home)
-
-
-def recorded_poses(machine: Machine, recording: Recording) -> tuple[Array, Array]:
-    """Position (N, 3) and rotation (N, 3, 3) of every sample by forward kinematics, all samples at once from home.
-
-    Raises
-    ------
-    KinematicsError
-        Naming the sample, if one does not converge or lies on another assembly mode.
-    """
-    result = _configurations(machine, recording.drive_positions).require()
-    return result.position, result.rotation_base_platform
-
-
 def _configurations(machine: Machine, positions: Array) -> ForwardKinematicsResult:
     """Configurations of drive positions (N, A); of redundant drives, whose noise contradicts itself, the nearest."""
     result = forward_kinematics(machine, positions)
@@ -132,43 +130,7 @@ def _configurations(machine: Machine, positions: Array) -> ForwardKinematicsResu
         # the least squares of all is the pose
         near = result.residual <= CONTRADICTION * float(np.max(machine.leg_sensors.position_noise))
         result = replace(result, converged=result.converged | near)
-    return result
-
-
-def motion_of_drives(
-    machine: Machine, time: Array, positions: Array, velocities: Array, accelerations: Array
-) -> PlatformMotion:
-    """Platform motion of drive motions (N, A), on the constraints; redundant drives may contradict themselves by noise.
-
-    See :func:`pkm_description.kinematics.motion_from_drives`.
-    """
-    closed = _configurations(machine, positions).require()
-    return motion_of_configurations(machine, time, closed, velocities, accelerations)
-
-
-def estimated_poses(recording: Recording) -> tuple[Array, Array]:
-    """Estimator's poses at the recording's times: position (N, 3), rotation (N, 3, 3).
-
-    Raises
-    ------
-    RecordingError
-        If there are none, or they do not cover the recording.
-    """
-    poses = recording.poses
-    if poses is None or len(poses.time) < 4:
-        raise RecordingError(
-            f'{recording.source}: no platform poses were recorded; start the estimator or use '
-            "motion.source = 'low_pass'"
-        )
-    if poses.time[0] > recording.time[0] + 0.05 or poses.time[-1] < recording.time[-1] - 0.05:
-        raise RecordingError(
-            f'{recording.source}: platform poses cover {poses.time[0]:.2f} to {poses.time[-1]:.2f} s, '
-            f'joint states {recording.time[0]:.2f} to {recording.time[-1]:.2f} s; record both over the whole motion'
-        )
-    time = recording.time.clip(poses.time[0], poses.time[-1])
-    position = CubicSpline(poses.time, poses.position)(time)
-    rotation = RotationSpline(poses.time, Rotation.from_matrix(poses.rotation_base_platform))(time)
-    return position, rotation.as_matrix()
+    return result.require()
 
 
 # Mean and variance over the periods of a periodic recording (Heimann & Abdellatif; Swevers et al. 1996).

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_description.motion.coordinates import pose_coordinates
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 from scipy.special import chdtri
@@ -15,16 +14,8 @@ from scipy.special import chdtri
 from pkm_identification.blocks import runs_of
 from pkm_identification.errors import RecordingError
 from pkm_identification.motion_source.bands import Bands
-from pkm_identification.motion_source.filters import derivatives, fourier_basis, fourier_fit, low_pass
-from pkm_identification.motion_source.interface import (
-    Curve,
-    MotionSource,
-    RecordedMotion,
-    Repeatability,
-    motion_of_curve,
-    repeatability,
-    smooths_drives,
-)
+from pkm_identification.motion_source.filters import fourier_basis, fourier_fit
+from pkm_identification.motion_source.interface import Curve, MotionSource, RecordedMotion, Repeatability, repeatability
 from pkm_identification.recording.recording import Recording
 
 #: chance with which noise alone makes a harmonic count
@@ -59,7 +50,6 @@ class PeriodMean(MotionSource):
         cut-off frequency
     """
 
-    name: ClassVar[str] = 'periods'
     title: ClassVar[str] = 'a Fourier series of the mean over the periods'
 
     def __init__(self, base_frequency: float = 0.0, harmonics: int = 0) -> None:
@@ -69,8 +59,7 @@ class PeriodMean(MotionSource):
         """See the base class; all samples must belong to the periodic part."""
         mean = self._averaged(Recording(time, values, np.zeros_like(values)))
         harmonics = self._count(mean, cutoff_frequency)
-        period = 1.0 / mean.base_frequency
-        return Curve(*fourier_fit(mean.time, mean.positions, 1.0 / period, harmonics, at=time - time[0]))
+        return Curve(*fourier_fit(mean.time, mean.positions, mean.base_frequency, harmonics, at=time - time[0]))
 
     def motion(self, machine: Machine, recording: Recording, bands: Bands) -> RecordedMotion:
         """See the base class; the motion is that of the part of the recording that repeats.
@@ -83,18 +72,10 @@ class PeriodMean(MotionSource):
         recording = self._periodic_part(recording)
         mean = self._averaged(recording)
         harmonics = self._count(mean, bands.motion_cutoff)
-        constrained = smooths_drives(machine)
-
-        def coordinates(part: Recording) -> Array:
-            return part.drive_positions if constrained else pose_coordinates(*self.poses(machine, part), machine.home)
-
         one = Recording(mean.time, mean.positions, mean.efforts, recording.start_stamp, recording.source)
-        time = recording.time
-        smooth = Curve(*fourier_fit(mean.time, coordinates(one), mean.base_frequency, harmonics, at=time - time[0]))
-        values = low_pass(coordinates(recording), recording.sample_rate, bands.sign_cutoff)
-        lively = Curve(values, *derivatives(time, values))
-        moved = [motion_of_curve(machine, time, curve, constrained) for curve in (smooth, lively)]
-        return RecordedMotion(recording, moved[0], moved[1], mean)
+        series, at = self.coordinates(machine, one), recording.time - recording.time[0]
+        smooth = Curve(*fourier_fit(mean.time, series, mean.base_frequency, harmonics, at))
+        return self.moved(machine, recording, bands, self.coordinates(machine, recording), smooth, mean)
 
     def _periodic_part(self, recording: Recording) -> Recording:
         """Whole and begun periods of a recording, without what goes before and after."""

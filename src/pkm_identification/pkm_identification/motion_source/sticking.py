@@ -7,6 +7,7 @@ are zero in forces and columns alike, *before* these are filtered: a filter woul
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -100,34 +101,28 @@ def slow_samples(
     rests = np.zeros(velocities.shape, dtype=bool)
     unknown = np.zeros(velocities.shape, dtype=bool)
     for drive, noise in enumerate(np.broadcast_to(position_noise, velocities.shape[1]).tolist()):
-        for one in _stretches(velocities[:, drive], noise, sample_rate, dead_band):
-            rests[one.begin : one.end, drive] = one.is_rest
-            unknown[one.begin : one.end, drive] = one.is_rest or one.end - one.begin > longest * sample_rate
+        for part, is_rest in _stretches(velocities[:, drive], noise, sample_rate, dead_band):
+            rests[part, drive] = is_rest
+            unknown[part, drive] = is_rest or part.stop - part.start > longest * sample_rate
     return SlowSamples(rests, unknown)
 
 
-class _Stretch(NamedTuple):
-    """Samples from ``begin`` up to ``end`` in which a drive is slow."""
-
-    begin: int
-    end: int
-    is_rest: bool
-
-
-def _stretches(velocity: Array, noise: float, sample_rate: float, dead_band: float) -> list[_Stretch]:
+def _stretches(
+    velocity: Array, noise: float, sample_rate: float, dead_band: float
+) -> Iterator[tuple[slice, bool]]:
+    """Samples in which a drive is slow, and whether it rests there."""
     acceleration = float(np.sqrt(np.mean(np.gradient(velocity, 1.0 / sample_rate) ** 2)))
     if acceleration == 0.0:
-        return [_Stretch(0, len(velocity), True)]
+        yield slice(0, len(velocity)), True
+        return
     longest = max(int(LONGEST * len(velocity)), SHORTEST)
     window = int(np.clip(np.sqrt(WINDOW * noise / acceleration) * sample_rate, SHORTEST, longest))
     limit = dead_band if dead_band >= 0.0 else 3.0 * np.sqrt(2.0) * noise * sample_rate / window
     speed = np.abs(uniform_filter1d(velocity, window))
-    found = []
     for begin, end in runs_of(speed < limit):
         is_rest = end - begin >= max(window, DWELL * _passage(speed, begin, end, limit, 2 * window))
         # the average leaves the band before the drive does
-        found.append(_Stretch(max(begin - window // 2, 0), end + window // 2, is_rest))
-    return found
+        yield slice(max(begin - window // 2, 0), end + window // 2), is_rest
 
 
 def _passage(speed: Array, begin: int, end: int, limit: float, aside: int) -> float:

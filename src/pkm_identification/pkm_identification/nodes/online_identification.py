@@ -195,11 +195,10 @@ class OnlineIdentificationNode(LifecycleNode):
         if self._stream is None or not self._is_active:
             self._diagnostics.publish({'identification': (Level.STALE, 'not active', {})})
             return
-        report = self._stream.report()
-        level = Level.OK if report.healthy else Level.WARN
+        is_healthy, sentence, values = self._stream.report()
         load, told, figures = self._backlog.report()
         self._diagnostics.publish({
-            'identification': (level, report.sentence, report.values),
+            'identification': (Level.OK if is_healthy else Level.WARN, sentence, values),
             'parameters': (Level.OK, 'base parameters', self._stream.parameter_texts()),
             'load': (LEVELS[load], told, figures),
         })

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import NamedTuple
 
 from pkm_description.loading.load import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
@@ -14,22 +13,6 @@ from pkm_identification.errors import RecordingError
 from pkm_identification.nodes.node_settings import load_config
 from pkm_identification.recording.bag_recordings import parse_split, read_recordings
 from pkm_identification.recording.recording import Recording
-
-
-class Inputs(NamedTuple):
-    """What the options say.
-
-    Attributes
-    ----------
-    machine : nominal
-    config : settings
-    recording, validation : to fit, and to judge the fit
-    """
-
-    machine: Machine
-    config: IdentificationConfig
-    recording: Recording
-    validation: Recording | None
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +37,8 @@ def add_machine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
 
 
-def read_inputs(options: argparse.Namespace) -> Inputs:
-    """Machine, settings and recordings of these options and of ``bag``.
+def read_inputs(options: argparse.Namespace) -> tuple[Machine, IdentificationConfig, Recording, Recording | None]:
+    """Nominal machine, settings, and recordings to fit and to judge the fit, of these options and of ``bag``.
 
     Raises
     ------
@@ -64,11 +47,6 @@ def read_inputs(options: argparse.Namespace) -> Inputs:
     """
     machine = machine_of_options(options)
     config = load_config(options.config) if options.config else IdentificationConfig()
-    return Inputs(machine, config, *_read_both(machine, options))
-
-
-def _read_both(machine: Machine, options: argparse.Namespace) -> tuple[Recording, Recording | None]:
-    """Recordings of the options ``bag``, ``split``, ``validation`` and ``namespace``: to fit, and to judge the fit."""
     if options.validation and _resolved(options.validation) == _resolved(options.bag):
         raise RecordingError(
             f'--validation {options.validation} is the recording of the identification itself; held-out data must be '
@@ -83,7 +61,7 @@ def _read_both(machine: Machine, options: argparse.Namespace) -> tuple[Recording
     recordings = read_recordings(machine, options.bag, intervals, options.namespace)
     if options.validation:
         recordings += read_recordings(machine, options.validation, (), options.namespace)
-    return recordings[0], recordings[1] if len(recordings) > 1 else None
+    return machine, config, recordings[0], recordings[1] if len(recordings) > 1 else None
 
 
 def _resolved(path: str) -> Path:

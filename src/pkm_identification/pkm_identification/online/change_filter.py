@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
+from pkm_identification.fitting.lack_of_fit import ACCURACY
 from pkm_identification.online.estimators import (
     ExtendedParameterFilter,
-    FixedNoise,
+    RandomWalk,
     RecursiveLeastSquares,
     UnscentedParameterFilter,
 )
@@ -20,8 +21,6 @@ from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.segment import FEWEST, LAGS, SegmentFit
 from pkm_identification.online.settings import OnlineSettings
 
-#: part of the force below which residuals are what smoothing and differentiation get wrong
-ACCURACY = 1e-4
 #: part of typical forces that residuals are taken for before there are any
 BEGIN = 0.1
 #: times as many residuals as are alike by which few of them may be too small by chance
@@ -81,12 +80,13 @@ class ChangeFilter:
 
     Attributes
     ----------
+    estimator : whose ``parameters`` (B,), ``covariance`` (B, B) and ``std`` (B,) are those of the changes
     noise : of the residuals
     jump : (B,) by which friction and offsets may change at once, standard deviations
     """
 
     def __init__(self, observation: OnlineObservation, settings: OnlineSettings) -> None:
-        self._estimator, self._memory = settings.estimator, settings.memory
+        self._kind, self._memory = settings.estimator, settings.memory
         self._drift, self.jump = observation.walk(settings) ** 2, JUMP * observation.size
         begin, self._least = (BEGIN * observation.typical_force) ** 2, ACCURACY * observation.typical_force
         self.noise = self._before = Noise(begin, begin, np.zeros(len(begin)))
@@ -95,39 +95,24 @@ class ChangeFilter:
         self._begin_with(np.zeros(len(self._prior)), np.diag(self._prior**2))
 
     def _begin_with(self, change: Array, covariance: Array) -> None:
-        self._walk = FixedNoise(np.zeros(len(change)))
-        self._filter: ExtendedParameterFilter | UnscentedParameterFilter | RecursiveLeastSquares
-        if self._estimator == 'rls':
-            self._filter = RecursiveLeastSquares(len(change), prior=(change, covariance))
+        self._walk = RandomWalk(np.zeros(len(change)))
+        self.estimator: ExtendedParameterFilter | UnscentedParameterFilter | RecursiveLeastSquares
+        if self._kind == 'rls':
+            self.estimator = RecursiveLeastSquares(len(change), prior=(change, covariance))
         else:
-            kind = UnscentedParameterFilter if self._estimator == 'ukf' else ExtendedParameterFilter
-            self._filter = kind(change, covariance, self._walk)
+            kind = UnscentedParameterFilter if self._kind == 'ukf' else ExtendedParameterFilter
+            self.estimator = kind(change, covariance, self._walk)
         self._last: int | None = None
-
-    @property
-    def change(self) -> Array:
-        """Changes (B,)."""
-        return self._filter.parameters
-
-    @property
-    def covariance(self) -> Array:
-        """Covariance (B, B) of them."""
-        return self._filter.covariance
-
-    @property
-    def std(self) -> Array:
-        """Standard deviations (B,) of them."""
-        return self._filter.std
 
     def update(self, stamp: int, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take rows (A, B) and forces (A,) beyond those of the file; drives that are not ``used`` (A,) are left out."""
         elapsed = 0.0 if self._last is None else (stamp - self._last) / 1e9
         self._walk.variances[:] = self._drift * elapsed
-        if isinstance(self._filter, RecursiveLeastSquares):
+        if isinstance(self.estimator, RecursiveLeastSquares):
             # at rest nothing is learned, so nothing is forgotten
-            self._filter.forgetting = exp(-elapsed / self._memory) if used.any() else 1.0
+            self.estimator.forgetting = exp(-elapsed / self._memory) if used.any() else 1.0
         self._last = stamp
-        self._filter.update(matrix, target, np.where(used, self.noise.weight_variance, np.inf))
+        self.estimator.update(matrix, target, np.where(used, self.noise.weight_variance, np.inf))
 
     def take(self, fit: SegmentFit) -> None:
         """Learn the noise of a segment; of the first one, the parameters, too."""
@@ -147,7 +132,7 @@ class ChangeFilter:
 
     def known(self, stamp: int) -> Kept:
         """What is known now, at ``stamp`` [ns]."""
-        return Kept(stamp, self._filter.parameters, self._filter.covariance, self.noise)
+        return Kept(stamp, self.estimator.parameters, self.estimator.covariance, self.noise)
 
     def begin_from(self, kept: Kept, covariance: Array) -> None:
         """Go on from what was known, with another covariance (B, B)."""

@@ -28,8 +28,8 @@ from pkm_identification.estimator.recursive import (
 )
 
 __all__ = [
-    'ExtendedParameterFilter', 'FixedNoise', 'RandomWalk', 'RecursiveLeastSquares', 'RobbinsMonro',
-    'UnscentedParameterFilter', 'unobserved_directions',
+    'ExtendedParameterFilter', 'RandomWalk', 'RecursiveLeastSquares', 'UnscentedParameterFilter',
+    'unobserved_directions',
 ]  # fmt: skip
 
 #: from parameters (N, P) to forces (N, m)
@@ -63,7 +63,7 @@ class ParameterFilter:
         count = len(parameters)
         self._parameters = checked_vector('parameters', parameters, count)
         root = covariance_factor(covariance, count).T
-        self.random_walk = FixedNoise(np.zeros(count)) if random_walk is None else random_walk
+        self.random_walk = random_walk or RandomWalk(np.zeros(count))
         if self.random_walk.variances.shape != (count,):
             raise ValueError(f'random walk of {self.random_walk.variances.shape} parameters: expected {count}')
         self.samples = 0
@@ -147,52 +147,29 @@ def upper_triangle(rows: Array) -> Array:
     return np.asfortranarray(found * np.where(np.diagonal(found) < 0.0, -1.0, 1.0)[:, None])
 
 
-class FixedNoise:
-    """The same variances before every sample.
+class RandomWalk:
+    """Variances by which parameters wander before every sample: always the same, or learned from the corrections.
+
+    Those that are learned follow the squares of the corrections, Oh (2003), Eq. 2.75, restricted to a diagonal:
+    ``Q <- (1 - gain) Q + gain diag(K e e^T K^T)``, where ``K e`` is the correction of the parameters (Robbins-Monro).
 
     Parameters
     ----------
-    variances : (P,) by which the parameters wander in one sample; 0 for constants
+    variances : (P,) by which the parameters wander in one sample, at the start; 0 for constants
+    gain : from 0, which learns nothing, to 1
     """
 
-    def __init__(self, variances: Array) -> None:
-        self.variances = _variances(variances)
-
-    def learn(self, step: Array) -> None:
-        """Learn from the step (P,) of a correction: nothing, here."""
-
-
-class RobbinsMonro:
-    """Variances that follow the squares of the corrections: Oh (2003), Eq. 2.75, restricted to a diagonal.
-
-    ``Q <- (1 - gain) Q + gain diag(K e e^T K^T)``, where ``K e`` is the correction of the parameters.
-
-    Parameters
-    ----------
-    gain : in (0, 1]
-    variances : (P,) at the start
-    """
-
-    def __init__(self, gain: float, variances: Array) -> None:
-        if not 0.0 < gain <= 1.0:
-            raise ValueError(f'gain = {gain}: must be above 0 and at most 1')
-        self.gain, self.variances = gain, _variances(variances)
+    def __init__(self, variances: Array, gain: float = 0.0) -> None:
+        if not 0.0 <= gain <= 1.0:
+            raise ValueError(f'gain = {gain}: must be at least 0 and at most 1')
+        self.gain, self.variances = gain, np.array(variances, dtype=float)
+        if not (np.isfinite(self.variances).all() and (self.variances >= 0.0).all()):
+            raise ValueError(f'variances of a random walk must be finite and at least 0, got {variances!r}')
 
     def learn(self, step: Array) -> None:
         """Learn from the step (P,) of a correction."""
         self.variances *= 1.0 - self.gain
         self.variances += self.gain * step**2
-
-
-#: process noise of a filter
-RandomWalk = FixedNoise | RobbinsMonro
-
-
-def _variances(values: Array) -> Array:
-    variances = np.array(values, dtype=float)
-    if not (np.isfinite(variances).all() and (variances >= 0.0).all()):
-        raise ValueError(f'variances of a random walk must be finite and at least 0, got {values!r}')
-    return variances
 
 
 class ExtendedParameterFilter(ParameterFilter):

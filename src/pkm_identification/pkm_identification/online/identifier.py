@@ -12,7 +12,8 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
-from pkm_identification.online.change_filter import ACCURACY, ChangeFilter
+from pkm_identification.fitting.lack_of_fit import ACCURACY
+from pkm_identification.online.change_filter import ChangeFilter
 from pkm_identification.online.observation import NOISE, OnlineObservation, SampleRows
 from pkm_identification.online.payload import STEP, LoadChange, Payload, RecentSteps
 from pkm_identification.online.segment import MotionSegment, SegmentCollector, fit_segment
@@ -125,18 +126,18 @@ class OnlineIdentifier:
     @property
     def parameters(self) -> Array:
         """Base parameters (B,)."""
-        return self.observation.nominal + self._filter.change
+        return self.observation.nominal + self._filter.estimator.parameters
 
     @property
     def std(self) -> Array:
         """Standard deviations (B,) of the base parameters."""
-        return np.sqrt(self._filter.std**2 + np.sum(self._model.doubts**2, axis=0))
+        return np.sqrt(self._filter.estimator.std**2 + np.sum(self._model.doubts**2, axis=0))
 
     @property
     def covariance(self) -> Array:
         """Covariance (B, B) of the base parameters: by noise, and by forces that the model may lack."""
         doubts = self._model.doubts
-        return self._filter.covariance + doubts.T @ doubts
+        return self._filter.estimator.covariance + doubts.T @ doubts
 
     @property
     def window(self) -> float:
@@ -206,7 +207,7 @@ class OnlineIdentifier:
         self._fastest = np.maximum(self._fastest, np.abs(sample.velocities))
         used = sample.slowest > np.maximum(self.settings.slow * self._fastest, RESTING * sample.velocity_std)
         self.is_moving = bool(used.any())
-        predicted = rows.forces + rows.matrix @ self._filter.change
+        predicted = rows.forces + rows.matrix @ self._filter.estimator.parameters
         if not self.is_frozen:
             self._learn(sample, rows, used)
         return OnlineSample(
@@ -247,7 +248,7 @@ class OnlineIdentifier:
         fit = yield from fit_segment(segment, self.settings.prior * observation.scale, floor)
         self._filter.take(fit)
         yield
-        yield from self._model.test(fit, self._filter.std)
+        yield from self._model.test(fit, self._filter.estimator.std)
         if segment.is_whole:
             self._friction.take(fit, self.lack is None)
 
@@ -270,7 +271,7 @@ class OnlineIdentifier:
     def _follow(self, change: LoadChange, stamp: int) -> None:
         """What the parameters since the change say of the load; a change that they do not confirm was none."""
         was_confirmed = change.is_confirmed
-        has_settled = change.follow(stamp, self._filter.change, self._filter.covariance)
+        has_settled = change.follow(stamp, self._filter.estimator.parameters, self._filter.estimator.covariance)
         if change.is_confirmed and not was_confirmed:
             self._friction = FrictionWatch(self.observation)  # bodies are others now
         self.payload = change.payload or self.payload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import numpy as np
 from pkm_description.errors import JointStateError
@@ -33,21 +33,6 @@ BETTER = 0.1
 #: base parameters whose standard deviation has not become smaller than this part of what was believed are not learned
 LEARNED = 0.9
 REMEDY = 'give the node a processor of its own (taskset, chrt -r 5), or lower the rate of the joint states'
-
-
-class OnlineReport(NamedTuple):
-    """State in words.
-
-    Attributes
-    ----------
-    healthy : nothing is wrong
-    sentence : what it does, or what is wrong
-    values : figures by name
-    """
-
-    healthy: bool
-    sentence: str
-    values: dict[str, object]
 
 
 class OnlineStream:
@@ -80,8 +65,8 @@ class OnlineStream:
         """What has happened since the last call, see :class:`~pkm_identification.online.stream.News`."""
         return self._news.take()
 
-    def report(self) -> OnlineReport:
-        """State in words, for diagnostics."""
+    def report(self) -> tuple[bool, str, dict[str, object]]:
+        """Whether nothing is wrong, the state in words, and figures by name, for diagnostics."""
         one = self.identifier
         rejected = sum(one.rejected.values())
         values: dict[str, object] = {
@@ -103,14 +88,14 @@ class OnlineStream:
             reason, count = one.rejected.most_common(1)[0]
             values['rejected most often'] = f'{reason} ({count} times)'
         if one.is_frozen:
-            return OnlineReport(True, 'frozen: parameters are held', values)
+            return True, 'frozen: parameters are held', values
         if one.samples == 0:
-            return OnlineReport(not rejected, 'no usable joint states with efforts yet', values)
+            return not rejected, 'no usable joint states with efforts yet', values
         if one.lack is not None:
-            return OnlineReport(False, one.verdict, values)
+            return False, one.verdict, values
         if not one.is_moving:
-            return OnlineReport(True, 'at rest: friction at rest is not known, nothing is learned', values)
-        return OnlineReport(True, f'learning; {one.verdict}', values)
+            return True, 'at rest: friction at rest is not known, nothing is learned', values
+        return True, f'learning; {one.verdict}', values
 
     def parameter_texts(self) -> dict[str, object]:
         """Base parameters: value, standard deviation and the file's value."""

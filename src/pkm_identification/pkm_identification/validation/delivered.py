@@ -88,12 +88,11 @@ def forces_beyond_overlay(model: ObservationModel, data: PreparedData, parameter
     ----------
     parameters : all parameters of the model, in the order of ``model.all_names``
     """
-    carried = [is_carried(term, model) for term in model.terms]
-    if all(carried):
+    carried = [(term, values) for term, values in model.with_parameters(parameters) if is_carried(term, model)]
+    if len(carried) == len(model.terms):
         return np.zeros_like(data.recording.forces)
-    pairs = list(zip(model.terms, model.term_parts, carried, strict=True))
-    kept = model.with_terms([term for term, _, good in pairs if good])
-    own = np.concatenate([parameters[: model.structure_count], *(parameters[part] for _, part, good in pairs if good)])
+    kept = model.with_terms([term for term, _ in carried])
+    own = np.concatenate([parameters[: model.structure_count], *(values for _, values in carried)])
     return predicted_efforts(model, data, parameters) - predicted_efforts(kept, data.with_model(kept), own)
 
 

@@ -96,7 +96,7 @@ def other_motions(
             velocities = run.samples.velocities[run.inner]
             rates = parallel_filter(velocities, run.recording.sample_rate, run.bands.force_cutoff)
             measured = filtered(run, run.efforts())
-            row.append(relative_absolute_error(measured, efforts).stacked)
+            row.append(relative_absolute_error(measured, efforts))
             speeds.append(error_by_speed(measured, efforts, rates))
         errors.append(row)
         by_speed.append(tuple(speeds))
@@ -173,29 +173,13 @@ class CrossPrediction:
         return np.asarray(found)
 
 
-@dataclass(frozen=True)
-class RelativeAbsoluteError:
-    """Sum of absolute errors over that of deviations from the mean, Eq. 33.
+def relative_absolute_error(measured: Array, predicted: Array) -> float:
+    """Sum of absolute errors of predicted forces (N, A) over that of deviations from their mean, Eq. 33.
 
-    The paper does not say over which forces the mean is taken; both readings are here.
-
-    Attributes
-    ----------
-    stacked : of all drives together, with one mean
-    by_drive : (A,) with the mean of each drive
+    0 is perfect, 1 no better than the mean. The paper does not say over which forces the mean is taken: here over those
+    of all drives together, in :class:`~pkm_identification.judgement.force_error.ForceError` over those of each.
     """
-
-    stacked: float
-    by_drive: Array
-
-
-def relative_absolute_error(measured: Array, predicted: Array) -> RelativeAbsoluteError:
-    """Compare predicted forces (N, A) with measured ones; 0 is perfect, 1 no better than the mean."""
-    error = np.abs(predicted - measured)
-    spread = np.abs(measured - measured.mean())
-    own = np.abs(measured - measured.mean(axis=0))
-    by_drive = np.asarray(error.sum(axis=0) / own.sum(axis=0), dtype=float)
-    return RelativeAbsoluteError(float(error.sum() / spread.sum()), by_drive)
+    return float(np.abs(predicted - measured).sum() / np.abs(measured - measured.mean()).sum())
 
 
 def mean_relative_error(values: Array, truth: Array, used: NDArray[np.bool_] | None = None) -> float:
@@ -285,7 +269,7 @@ def _rungs(data: PreparedData, other: PreparedData, config: IdentificationConfig
         whole.base, independent=whole.base.independent[kept], combination=whole.base.combination[kept]
     )
     yield _rung('significant ones, others nominal', data, other, whole, parameters, base, estimate, config)
-    bodies = sorted({name.rpartition('.')[0] for name in model.all_names[model.inertial]} - {'platform_link'})
+    bodies = sorted({name.rpartition('.')[0] for name in model.all_names[: model.structure_count]} - {'platform_link'})
     held = list(dict.fromkeys([*config.columns.fixed, *(f'{body}.*' for body in bodies)]))
     rungs = [('legs nominal', model.machine, held), ('legs without mass', _light(model.machine), held)]
     everything = [name for name in model.all_names if is_inertial(name)]
