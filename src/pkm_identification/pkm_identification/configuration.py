@@ -101,9 +101,7 @@ class ColumnSettings(Settings):
         1e6,
     )
     fixed: tuple[str, ...] = setting(
-        [],
-        "shell patterns of parameters held at their nominal values, e.g. 'leg*_cross.*,leg*_rod.*'",
-        commas=True,
+        [], "shell patterns of parameters held at their nominal values, e.g. 'leg*_cross.*,leg*_rod.*'", commas=True
     )
     rank_tolerance: float = setting(1e-8, 'relative tolerance of the base-parameter reduction', 1e-15, 1.0)
 
@@ -132,9 +130,7 @@ class ColumnSettings(Settings):
 class RowSettings(Settings):
     """How samples become the rows of the least squares."""
 
-    cutoff_frequency: float = setting(
-        0.0, 'parallel filter on forces and regressor [Hz]; 0: automatic', 0.0, 1e4
-    )
+    cutoff_frequency: float = setting(0.0, 'parallel filter on forces and regressor [Hz]; 0: automatic', 0.0, 1e4)
     dead_band: float = setting(
         -1.0,
         'a drive slower than this for some time is at rest and may stick, its samples are left out [m/s]; negative: '

@@ -28,12 +28,7 @@ from pkm_identification.fitting.physical_machine import identified_machine, phys
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.fitting.shape_search import moved_by
 from pkm_identification.judgement.physical import nominal_covariance, share_out
-from pkm_identification.judgement.significance import (
-    KNOWN,
-    NOT_TRUSTED,
-    body_scale,
-    significance,
-)
+from pkm_identification.judgement.significance import KNOWN, NOT_TRUSTED, body_scale, significance
 from pkm_identification.motion_source.by_name import motion_source
 from pkm_identification.motion_source.sticking import WIDEST
 from pkm_identification.preparation import PreparedData, prepare

@@ -176,20 +176,20 @@ class PreparedData:
 
     def with_reach(self, reversal_reach: float) -> PreparedData:
         """The same rows, used from another distance to reversals on, in periods of the force cut-off."""
-        other = replace(self, bands=replace(self.bands, reversal_reach=reversal_reach))
-        return other._sharing(self, ('structure_rows', '_structure'))
-
-    def _sharing(self, other: PreparedData, names: tuple[str, ...]) -> PreparedData:
-        """Take over the columns that the other has computed: named ones, and those that no model changes."""
-        for name in (*names, 'passive_rows', '_passive_shares'):
-            if name in other.__dict__:
-                self.__dict__[name] = other.__dict__[name]
-        return self
+        return self._with(self.model, replace(self.bands, reversal_reach=reversal_reach))
 
     def with_model(self, model: ObservationModel) -> PreparedData:
-        """The same recording for another model; what both have in common is not computed again."""
+        """The same recording for another model."""
+        return self._with(model, self.bands)
+
+    def _with(self, model: ObservationModel, bands: Bands) -> PreparedData:
+        """The same with another model or reach; columns that are the same are not computed again."""
+        other = replace(self, model=model, bands=bands)
         same = ('structure_rows', '_structure') if model.has_structure_of(self.model) else ()
-        return replace(self, model=model)._sharing(self, same)
+        for name in (*same, 'passive_rows', '_passive_shares'):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
 
     @property
     def time(self) -> Array:

@@ -192,14 +192,16 @@ def remarks(
     open_shapes = [name for name, std in zip(fit.shape.names, fit.shape.std, strict=True) if not np.isfinite(std)]
     if open_shapes:
         found.append('the recording does not determine, so they stay where they began: ' + '; '.join(open_shapes))
-    weak = [name for name, status in zip(base.names, classification, strict=True) if status == WEAK]
+    weak, small, impossible = (
+        [name for name, status in zip(base.names, classification, strict=True) if status == word]
+        for word in (WEAK, SMALL, IMPOSSIBLE)
+    )
     if weak:
         found.append(
             f'{len(weak)} base parameters '
             f'have a standard deviation above {100 * config.judgement.max_relative_std:g} % of their value, and above '
             f'{100 * config.judgement.max_scaled_std:g} % of the size of their bodies: ' + '; '.join(weak)
         )
-    small = [name for name, status in zip(base.names, classification, strict=True) if status == SMALL]
     if small:
         found.append(
             f'{len(small)} base parameters are known to be small beside the size of their bodies (their standard '
@@ -207,9 +209,7 @@ def remarks(
             + '; '.join(small)
         )
     found += [
-        f'{name}: no real body has a value of this sign, so the model or the recording is wrong'
-        for name, status in zip(base.names, classification, strict=True)
-        if status == IMPOSSIBLE
+        f'{name}: no real body has a value of this sign, so the model or the recording is wrong' for name in impossible
     ]
     if not_excited:
         found.append(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
+from pkm_identification.columns.term import JointSamples
 from pkm_identification.online.change_filter import ChangeFilter, Noise
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.segment import MotionSegment, SegmentFit, fit_segment
@@ -21,8 +22,8 @@ def segment_of(matrix: Array, targets: Array, is_whole: bool = True) -> MotionSe
     """Rows (n, A, B), 50 ms apart, of drives that always move."""
     count, none = len(targets), np.zeros_like(targets)
     return MotionSegment(
-        np.arange(count) * 5 * 10**7, matrix, targets, none, np.ones(targets.shape, dtype=bool), *6 * [none], 5.0,
-        (np.zeros(1), np.ones(1)), is_whole,
+        np.arange(count) * 5 * 10**7, matrix, targets, none, np.ones(targets.shape, dtype=bool),
+        JointSamples(*5 * [none]), none, none, 5.0, (np.zeros(1), np.ones(1)), is_whole,
     )  # fmt: skip
 
 

@@ -9,11 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.dynamics import (
-    rigid_body_parameter_names,
-    rigid_body_parameters,
-    rigid_body_regressor,
-)
+from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_parameters, rigid_body_regressor
 from pkm_description.dynamics.friction import joint_shares
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.reactions import joint_reactions
@@ -178,9 +174,7 @@ class ObservationModel:
                 samples = self.with_forces(samples, now, self.machine, efforts, 0.0)
             shares = self.shares(now) if self.has_shares else None
             passive = self.passive_shares(now) if self.has_passive else None
-            columns = [
-                self.expanded(term.columns(samples), term.column_places, shares, passive) for term in self.terms
-            ]
+            columns = [self.expanded(term.columns(samples), term.column_places, shares, passive) for term in self.terms]
             everything = np.concatenate([structure, *columns], axis=-1)
             matrix[part], known[part] = everything[..., self.free], everything[..., self.held] @ nominal[self.held]
         return matrix, known

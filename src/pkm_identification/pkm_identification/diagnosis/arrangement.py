@@ -136,9 +136,7 @@ def dead_drives(machine: Machine, recording: Recording) -> tuple[NDArray[np.bool
     if zero.any():
         labels = tuple(np.array(machine.drive_labels)[zero].tolist())
         what = 'all efforts are' if zero.all() else f'the effort of {named(labels)} is'
-        findings.append(
-            Finding('effort_zero', State.WRONG, labels, f'{what} exactly zero: not measured', NO_EFFORT)
-        )
+        findings.append(Finding('effort_zero', State.WRONG, labels, f'{what} exactly zero: not measured', NO_EFFORT))
     for drive in np.flatnonzero(dead & ~zero).tolist():
         label = machine.drive_labels[drive]
         what = f'the effort of {label} always reads {forces[0, drive]:.4g}: a frozen signal'

@@ -82,9 +82,7 @@ def diagnose(machine: Machine, recording: Recording) -> list[Finding]:
     findings += outlier_findings(machine, 'effort', recording.forces, spikes)
     findings += saturation_findings(machine, recording, cut)
     clean = replace(
-        recording,
-        drive_positions=without(recording.drive_positions, jumps),
-        forces=without(recording.forces, spikes),
+        recording, drive_positions=without(recording.drive_positions, jumps), forces=without(recording.forces, spikes)
     )
     if recording.duration < SHORTEST:
         what = f'{recording.duration:.2f} s are too short to judge the efforts'

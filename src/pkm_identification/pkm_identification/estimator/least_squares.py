@@ -141,9 +141,7 @@ def noise_of_legs(observation: Array, force: Array, row_weights: Array) -> Array
     return _reweighed(observation, force, row_weights, REWEIGHTINGS)[1]
 
 
-def _reweighed(
-    observation: Array, force: Array, row_weights: Array, iterations: int
-) -> tuple[Array, Array, int]:
+def _reweighed(observation: Array, force: Array, row_weights: Array, iterations: int) -> tuple[Array, Array, int]:
     """Noise (L,) by which legs are weighed so that it agrees with the residuals, that of these, and passes.
 
     It begins with legs of equal weight.

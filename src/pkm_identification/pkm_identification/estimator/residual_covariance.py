@@ -24,11 +24,7 @@ RARE = 3.0
 
 
 def honest_covariance(
-    rows: Array,
-    residuals: Array,
-    used: NDArray[np.bool_],
-    lags: int,
-    compact: Array | None = None,
+    rows: Array, residuals: Array, used: NDArray[np.bool_], lags: int, compact: Array | None = None
 ) -> Array:
     """Covariance ``P S P'`` (B, B) of an estimate, with S the stationary covariance of its residuals.
 
@@ -81,7 +77,9 @@ def _sandwich(rows: Array, triangle: Array, scale: Array, of_residuals: Array) -
     P is that of least squares of rows (N, L, B) with the triangle (B, B) of their columns, each divided by its scale
     (B,), so that no unit matters.
     """
-    core = _covariance_of_scores(rows, of_residuals) / np.outer(scale, scale)
+    by_leg, count = _by_leg(rows), rows.shape[-1]
+    scores = by_leg.reshape(-1, count).T @ _times(of_residuals, by_leg, count).reshape(-1, count)  # of all rows' A' e
+    core = scores / np.outer(scale, scale)
     for trans in ('T', 'N'):
         core = solve_triangular(triangle, solve_triangular(triangle, core, trans=trans).T, trans=trans)
     return np.asarray(core / np.outer(scale, scale), dtype=float)
@@ -105,17 +103,6 @@ def _pairs(used: NDArray[np.bool_], lag: int) -> Array:
     """Numbers (L, L) of pairs of used rows a lag apart, at least 1."""
     early, late = _apart(len(used), lag)
     return np.maximum(used[early].astype(float).T @ used[late].astype(float), 1.0)
-
-
-def _taper(lags: int) -> Array:
-    """Bartlett's weights (K+1,), with which an estimated covariance stays positive."""
-    return 1.0 - np.arange(lags + 1) / (lags + 1.0)
-
-
-def _covariance_of_scores(rows: Array, of_residuals: Array) -> Array:
-    """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and the covariance (K+1, L, L)."""
-    by_leg, count = _by_leg(rows), rows.shape[-1]
-    return np.asarray(by_leg.reshape(-1, count).T @ _times(of_residuals, by_leg, count).reshape(-1, count))
 
 
 def _by_leg(rows: Array) -> Array:
@@ -157,9 +144,13 @@ def _covariance_after_fit(of_errors: Array, basis: Array, used: NDArray[np.bool_
 
 
 def _times(of_errors: Array, rows: Array, count: int) -> Array:
-    """Product (L, N B) of the tapered covariance (K+1, L, L) of all errors with rows (L, N B) of B = ``count``."""
+    """Product (L, N B) of the tapered covariance (K+1, L, L) of all errors with rows (L, N B) of B = ``count``.
+
+    With Bartlett's weights, which fall with the lag, an estimated covariance stays positive.
+    """
     result = of_errors[0] @ rows
-    for lag, taper in enumerate(_taper(len(of_errors) - 1)[1:], start=1):
+    for lag in range(1, len(of_errors)):
+        taper = 1.0 - lag / len(of_errors)
         early, late = _apart(rows.shape[1], lag * count)
         result[:, early] += taper * of_errors[lag] @ rows[:, late]
         result[:, late] += taper * of_errors[lag].T @ rows[:, early]

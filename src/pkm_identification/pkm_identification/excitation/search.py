@@ -199,14 +199,11 @@ class _Search:
             constraints={'type': 'ineq', 'fun': self._room, 'jac': self._room_slope},
             options={'maxiter': iterations, 'ftol': _TOLERANCE},
         )  # fmt: skip
-        self._rescue(np.asarray(found.x))
-        return str(found.message)
-
-    def _rescue(self, variables: Array) -> None:
-        """Look at a series that may lie outside the limits once more, with an amplitude at which it lies inside."""
-        if np.isfinite(variables).all() and np.abs(variables).max() > 0.0:
+        # it may lie outside the limits: once more, with an amplitude at which it lies inside
+        if np.isfinite(found.x).all() and np.abs(found.x).max() > 0.0:
             with suppress(ExcitationError):
-                self._at(largest_amplitude(self._problem, variables, (1.0 - 1e-9) * self._ceiling))
+                self._at(largest_amplitude(self._problem, np.asarray(found.x), (1.0 - 1e-9) * self._ceiling))
+        return str(found.message)
 
     def _at(self, variables: Array, gradients: bool = False) -> Point | None:
         key, with_gradients, point = self._last

@@ -84,9 +84,7 @@ class LimitUses:
         self._box = box[self._boxed]
         self._swift = np.flatnonzero(np.isfinite(max_acceleration))
 
-    def __call__(
-        self, move: Mover, motion: PlatformMotion, value: Array, of_pose: bool = True
-    ) -> list[Use]:
+    def __call__(self, move: Mover, motion: PlatformMotion, value: Array, of_pose: bool = True) -> list[Use]:
         """Uses along a motion, those that rates change last.
 
         Parameters

@@ -79,10 +79,7 @@ class Fitted:
 
 
 def extended_fit(
-    data: PreparedData,
-    fit: ModelFit,
-    config: IdentificationConfig,
-    say: Callable[[str], None],
+    data: PreparedData, fit: ModelFit, config: IdentificationConfig, say: Callable[[str], None]
 ) -> tuple[PreparedData, ModelFit, list[MissingForce], tuple[str, ...]]:
     """Let forces of the table in and out of a model, as long as the evidence grows.
 

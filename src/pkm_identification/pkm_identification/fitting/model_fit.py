@@ -315,9 +315,7 @@ class _Fitting:
     def _slopes(self, model: ObservationModel, samples: JointSamples, parameters: Array) -> Array:
         """Rows (n, A, Q) of the derivatives by the nonlinear parameters."""
         contacts = deflected(model, self._data, samples)
-        found = [
-            slope_rows(model, self._data, term, contacts, parameters) for term in model.terms if term.shape_names
-        ]
+        found = [slope_rows(model, self._data, term, contacts, parameters) for term in model.terms if term.shape_names]
         return np.concatenate([np.zeros((*self._data.row_weights.shape, 0)), *found], axis=-1)
 
     @staticmethod

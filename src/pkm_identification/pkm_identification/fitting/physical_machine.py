@@ -59,12 +59,11 @@ def physical_parameters(
     model: ObservationModel, base: BaseParameters, estimate: Estimate, settings: EstimatorSettings
 ) -> PhysicalParameters:
     """Bodies and friction under the trust in the nominal machine, by the method of the setting ``physical``."""
-    nominal = model.parameters(model.machine)
     found = _shared(model, base, estimate, settings) if settings.physical == 'share_out' else _feasible(
         model, base, estimate, settings
     )
     values, texts = _static_above_coulomb(model, found.values, found.std)
-    return replace(found, nominal=nominal, values=values, infeasible=(*found.infeasible, *texts))
+    return replace(found, values=values, infeasible=(*found.infeasible, *texts))
 
 
 def _shares(

@@ -171,8 +171,7 @@ class WeighedFit:
         basis = self._basis.reshape(*self.residuals.shape, -1)
         residuals = np.stack([self.residuals, judged], axis=-1)
         parts = (
-            Products.of(_flat(weighed[part]), _flat(basis[part]), _flat(residuals[part]))
-            for part in blocks(len(rows))
+            Products.of(_flat(weighed[part]), _flat(basis[part]), _flat(residuals[part])) for part in blocks(len(rows))
         )
         return reduce(add, parts)
 

@@ -107,9 +107,7 @@ def slow_samples(
     return SlowSamples(rests, unknown)
 
 
-def _stretches(
-    velocity: Array, noise: float, sample_rate: float, dead_band: float
-) -> Iterator[tuple[slice, bool]]:
+def _stretches(velocity: Array, noise: float, sample_rate: float, dead_band: float) -> Iterator[tuple[slice, bool]]:
     """Samples in which a drive is slow, and whether it rests there."""
     acceleration = float(np.sqrt(np.mean(np.gradient(velocity, 1.0 / sample_rate) ** 2)))
     if acceleration == 0.0:
@@ -210,7 +208,9 @@ def sign_cutoff(positions: Array, sample_rate: float, narrowest: float) -> float
     errors = np.zeros((TRIED, positions.shape[1]))
     for place, cutoff in enumerate(tried):
         change = (_velocities(positions, sample_rate, float(cutoff)) - reference).T
-        errors[place] = (noise * _velocity_gain(sample_rate, float(cutoff))) ** 2
+        # the velocity of white noise of the positions
+        gain = np.linalg.norm(np.gradient(_impulse(sample_rate, float(cutoff))[1], 1.0 / sample_rate))
+        errors[place] = (noise * float(gain)) ** 2
         for drive, (own, at) in enumerate(zip(change, turns, strict=True)):
             if len(at) >= FEWEST:
                 side = np.sign(smooth[at + 1, drive])[:, None]
@@ -233,11 +233,6 @@ def _impulse(sample_rate: float, cutoff: float) -> Array:
     impulse = np.zeros(4 * settling_samples(sample_rate, cutoff) + 1)
     impulse[len(impulse) // 2] = 1.0
     return np.stack([impulse, low_pass(impulse, sample_rate, cutoff)])
-
-
-def _velocity_gain(sample_rate: float, cutoff: float) -> float:
-    """Standard deviation of the velocity per standard deviation of a position, for white noise, 1/s."""
-    return float(np.linalg.norm(np.gradient(_impulse(sample_rate, cutoff)[1], 1.0 / sample_rate)))
 
 
 def _position_noise(positions: Array, sample_rate: float, cutoff: float) -> Array:

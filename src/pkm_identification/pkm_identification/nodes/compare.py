@@ -10,12 +10,7 @@ from itertools import combinations
 from pkm_description.program import program
 from pkm_description.report.words import text_table
 
-from pkm_identification.compare import (
-    compared_on_other_data,
-    parameter_differences,
-    read_results,
-    results_table,
-)
+from pkm_identification.compare import compared_on_other_data, parameter_differences, read_results, results_table
 from pkm_identification.errors import RecordingError
 from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
 from pkm_identification.validation.other_motions import ladder_table, model_ladder

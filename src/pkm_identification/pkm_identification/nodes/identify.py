@@ -13,7 +13,7 @@ from pathlib import Path
 from pkm_description.loading import load_machine
 from pkm_description.program import program
 
-from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
+from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
 from pkm_identification.judgement.significance import IDENTIFIED, NOT_EXCITED, WEAK
 from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
 from pkm_identification.pipeline import identify
@@ -101,13 +101,7 @@ def exit_code(result: IdentificationResult) -> int:
 def print_result(result: IdentificationResult) -> None:
     """Table of the base parameters, warnings and summary."""
     print(f'{"base parameter":<70s} {"value":>12s} {"std. dev.":>10s}')
-    rows = zip(
-        result.base.names,
-        result.estimate.parameters,
-        result.estimate.std,
-        result.classification,
-        strict=True,
-    )
+    rows = zip(result.base.names, result.estimate.parameters, result.estimate.std, result.classification, strict=True)
     for name, value, std, status in rows:
         note = '' if status == IDENTIFIED else f'  {status}'
         print(f'{name:<70s} {value:12.5g} {std:10.3g}{note}')
@@ -134,12 +128,8 @@ def print_truth(result: IdentificationResult, truth: str) -> None:
     for title, rows in (('base parameters', compare_with_truth(result, machine)), ('machine file', physical)):
         print(f'{title} against {machine.name}: identified, true, error in standard deviations')
         for row in rows:
-            print(_truth_line(row))
-
-
-def _truth_line(row: ComparisonRow) -> str:
-    note = '' if row.status != WEAK else f'  {WEAK}'
-    return f'{row.name:<70s} {row.identified:12.5g} {row.truth:12.5g} {row.standardised_error:6.2f}{note}'
+            note = '' if row.status != WEAK else f'  {WEAK}'
+            print(f'{row.name:<70s} {row.identified:12.5g} {row.truth:12.5g} {row.standardised_error:6.2f}{note}')
 
 
 if __name__ == '__main__':

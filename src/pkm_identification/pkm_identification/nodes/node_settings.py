@@ -80,5 +80,3 @@ def load_online_settings(path: str | Path) -> OnlineSettings:
     """Read the settings of ``online_identification`` from a YAML file; raises like :func:`load_config`."""
     of_the_node = (MachineSettings, FrameSettings, SubscriptionSettings, OnlineNodeSettings)
     return OnlineSettings.from_file(path, 'online_identification', of_the_node)
-
-

@@ -210,9 +210,7 @@ class OnlineIdentifier:
         predicted = rows.forces + rows.matrix @ self._filter.estimator.parameters
         if not self.is_frozen:
             self._learn(sample, rows, used)
-        return OnlineSample(
-            sample.stamp, sample.positions, sample.velocities, sample.efforts, predicted, used
-        )
+        return OnlineSample(sample.stamp, sample.positions, sample.velocities, sample.efforts, predicted, used)
 
     def _learn(self, sample: WindowSample, rows: SampleRows, used: NDArray[np.bool_]) -> None:
         if sample.stamp - self._clean_from < 0:

@@ -124,9 +124,7 @@ class OnlineObservation:
             Drive positions without a trusted configuration.
         """
         # of what the file knows no acceleration need be left out: noise in it is noise of the forces
-        found = self._regressor.rows(
-            sample.positions, sample.velocities, _significant(sample), sample.accelerations
-        )
+        found = self._regressor.rows(sample.positions, sample.velocities, _significant(sample), sample.accelerations)
         parts = [found.bodies, found.friction, *([self._offsets] if self.has_offsets else [])]
         return SampleRows(
             np.concatenate(parts, axis=1)[:, self._columns], found.forces, found.bodies[:, self._platform]

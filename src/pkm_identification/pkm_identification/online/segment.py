@@ -38,7 +38,7 @@ class MotionSegment:
     targets : (n, A) N, N m, measured efforts less those of the machine as its file has it
     file_forces : (n, A) N, N m of the machine as its file has it
     used : (n, A) False where a drive rests, crawls or reverses
-    positions, velocities, accelerations, effort_rates : (n, A)
+    samples : motion of the drives, and the rates of their efforts, as columns of forces take them
     acceleration_std : (n, A) of the smoothed noise
     white_noise : (n, A) variance that white noise of the efforts leaves in a sample
     every : samples of the stream for one of these
@@ -51,10 +51,7 @@ class MotionSegment:
     targets: Array
     file_forces: Array
     used: NDArray[np.bool_]
-    positions: Array
-    velocities: Array
-    accelerations: Array
-    effort_rates: Array
+    samples: JointSamples
     acceleration_std: Array
     white_noise: Array
     every: float
@@ -68,14 +65,7 @@ class MotionSegment:
 
     def smoothed(self, period: float) -> Array:
         """Part (n, A) that smoothing leaves of a wave over the position with a period in m or rad."""
-        return np.interp(2.0 * np.pi / period * np.abs(self.velocities), *self.response, right=0.0)
-
-    def joint_samples(self, efforts: Array) -> JointSamples:
-        """Motion of the drives as columns of forces take it, with ``efforts`` (n, A) that a model predicts."""
-        return JointSamples(
-            self.positions, self.velocities, self.accelerations, self.velocities, np.ones_like(self.velocities),
-            efforts, self.effort_rates,
-        )  # fmt: skip
+        return np.interp(2.0 * np.pi / period * np.abs(self.samples.velocities), *self.response, right=0.0)
 
     def fitted(self, noise: Array, prior: Array) -> WeighedFit:
         """Fit of the parameters by deviations (A,) of the rows, and (B,) of the parameters before."""
@@ -152,12 +142,15 @@ class SegmentCollector:
         targets, forces, positions, velocities, accelerations, rates, spread, white, slowest = np.moveaxis(
             values, -1, 0
         )
+        samples = JointSamples(
+            positions, velocities, accelerations, velocities, np.ones_like(velocities), effort_rates=rates
+        )
         moves = self._used[:count] & (slowest > slow)
         frequencies, response = polynomial.response
         response = response * np.sinc(0.5 / np.pi * frequencies * SPACING * polynomial.window)  # of the means
         return MotionSegment(
-            self._stamps[:count].copy(), matrix, targets, forces, moves & (moves.sum(axis=0) >= FEWEST), positions,
-            velocities, accelerations, rates, spread, white, every, (frequencies, response), is_whole=count == SAMPLES,
+            self._stamps[:count].copy(), matrix, targets, forces, moves & (moves.sum(axis=0) >= FEWEST), samples,
+            spread, white, every, (frequencies, response), is_whole=count == SAMPLES,
         )  # fmt: skip
 
 

@@ -118,14 +118,14 @@ class OnlineStream:
                 name: {'value': float(value), 'std': float(std), 'file': float(nominal), 'certain': one.is_certain}
                 for name, value, std, nominal in rows
             },
-        }
-        content['friction_changes'] = [
-            {
-                'drive': drift.drive, 'since': drift.since / 1e9, 'change': drift.change, 'std': drift.std,
-                'part': drift.part,
-            }
-            for drift in one.drifts
-        ]  # fmt: skip
+            'friction_changes': [
+                {
+                    'drive': drift.drive, 'since': drift.since / 1e9, 'change': drift.change, 'std': drift.std,
+                    'part': drift.part,
+                }
+                for drift in one.drifts
+            ],
+        }  # fmt: skip
         payload = one.payload
         if payload is not None:
             content['payload'] = {

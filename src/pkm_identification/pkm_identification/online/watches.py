@@ -162,7 +162,7 @@ class ModelWatch:
         tested: list[Lack] = []
         ripples: list[Lack] = []
         # Stribeck's speeds are parts of those of the first whole segment, for evidence to add up
-        own_fastest = np.maximum(np.abs(segment.velocities).max(axis=0), 1e-300)
+        own_fastest = np.maximum(np.abs(segment.samples.velocities).max(axis=0), 1e-300)
         fastest = own_fastest if self._fastest is None else self._fastest
         for title, key, forms in self._offered(segment, predicted, own, fastest):
             # those of a form in one drive after the other
@@ -221,14 +221,15 @@ class ModelWatch:
         predicted, own : (n, A) efforts, and of these what rubs
         fastest : (A,) speeds that Stribeck's are parts of
         """
-        free = segment.joint_samples(predicted - own)
+        efforts = predicted - own
+        free = replace(segment.samples, efforts=efforts, passed_on=efforts)
         for form in (LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA, OFFSET):
             if form is not OFFSET or not self._observation.has_offsets:
                 yield form.title, form.kind, [form.force(free)]
         yield STRIBECK_TITLE, 'stribeck', [fading(part * fastest, free) for part in STRIBECK]
         yield GAIN_TITLE, 'gain', [predicted]
-        yield EffortDelay.title, 'delay', [segment.effort_rates]
-        travel = float(np.ptp(segment.positions, axis=0).mean())
+        yield EffortDelay.title, 'delay', [segment.samples.effort_rates]
+        travel = float(np.ptp(segment.samples.positions, axis=0).mean())
         if travel > WIDER * self._travel:
             self._travel = travel
             self._evidence = {key: one for key, one in self._evidence.items() if not key.startswith('ripple')}

@@ -191,9 +191,7 @@ def recording_from_joint_states(
             require_finite(values, reader.wanted, quantity)
         except JointStateError as error:
             at = (stamps[error.sample] - stamps[0]) / 1e9
-            raise RecordingError(
-                f'{source}: {error} at {at:.3f} s; repair the driver or cut this part out'
-            ) from None
+            raise RecordingError(f'{source}: {error} at {at:.3f} s; repair the driver or cut this part out') from None
     _check_plausible(machine, positions, source)
     recording = _on_uniform_grid(stamps, positions, efforts, source, poses)
     if recording.duration < shortest_duration:

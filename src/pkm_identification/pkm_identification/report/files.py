@@ -18,7 +18,7 @@ from pkm_description import loading
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
-from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
+from pkm_identification.judgement.physical import least_eigenvalues
 from pkm_identification.report.html_report import write_report
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import ForceComparison, Prediction
@@ -68,9 +68,7 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
     folder = Path(directory).expanduser()
     parameters, report, overlay = (folder / name for name in ('parameters.yaml', 'report.html', 'overlay.yaml'))
     with replacing_together(folder) as beside:
-        write_text(
-            beside / parameters.name, yaml.safe_dump(parameter_data(result), sort_keys=False, width=120)
-        )
+        write_text(beside / parameters.name, yaml.safe_dump(parameter_data(result), sort_keys=False, width=120))
         write_report(result, beside / report.name)
         if result.has_overlay:
             write_overlay(result, beside / overlay.name)
@@ -104,7 +102,11 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         'physical_parameters': _rows(
             physical.names, nominal=physical.nominal, value=physical.values, std=physical.std
         ),
-        'bodies': body_data(result.physical),
+        # a body can exist where its pseudo-inertia has no negative eigenvalue
+        'bodies': [
+            {'name': body, 'least_eigenvalue_of_pseudo_inertia': least, 'feasible': bool(least > 0.0)}
+            for body, least in least_eigenvalues(physical).items()
+        ],
         'force_error': errors,
         'noise_floor': result.noise_floor and {'says': str(result.noise_floor), **_plain(result.noise_floor, _FLOOR)},
         'resampled': [_plain(one, _RESAMPLED) for one in result.resampled],
@@ -138,14 +140,6 @@ def _rows(names: Sequence[str], **columns: Array) -> list[dict[str, object]]:
     """A mapping for each name, with its values (P,) of the columns."""
     values = {key: column.tolist() for key, column in columns.items()}
     return [{'name': name, **{key: of[place] for key, of in values.items()}} for place, name in enumerate(names)]
-
-
-def body_data(physical: PhysicalParameters) -> list[dict[str, object]]:
-    """Feasibility of each body: it can exist where its pseudo-inertia has no negative eigenvalue."""
-    return [
-        {'name': body, 'least_eigenvalue_of_pseudo_inertia': least, 'feasible': bool(least > 0.0)}
-        for body, least in least_eigenvalues(physical).items()
-    ]
 
 
 def comparison_data(comparison: ForceComparison) -> dict[str, object]:

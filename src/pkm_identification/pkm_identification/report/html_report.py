@@ -9,7 +9,6 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import Machine
 from pkm_description.report.page import (
     MEASURED,
@@ -74,7 +73,8 @@ def report_text(result: IdentificationResult) -> str:
         sentence=verdict_sentence(result),
         sentence_of=sentence_of,
         residual_sentence='cannot be said: the motion does not come from the drives' if floor is None else str(floor),
-        base_units=units_of_base(result.machine, result.base),
+        # those of the parameters that head the combinations
+        base_units=[unit_of(result.machine, result.base.full_names[place]) for place in result.base.independent],
         known=KNOWN,
         unit_of=unit_of,
         physical=_physical_groups(result),
@@ -168,11 +168,6 @@ def unit_of(machine: Machine, name: str) -> str:
     own = [joint for joint in machine.joints if joint.name == owner] or machine.actuated_joints
     units = {_OF_DRIVES.get(kind, _FORCE)[joint.kind != 'prismatic'] for joint in own}
     return ' or '.join(sorted(units))
-
-
-def units_of_base(machine: Machine, base: BaseParameters) -> tuple[str, ...]:
-    """Units of base parameters: those of the parameters that head the combinations."""
-    return tuple(unit_of(machine, base.full_names[place]) for place in base.independent)
 
 
 def force_plot(comparison: ForceComparison, labels: tuple[str, ...], units: tuple[str, ...]) -> str:

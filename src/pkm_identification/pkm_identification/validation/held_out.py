@@ -53,13 +53,10 @@ class JudgedError:
         return keeps_limit(self.value, self.limit)
 
     def __str__(self) -> str:
+        sign = '<=' if self.kept else '>'
         if self.unit:
-            return f'{self.name} {self.value:.4g} {self.unit} ({_sign(self.kept)} {self.limit:.4g} {self.unit})'
-        return f'{self.name} {100.0 * self.value:.3g} % ({_sign(self.kept)} {100.0 * self.limit:.3g} %)'
-
-
-def _sign(kept: bool) -> str:
-    return '<=' if kept else '>'
+            return f'{self.name} {self.value:.4g} {self.unit} ({sign} {self.limit:.4g} {self.unit})'
+        return f'{self.name} {100.0 * self.value:.3g} % ({sign} {100.0 * self.limit:.3g} %)'
 
 
 @dataclass(frozen=True)

@@ -265,13 +265,12 @@ def _rungs(data: PreparedData, other: PreparedData, config: IdentificationConfig
     values = whole.base.values(model.parameters(model.machine))
     values[kept] = estimate.parameters
     parameters = _with_base_values(whole, values)
-    base = replace(
-        whole.base, independent=whole.base.independent[kept], combination=whole.base.combination[kept]
-    )
+    base = replace(whole.base, independent=whole.base.independent[kept], combination=whole.base.combination[kept])
     yield _rung('significant ones, others nominal', data, other, whole, parameters, base, estimate, config)
     bodies = sorted({name.rpartition('.')[0] for name in model.all_names[: model.structure_count]} - {'platform_link'})
     held = list(dict.fromkeys([*config.columns.fixed, *(f'{body}.*' for body in bodies)]))
-    rungs = [('legs nominal', model.machine, held), ('legs without mass', _light(model.machine), held)]
+    light = with_joints(model.machine, lambda joint: replace(joint, body=RigidBody(joint.body.name)))
+    rungs = [('legs nominal', model.machine, held), ('legs without mass', light, held)]
     everything = [name for name in model.all_names if is_inertial(name)]
     if len(everything) < len(model.all_names):
         rungs.append(('friction and drives only', model.machine, everything))
@@ -329,11 +328,6 @@ def _rung(
         name, 0 if base is None else len(base), words.count(IDENTIFIED),
         np.nan if estimate is None else estimate.condition, errors[0], errors[1], feasible, base, estimate,
     )  # fmt: skip
-
-
-def _light(machine: Machine) -> Machine:
-    """The same machine, whose legs weigh nothing."""
-    return with_joints(machine, lambda joint: replace(joint, body=RigidBody(joint.body.name)))
 
 
 def ladder_table(rungs: list[Rung]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
