@@ -155,6 +155,12 @@ class ObservationModel:
         everything[self.free] = values
         return everything
 
+    def with_base_values(self, parameters: Array, base: BaseParameters, values: Array) -> Array:
+        """All parameters, those that head combinations changed such that the base parameters have values (B,)."""
+        changed = parameters.copy()
+        changed[self.free[base.independent]] += values - base.values(parameters[self.free])
+        return changed
+
     def regressor(self, motion: PlatformMotion, sign_width: float = 0.0) -> tuple[Array, Array]:
         """Observation matrix (N, A, P) of the free parameters and known forces (N, A) of the held ones.
 

@@ -83,13 +83,13 @@ def design_excitation(
 def _starts(problem: ExcitationProblem, executor: Executor | None, workers: int, say: Progress) -> list[StartResult]:
     settings = problem.settings
     found: list[StartResult] = []
-    tasks = {index: (problem.machine, settings, index) for index in range(settings.starts)}
+    tasks = [(problem.machine, settings, index) for index in range(settings.starts)]
     figure = problem.objective.figure_of_cost
     with nullcontext(executor) if executor else process_executor(min(workers, settings.starts)) as chosen:
-        for index, result in finished(chosen, run_start, tasks):
+        for result in finished(chosen, run_start, tasks):
             found.append(result)
             say(
-                f'start {index + 1} ({len(found)} of {settings.starts} done): {settings.objective} '
+                f'start {result.index + 1} ({len(found)} of {settings.starts} done): {settings.objective} '
                 f'{figure(result.start_cost):.4g} -> {figure(result.cost):.4g}, {result.evaluations} evaluations'
             )
     return sorted(found, key=lambda one: one.index)
@@ -113,7 +113,7 @@ def _completed(problem: ExcitationProblem, found: list[StartResult], say: Progre
     design = ExcitationDesign(
         machine=problem.machine, settings=settings, coordinates=problem.coordinates, series=series,
         variables=variables, base=problem.base, objective=objective, start_objective=before[place],
-        random_objective=min(before), random_count=sum(one.draws for one in found),
+        random_objective=min(before), random_count=len(found) * settings.draws,
         measures=_measures(problem, variables, fine), margins=_margins(uses),
         evaluations=sum(one.evaluations for one in found), message=best.message,
     )  # fmt: skip

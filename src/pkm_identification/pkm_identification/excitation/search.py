@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -55,7 +55,6 @@ class StartResult:
     index : number of the start
     variables, cost : (V,) of the best series inside the limits, on the design's grid
     start, start_cost : (V,) of the random series that it came from, with the largest amplitude inside the limits
-    draws : random series of which that is the best
     evaluations : of cost and limits
     message : what the optimiser said last
     """
@@ -65,7 +64,6 @@ class StartResult:
     cost: float
     start: Array
     start_cost: float
-    draws: int
     evaluations: int
     message: str
 
@@ -168,9 +166,7 @@ def optimised(problem: ExcitationProblem, index: int) -> StartResult:
         if search.best_cost < start_cost - _PROGRESS:
             break
     message = search.run(search.best, _SHARPNESS[1], _ATTEMPTS[0][1], last)
-    return StartResult(
-        index, search.best, search.best_cost, start, start_cost, len(drawn), search.evaluations, message,
-    )  # fmt: skip
+    return StartResult(index, search.best, search.best_cost, start, start_cost, search.evaluations, message)
 
 
 class _Search:
@@ -286,14 +282,12 @@ def dask_executor(address: str) -> Iterator[Executor]:
         client.close()
 
 
-def finished(
-    executor: Executor, task: Callable[..., Any], tasks: Mapping[int, tuple[Any, ...]]
-) -> Iterator[tuple[int, Any]]:
-    """Results of ``task(*arguments)`` with their keys, as they come; an error of a task is raised here."""
-    futures = {executor.submit(task, *arguments): key for key, arguments in tasks.items()}
+def finished(executor: Executor, task: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    """Results of ``task(*arguments)`` as they come; an error of a task is raised here."""
+    futures = [executor.submit(task, *arguments) for arguments in tasks]
     try:
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            yield future.result()
     finally:
         for future in futures:
             future.cancel()

@@ -22,7 +22,6 @@ from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
-from pkm_identification.estimator.least_squares import noise_floor
 from pkm_identification.fitting.aliases import with_spreads
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
@@ -297,7 +296,7 @@ def reach_by_residuals(data: PreparedData, fit: ModelFit) -> float:
     float
         At most the reach of the fit.
     """
-    reach, noise = data.bands.reversal_reach, np.maximum(fit.estimate.force_std, noise_floor(fit.row_forces))
+    reach, noise = data.bands.reversal_reach, fit.noise.std
     errors, columns, covariance = fit.errors / noise, fit.rows / noise[:, None], fit.estimate.covariance
     freedom = max(int(np.count_nonzero(data.row_weights)) - fit.fitted_columns.shape[-1], 1)
 

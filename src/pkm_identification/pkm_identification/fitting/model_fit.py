@@ -302,10 +302,7 @@ class _Fitting:
     def _all_parameters(self, model: ObservationModel, values: Array) -> Array:
         """All parameters with the forces of base values (B,): nominal but for those that head combinations."""
         assert self._base is not None
-        free = self._nominal[model.free].copy()
-        free[self._base.independent] += values - self._base.values(free)
-        everything = self._nominal.copy()
-        everything[model.free] = free
+        everything = model.with_base_values(self._nominal, self._base, values)
         if any(term.needs_loads for term in model.terms):
             believed = believed_machine(model, self._base, values, self._covariance, self._config.estimator)
             if believed is not None:

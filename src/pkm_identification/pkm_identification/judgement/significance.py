@@ -7,7 +7,7 @@ compared with what the bodies of the combination have at most: mass, mass times 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -45,30 +45,17 @@ class Significance:
     status : (B,) see the words of this module
     relative : (B,) standard deviation over the size of the value, infinite for zero
     scale : (B,) what the value could be by the size of the bodies, or by the forces of the drives
+    scaled : (B,) standard deviation over the scale
     sign : (B,) 1 where only values >= 0 are possible, -1 where only values <= 0 are, 0 where both are
+    possible : (B,) feasibility of each value by itself: ``possible``, ``possible within the noise`` or ``impossible``
     """
 
     status: tuple[str, ...]
     relative: Array
     scale: Array
+    scaled: Array
     sign: Array
-    estimate: Estimate
-
-    @property
-    def scaled(self) -> Array:
-        """Standard deviation over the scale (B,)."""
-        std = self.estimate.std
-        return np.divide(std, self.scale, out=np.full(len(std), np.inf), where=self.scale > 0.0)
-
-    @property
-    def possible(self) -> tuple[str, ...]:
-        """Feasibility of each value by itself: ``possible``, ``possible within the noise`` or ``impossible``."""
-        wrong = self.sign * self.estimate.parameters < 0.0
-        clear = np.abs(self.estimate.parameters) > NOISE * self.estimate.std
-        return tuple(
-            IMPOSSIBLE if one and far else 'possible within the noise' if one else 'possible'
-            for one, far in zip(wrong, clear, strict=True)
-        )
+    possible: tuple[str, ...]
 
 
 def significance(
@@ -83,13 +70,16 @@ def significance(
     max_relative_std : of ``identified``: standard deviation over the value
     max_scaled_std : of ``identified as small``: standard deviation over the scale
     """
-    value, std = np.abs(estimate.parameters), estimate.std
-    relative = np.divide(std, value, out=np.full(len(std), np.inf), where=value > 0.0)
-    found = Significance((), relative, scale, possible_signs(base), estimate)
-    status = np.where(found.scaled <= max_scaled_std, SMALL, WEAK)
-    status = np.where(relative <= max_relative_std, IDENTIFIED, status)
-    status = np.where(np.array(found.possible) == IMPOSSIBLE, IMPOSSIBLE, status)
-    return replace(found, status=tuple(status.tolist()))
+    value, std, sign = np.abs(estimate.parameters), estimate.std, possible_signs(base)
+    relative, scaled = (
+        np.divide(std, size, out=np.full(len(std), np.inf), where=size > 0.0) for size in (value, scale)
+    )
+    wrong = sign * estimate.parameters < 0.0
+    impossible = wrong & (value > NOISE * std)
+    possible = np.where(impossible, IMPOSSIBLE, np.where(wrong, 'possible within the noise', 'possible'))
+    status = np.where(relative <= max_relative_std, IDENTIFIED, np.where(scaled <= max_scaled_std, SMALL, WEAK))
+    status = np.where(impossible, IMPOSSIBLE, status)
+    return Significance(tuple(status.tolist()), relative, scale, scaled, sign, tuple(possible.tolist()))
 
 
 def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array, row_weights: Array) -> Array:

@@ -11,12 +11,13 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.loading.yaml_reader import joint_key
-from pkm_description.machine import INERTIAL_PARAMETERS, Machine
+from pkm_description.machine import Machine
 from pkm_description.writing import replacing_together, write_text
 
 from pkm_description import loading
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
+from pkm_identification.estimator.pseudo_inertia import places_of_bodies
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
 from pkm_identification.judgement.physical import least_eigenvalues
 from pkm_identification.report.html_report import write_report
@@ -79,10 +80,7 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
 
 def parameter_data(result: IdentificationResult) -> dict[str, object]:
     """All numbers of a result as plain data: base parameters with covariance, bodies, force errors, settings."""
-    physical, errors = result.physical, {}
-    for name, comparison in (('training', result.training), ('validation', result.validation)):
-        if comparison is not None:
-            errors[name] = comparison_data(comparison)
+    physical, comparisons = result.physical, {'training': result.training, 'validation': result.validation}
     return {
         'status': result.status,
         'verdict': {
@@ -107,7 +105,7 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
             {'name': body, 'least_eigenvalue_of_pseudo_inertia': least, 'feasible': bool(least > 0.0)}
             for body, least in least_eigenvalues(physical).items()
         ],
-        'force_error': errors,
+        'force_error': {name: comparison_data(one) for name, one in comparisons.items() if one is not None},
         'noise_floor': result.noise_floor and {'says': str(result.noise_floor), **_plain(result.noise_floor, _FLOOR)},
         'resampled': [_plain(one, _RESAMPLED) for one in result.resampled],
         'direct_dynamics': result.direct and _plain(result.direct, _DIRECT),
@@ -153,10 +151,9 @@ def comparison_data(comparison: ForceComparison) -> dict[str, object]:
         'nominal_relative_to_force_rms': comparison.nominal_error.relative,
         'fit': prediction_data(comparison.fitted),
     }
-    if comparison.delivered is not None:
-        data['overlay'] = prediction_data(comparison.delivered)
-    if comparison.with_the_rest is not None:
-        data['overlay_and_the_rest'] = prediction_data(comparison.with_the_rest)
+    for name, one in (('overlay', comparison.delivered), ('overlay_and_the_rest', comparison.with_the_rest)):
+        if one is not None:
+            data[name] = prediction_data(one)
     return data
 
 
@@ -198,11 +195,7 @@ def overlay_std(result: IdentificationResult) -> dict[str, float]:
     place = {name: index for index, name in enumerate(physical.names)}
     keys = _body_places(result.machine)
     found: dict[str, float] = {}
-    for body in dict.fromkeys(name.rpartition('.')[0] for name in physical.names):
-        names = [f'{body}.{kind}' for kind in INERTIAL_PARAMETERS]
-        if not all(name in place for name in names):
-            continue  # friction, or a body partly held at its nominal values
-        index = [place[name] for name in names]
+    for body, index in places_of_bodies(physical.names).items():
         key, suffix = keys[body]
         # the map to centre of mass and inertia is not linear: propagate through its derivative
         derivative = _derivative(physical.values[index])

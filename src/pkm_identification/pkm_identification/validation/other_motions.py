@@ -264,7 +264,7 @@ def _rungs(data: PreparedData, other: PreparedData, config: IdentificationConfig
     kept, estimate = significant(whole, data.row_weights, config)
     values = whole.base.values(model.parameters(model.machine))
     values[kept] = estimate.parameters
-    parameters = _with_base_values(whole, values)
+    parameters = model.with_base_values(whole.parameters, whole.base, values)
     base = replace(whole.base, independent=whole.base.independent[kept], combination=whole.base.combination[kept])
     yield _rung('significant ones, others nominal', data, other, whole, parameters, base, estimate, config)
     bodies = sorted({name.rpartition('.')[0] for name in model.all_names[: model.structure_count]} - {'platform_link'})
@@ -303,15 +303,6 @@ def significant(fit: ModelFit, row_weights: Array, config: IdentificationConfig)
         if relative[worst] <= config.judgement.max_relative_std or len(kept) == 1:
             return kept, estimate
         kept = np.delete(kept, worst)
-
-
-def _with_base_values(fit: ModelFit, values: Array) -> Array:
-    """All parameters of the fitted model with other base values (B,)."""
-    model, free = fit.model, fit.parameters[fit.model.free].copy()
-    free[fit.base.independent] += values - fit.base.values(free)
-    parameters = fit.parameters.copy()
-    parameters[model.free] = free
-    return parameters
 
 
 def _rung(
