@@ -132,10 +132,7 @@ def results_table(results: dict[str, dict[str, Any]]) -> tuple[tuple[str, ...], 
     ordered = sorted(results.items(), key=lambda item: _held_out(item[1], 'fit', 'relative_to_force_rms') or inf)
     return header, [
         (
-            name, *(
-                _percent(_held_out(content, which, figure))
-                for which, figure in _FIGURES
-            ),
+            name, *(_percent(_held_out(content, which, figure)) for which, figure in _FIGURES),
             _percent(content['force_error']['training'].get('relative_below_cutoff')),
             str(len(content['base_parameters'])),
             str(sum(one['status'] in KNOWN for one in content['base_parameters'])),

@@ -103,8 +103,8 @@ def test_the_first_segment_begins_the_filter_until_it_is_whole(srs: Machine) -> 
         targets = (matrix @ true + size * 1e-3 * observation.typical_force * random.normal(size=(SAMPLES, 6)))[:samples]
         segment = segment_of(matrix[:samples], targets, is_whole=samples == SAMPLES)
         found.take(fitted(segment, 0.3 * observation.scale))
-        changes.append(found.change)
-        assert np.abs((found.change - true) / found.std).max() < 5.0
+        changes.append(found.estimator.parameters)
+        assert np.abs((found.estimator.parameters - true) / found.estimator.std).max() < 5.0
     assert not np.array_equal(changes[0], changes[1]) and np.array_equal(changes[1], changes[2])
     # half of the noise is remembered
     size = np.sqrt(found.noise.variance) / observation.typical_force
@@ -130,15 +130,16 @@ def followed(
 def test_all_filters_of_constants_agree(srs: Machine) -> None:
     still = {'friction_drift': 0.0, 'offset_drift': 0.0, 'memory': 1e9}
     (ekf, true, scale), *others = (followed(srs, 200, estimator=kind, **still) for kind in ESTIMATORS)
-    assert np.abs((ekf.change - true) / ekf.std).max() < 5.0 and (ekf.std < 1e-2 * scale).all()
-    for other, _, _ in others:
-        np.testing.assert_allclose(other.change / scale, ekf.change / scale, rtol=0.0, atol=1e-7)
-        np.testing.assert_allclose(other.std, ekf.std, rtol=1e-5)
+    known = ekf.estimator
+    assert np.abs((known.parameters - true) / known.std).max() < 5.0 and (known.std < 1e-2 * scale).all()
+    for other in (one.estimator for one, _, _ in others):
+        np.testing.assert_allclose(other.parameters / scale, known.parameters / scale, rtol=0.0, atol=1e-7)
+        np.testing.assert_allclose(other.std, known.std, rtol=1e-5)
 
 
 def test_least_squares_forget_friction_as_it_was(srs: Machine) -> None:
     away = []
     for memory in (40.0, 1e9):
         found, true, scale = followed(srs, 1200, 0.03, estimator='rls', memory=memory)
-        away.append(float(np.sqrt(np.mean(((found.change - true) / scale) ** 2))))
+        away.append(float(np.sqrt(np.mean(((found.estimator.parameters - true) / scale) ** 2))))
     assert away[0] < 0.5 * away[1]

@@ -254,9 +254,7 @@ def drive_weights(machine: Machine, weights: str) -> Array:
     drives = [sum(joint.actuated for joint in leg.joints) for leg in machine.legs]
     if len(noise) == machine.leg_count != machine.actuated_count:
         noise = np.repeat(noise, drives)
-    if len(noise) != machine.actuated_count:
-        return np.ones(machine.actuated_count)
-    if not (noise > 0.0).all():
+    if len(noise) != machine.actuated_count or not (noise > 0.0).all():
         return np.ones(machine.actuated_count)
     return np.asarray(1.0 / noise / np.mean(1.0 / noise))
 

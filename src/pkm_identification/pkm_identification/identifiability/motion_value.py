@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.dynamics.inverse import DriveForceTerms, drive_force_terms
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.report.page import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE
@@ -91,30 +92,23 @@ def _parameters(
     machine: Machine, motion: PlatformMotion, size: Array, noise: Array
 ) -> tuple[tuple[ParameterValue, ...], float]:
     model = ObservationModel(machine, legs_agree(machine))
-    base, full = model.base_parameters(), model.parameters(machine)
+    structure, full = model.base_parameters(), model.parameters(machine)
     matrix, _ = model.regressor(motion)
     whole = float(np.sqrt(np.mean(size**2)))
-    columns = base.columns(matrix)
+
+    def lines(base: BaseParameters, std: Array) -> list[ParameterValue]:
+        rms = np.sqrt(np.mean(base.columns(matrix) ** 2, axis=(0, 1)))
+        shares = 100.0 * (np.abs(base.values(full)) * rms) / whole
+        return list(map(ParameterValue, base.names, base.values(full).tolist(), shares.tolist(), std.tolist()))
+
+    unknown = lines(structure, np.full(len(structure), np.nan))
     try:
-        excited, open_names = excited_parameters(columns / noise[:, None], base)
+        excited, open_names = excited_parameters(structure.columns(matrix) / noise[:, None], structure)
     except NotExcitedError:
-        excited, open_names = None, tuple(base.names)
-    lines, condition = list[ParameterValue](), np.nan
-    if excited is not None:
-        seen, values = excited.columns(matrix), excited.values(full)
-        rows = (seen / noise[:, None]).reshape(-1, len(excited))
-        condition = conditions(rows)[0]
-        std = np.sqrt(np.diag(white_covariance(rows)))
-        rms = np.sqrt(np.mean(seen**2, axis=(0, 1)))
-        lines += [
-            ParameterValue(name, float(value), 100.0 * float(abs(value) * part) / whole, float(deviation))
-            for name, value, part, deviation in zip(excited.names, values, rms, std, strict=True)
-        ]
-    rms = np.sqrt(np.mean(columns**2, axis=(0, 1)))
-    for name, value, part in zip(base.names, base.values(full), rms, strict=True):
-        if name in open_names:
-            lines.append(ParameterValue(name, float(value), 100.0 * float(abs(value) * part) / whole, np.nan))
-    return tuple(lines), float(condition)
+        return tuple(unknown), np.nan
+    rows = (excited.columns(matrix) / noise[:, None]).reshape(-1, len(excited))
+    known = lines(excited, np.sqrt(np.diag(white_covariance(rows))))
+    return (*known, *(one for one in unknown if one.name in open_names)), conditions(rows)[0]
 
 
 # How drive forces depend on where things are: centres of mass and joints (Oh 2003, Eq. 2.89).

@@ -206,23 +206,21 @@ def ratio_plot(result: IdentificationResult) -> str:
 
     Those that are small beside the others of their body (products of inertia, say) have no ratio worth a place.
     """
-    physical, rows = result.physical, []
-    for place, name in enumerate(physical.names):
-        nominal, std = physical.nominal[place], physical.std[place]
-        if nominal and np.isfinite(std) and abs(std) < abs(nominal):
-            rows.append((name, physical.values[place] / nominal, 2.0 * std / abs(nominal)))
+    physical = result.physical
+    places = np.flatnonzero(physical.std < np.abs(physical.nominal))
+    names = [physical.names[place] for place in places]
+    values, std, nominal = (of[places] for of in (physical.values, physical.std, physical.nominal))
     with matplotlib.rc_context(STYLE):
-        figure, (axis,) = new_figure(9.0, 0.17 * len(rows) + 0.8, 1, 1)
-        names, values, bars = zip(*rows, strict=True) if rows else ((), (), ())
-        lines = np.arange(len(rows))
-        axis.errorbar(values, lines, xerr=bars, fmt='o', ms=3, lw=1, capsize=2, color=PREDICTED)
+        figure, (axis,) = new_figure(9.0, 0.17 * len(names) + 0.8, 1, 1)
+        lines, bars = np.arange(len(names)), 2.0 * std / np.abs(nominal)
+        axis.errorbar(values / nominal, lines, xerr=bars, fmt='o', ms=3, lw=1, capsize=2, color=PREDICTED)
         axis.axvline(1.0, color=NOMINAL, lw=1.5)
         owners = [name.rpartition('.')[0] for name in names]
-        for row in range(1, len(rows)):
+        for row in range(1, len(names)):
             if owners[row] != owners[row - 1]:
                 axis.axhline(row - 0.5, color=NOMINAL, lw=0.5)
         axis.set_yticks(lines, names)
-        axis.set_ylim(len(rows) - 0.5, -0.5)
+        axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xlabel('value / nominal value, bars: 2 standard deviations')
         return inline(figure, vector=True)
 
