@@ -43,10 +43,9 @@ def test_columns_times_parameters_are_the_forces(name: str) -> None:
     parameters = model.parameters(machine)
     found = data.structure_rows @ parameters[: data.structure_rows.shape[-1]]
     at_all_times = data.structure_forces(parameters[: data.structure_rows.shape[-1]])
-    for term, part in zip(model.terms, model.term_parts, strict=True):
-        rows = data.term_rows(term, data.samples)
-        found = found + rows @ parameters[part]
-        at_all_times = at_all_times + data.term_forces(term, data.samples, parameters[part])
+    for term, own in model.with_parameters(parameters):
+        found = found + data.term_rows(term, data.samples) @ own
+        at_all_times = at_all_times + data.term_forces(term, data.samples, own)
     wanted, used = data.effort_rows(), data.row_weights > 0.0
     assert 0.3 < used.mean() < 1.0
     size = np.abs(wanted).max()
