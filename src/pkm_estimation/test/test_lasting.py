@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import estimated
@@ -24,7 +25,7 @@ from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.blocks import Block, excess
-from pkm_estimation.stream.causes import ALL, Explanation, constants_that_are_off, groups_of
+from pkm_estimation.stream.causes import ALL, Explanation, constants_that_are_off, groups_of, usually_off
 from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.verdict import summarise
@@ -670,3 +671,43 @@ def test_evidence_of_a_step_is_that_of_two_normal_distributions() -> None:
         square = unexplained @ np.linalg.solve(predicted, unexplained)
         assert known.predicts(later) is bool(square < 60.0 * (1.0 + 5.0 * (2.0 / 60.0) ** 0.5))
         assert known.predicts(later) is (moved < 3.0)
+
+
+@pytest.mark.parametrize(
+    ('name', 'conditions'),
+    [
+        ('srs', {'imu_delay': 0.02}), ('valencia_3rps', {'imu_delay': -0.01}),
+        ('srs', {'imu_misalignment': (0.05, 0.06, 0.04)}),
+    ],
+    ids=['late', 'early', 'turned'],
+)  # fmt: skip
+def test_an_imu_that_is_usually_off_is_claimed_from_the_start(name: str, conditions: dict[str, Any]) -> None:
+    """From rest into motion, before it shows: without priors of what is off 7.7, 7.1 and 5.3 standard deviations."""
+    machine = load_machine(name)
+    evaluate = drives_profile(machine, 34.0, 22).evaluate
+    data = simulate_sensors(machine, evaluate, np.arange(400) / RATE, SensorConditions(**conditions), 22)
+    motion = estimate(machine, data, CONFIG).motion
+    since = (motion.stamps - data.stamps[0]) * 1e-9
+    error, std = pose_errors(motion, evaluate(since)), np.sqrt(np.diagonal(motion.pose_covariance, axis1=1, axis2=2))
+    seen = std[0] > 1e-9  # coordinates in which the machine moves
+    assert np.abs(error / std)[since > 0.2][:, seen].max() < 4.0
+
+
+def test_what_is_usually_off_is_claimed_as_normal_distributions_say() -> None:
+    """Two groups, each exact, off by a tenth of what is usual or by all of it: by the densities of innovations."""
+    random = np.random.default_rng(5)
+    columns, usual = random.normal(size=(30, 4)), np.array([2.0, 3.0, 4.0])
+    white = columns @ np.array([0.3, -0.2, 0.05, 0.6]) + random.normal(size=30)
+    total, expected = 0.0, np.zeros(4)
+    for first, second in product((0.0, 0.1, 1.0), repeat=2):
+        variances = np.square([first * usual[0], first * usual[1], second * usual[2], 0.5])
+        covariance = np.eye(30) + columns * variances @ columns.T
+        gain = variances[:, None] * np.linalg.solve(covariance, columns).T
+        likelihood = multivariate_normal.pdf(white, cov=covariance)
+        expected += likelihood * ((gain @ white) ** 2 + variances - (gain @ columns * variances).diagonal())
+        total += likelihood
+    seen = ConstantScore(columns.T @ white, columns.T @ columns, np.array([white @ white, 30.0]))
+    groups = [(np.array([0, 1]), usual[:2]), (np.array([2]), usual[2:])]
+    further = usually_off(np.array([0.0, 0.0, 0.0, 0.5]), groups, seen)
+    np.testing.assert_allclose(further[:3], expected[:3] / total, rtol=1e-9)
+    assert further[3] == 0.0 and not usually_off(np.ones(4), [], seen).any()

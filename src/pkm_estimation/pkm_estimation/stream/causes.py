@@ -10,6 +10,7 @@ probability of each such hypothesis: what is claimed contains all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from itertools import product
 from math import degrees, log
 from typing import NamedTuple
 
@@ -61,6 +62,8 @@ ALL = -1
 _SUMS = {'delay': (('axis delays', 0), ('lateness', ALL))}
 #: parts of the squares of the priors' standard deviations that are tried as variances
 _PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.5)
+#: parts of what is usual by which constants of the IMU may be off; the first: they are exact
+_USUAL_PARTS = 0.0, 0.1, 1.0
 
 
 #: kind and member of a group
@@ -165,11 +168,8 @@ def _one_by_one(
     is_positive = np.array([group.kind == 'response' for group in groups])
     first = np.array([group.places[0] for group in groups])
     while is_left.any():
-        known = _variances(weights, seen.information)
-        rest = seen.score - seen.information @ (known @ seen.score)
-        shown = seen.information - seen.information @ known @ seen.information
-        squares, count = seen.squares[0] - seen.score @ known @ seen.score, seen.squares[1]
-        gains, variances, noise = _most_likely(broad, *_principal(groups, rest, shown), squares, count)
+        rest, shown, squares = _unexplained(weights, seen)
+        gains, variances, noise = _most_likely(broad, *_principal(groups, rest, shown), squares, seen.squares[1])
         gains[is_positive & (rest[first] < 0.0)] = 0.0  # a variance is positive
         gains[~is_left] = -np.inf
         parts, best = _probabilities(gains, _PRIOR), int(np.argmax(gains))
@@ -185,6 +185,40 @@ def _one_by_one(
         found.append(Found(group, size, float(gains[best]), not rivals))
         weights[group.places] = np.sqrt(weights[group.places] ** 2 + variances[best])
     return found, further, np.maximum(further, claimed)
+
+
+def _unexplained(weights: Array, seen: ConstantScore) -> tuple[Array, Array, float]:
+    """Score (p,), information (p, p) and square that constants with standard deviations (p,) do not explain."""
+    known = _variances(weights, seen.information)
+    rest = seen.score - seen.information @ (known @ seen.score)
+    shown = seen.information - seen.information @ known @ seen.information
+    return rest, shown, float(seen.squares[0] - seen.score @ known @ seen.score)
+
+
+def usually_off(weights: Array, groups: Sequence[tuple[Integers, Array]], seen: ConstantScore) -> Array:
+    """Further variances (p,) of constants that may be exact or off by some part of what is usual.
+
+    Each group with the same probability before, whatever the others are.
+
+    Parameters
+    ----------
+    weights : (p,) standard deviations of all constants, in their units, if those are exact
+    groups : their places (k,), and the usual standard deviations (k,), in their units
+    seen : of the constants by the innovations
+    """
+    further = np.zeros(len(weights))
+    if not groups:
+        return further
+    rest, shown, _ = _unexplained(weights, seen)
+    places, stds = (np.concatenate(parts) for parts in zip(*groups, strict=True))
+    parts = np.array(list(product(_USUAL_PARTS, repeat=len(groups))))[1:]
+    roots = stds * np.repeat(parts, [len(one) for one, _ in groups], axis=1)
+    whole = np.eye(len(places)) + roots[:, :, None] * shown[np.ix_(places, places)] * roots[:, None]
+    covariances = roots[:, :, None] * np.linalg.inv(whole) * roots[:, None]
+    sizes = covariances @ rest[places]
+    gains = 0.5 * (sizes @ rest[places] - np.linalg.slogdet(whole)[1])
+    further[places] = probabilities(gains, 1.0) @ (np.diagonal(covariances, axis1=1, axis2=2) + sizes**2)
+    return further
 
 
 def _probabilities(gains: Array, prior: float) -> Array:

@@ -4,10 +4,11 @@ Innovations of half a second are summed up, and tested together:
 
 - whether they are as large as they claim, and white (:mod:`~pkm_estimation.stream.blocks`): the covariance that is
   claimed grows by as much as they are larger;
-- what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). Those that predict the
-  innovations that come next are taken into account: what is claimed is the estimate of a filter that has them among its
-  states (Friedland 1969). Gravity, and what is off of all legs together, is considered with the variance that
-  innovations show, so that the claim contains it.
+- what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). An IMU is usually late,
+  turned and moved: what is claimed contains that from the start. Constants that predict the innovations that come next
+  are taken into account: what is claimed is the estimate of a filter that has them among its states (Friedland 1969).
+  Gravity, and what is off of all legs together, is considered with the variance that innovations show, so that the
+  claim contains it.
 
 The filter itself goes on as before. Older innovations count less and less: a constant that is as it should be again, or
 that was taken for another one, is forgotten.
@@ -49,6 +50,7 @@ from pkm_estimation.stream.causes import (
     probabilities,
     rate_of,
     told_cause,
+    usually_off,
 )
 from pkm_estimation.tracking.leg_sets import Offsets
 from pkm_estimation.tracking.start_poses import NEVER
@@ -141,7 +143,17 @@ class LastingTest:
         self._tracker.tested_at = NEVER
         self._forget_innovations()
         self._constants = self._explanation = Explanation(np.zeros(self._size), np.diag(np.square(self._weights)))
-        self._weigh(np.zeros(self._size), np.zeros(self._size), 1.0)
+        self._weigh(self._usually_off(self._weights, self._nothing()), np.zeros(self._size), 1.0)
+
+    def _usually_off(self, weights: Array, seen: ConstantScore) -> Array:
+        """Variances (p,) of constants of the IMU that are usually off, and not known yet: part of the accuracy."""
+        kinds = self._priors if self._config.claim == 'accuracy' else {}
+        usual = [
+            (group.places, kinds[group.kind] / np.array([column.unit for column in group.columns]))
+            for group in self._groups
+            if group.kind in kinds and not self._is_known[group.places].all()
+        ]
+        return usually_off(weights, usual, seen)
 
     def _nothing(self) -> ConstantScore:
         return ConstantScore.nothing(self._size)
@@ -305,7 +317,9 @@ class LastingTest:
         if not self._is_alone:
             self._declare()
         taken = {one.group.key for one in self._taken}
-        return [one for one in told if one.group.key not in taken], np.maximum(*claimed), np.maximum(*further)
+        usual = self._usually_off(np.sqrt(np.square(self._weights) + wider), everything)
+        claims = np.maximum(np.maximum(*claimed), usual)
+        return [one for one in told if one.group.key not in taken], claims, np.maximum(*further)
 
     def _walk_of_delay(self, delay: Group, seconds: float, new: ConstantScore) -> float:
         """Variance, in its unit, by which a delay walks until the next test: mean over likely walks.
