@@ -8,7 +8,6 @@ where its bodies are and what forces they need.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.importing.formats.mjcf import compiled, start
-from pkm_description.importing.graph import HERE, Graph, Link, Placement, angle_about, universal_angles
+from pkm_description.importing.formats.mjcf import compiled, name_of, start
+from pkm_description.importing.graph import HERE, Graph, Link, Placement
 from pkm_description.importing.importer import Imported
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.closed_legs import body_poses, close_legs
@@ -228,7 +227,7 @@ class SourceEngine:
         model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
         self._numbers: dict[str, list[int]] = {}
         for joint in range(model.njnt):
-            name = model.joint(joint).name
+            name = name_of(model, 'joint', joint)
             self._numbers.setdefault(name.rpartition('|')[0] if self._places else name, []).append(joint)
         # friction and armature of balls are not part of a machine file
         for joint in np.flatnonzero(model.jnt_type < 2).tolist():
@@ -287,8 +286,7 @@ class SourceEngine:
 
     def _joints(self, joint: str) -> list[int]:
         """Numbers of MuJoCo's joints that stand for one of the file."""
-        unnamed = [int(joint[5:])] if re.fullmatch(r'joint\d+', joint) else []
-        return self._numbers.get(joint, unnamed if not self._places else [])
+        return self._numbers.get(joint, [])
 
     def columns(self, joint: str) -> list[int]:
         """Velocity columns of a joint of any kind; none where there is no such joint."""
@@ -310,26 +308,12 @@ class SourceEngine:
         Angles are those within half a turn around where they were.
         """
         changed, first = np.array(configuration), int(self._model.jnt_qposadr[self._joints(link.name)[0]])
-
-        def near(place: int, angle: float) -> float:
-            return float(angle + 2.0 * np.pi * np.round((changed[place] - angle) / (2.0 * np.pi)))
-
-        if link.kind == 'revolute':
-            return self.with_position(configuration, link.name, near(first, angle_about(link.axis, motion.rotation)))
-        if link.kind == 'prismatic':
-            return self.with_position(configuration, link.name, float(link.axis @ motion.position))
-        if link.kind == 'universal':
-            angles = universal_angles(link.axis, link.second_axis, motion.rotation)
-            changed[first : first + 2] = [near(first + place, angle) for place, angle in enumerate(angles)]
-            return changed
-        if link.kind == 'planar':
-            angle = near(first + 2, angle_about(link.axis, motion.rotation))
-            changed[first : first + 3] = *motion.position[:2], angle
-            return changed
+        positions = link.positions(motion, changed[first:])
         if link.kind == 'free':
-            changed[first : first + 3] = motion.position
-            first += 3
-        changed[first : first + 4] = np.roll(Rotation.from_matrix(motion.rotation).as_quat(), 1)
+            positions = motion.position.tolist()
+        if link.kind in ('ball', 'free'):
+            positions += np.roll(Rotation.from_matrix(motion.rotation).as_quat(), 1).tolist()
+        changed[first : first + len(positions)] = positions
         return changed
 
     def difference(self, first: Any, second: Any) -> Array:

@@ -15,13 +15,11 @@ from pkm_description.importing.graph import (
     Link,
     Mechanism,
     Placement,
-    angle_about,
     frame_along,
-    universal_angles,
+    reachable,
 )
-from pkm_description.importing.rigid import reachable
 from pkm_description.importing.selection import Selection
-from pkm_description.machine import Closure, Joint, JointFriction, JointLimits, Leg, Pose, RigidBody
+from pkm_description.machine import Closure, Joint, JointFriction, Leg, Pose, RigidBody
 
 #: what is cheapest to have as a closure comes last
 _ORDER = ('revolute', 'universal', 'ball', 'fixed')
@@ -33,14 +31,14 @@ _SHARE = 0.1
 def cut(selection: Selection) -> Mechanism:
     """Legs and closures of a mechanism; the joints where they are at the start, loops not yet closed."""
     graph, platform = _with_parts(selection.graph, selection.platform), selection.platform
-    ends = frozenset({graph.base, platform})
+    ends = {graph.base, platform}
     legs: list[Leg] = []
     springs: dict[str, float] = {}
     bodies: dict[str, tuple[str, Placement]] = {}
     seen: set[str] = set()
     for body in graph.bodies:
         if body not in ends and body not in seen:
-            group = reachable(graph, body, list(graph.links), ends)
+            group = reachable(graph.links, body, ends)
             seen |= group
             leg = _Leg(graph, selection, group, springs)
             legs.append(leg.cut(f'leg{len(legs) + 1}'))
@@ -160,9 +158,8 @@ class _Leg:
                 Joint(
                     name, 'prismatic' if link.kind == 'prismatic' else 'revolute', axis, frame.position, frame.rotation,
                     link.driven and len(turns) == 1,
-                    JointLimits(values.lower, values.upper, values.velocity, values.effort),
-                    JointFriction.viscous_coulomb(values.viscous, values.coulomb), own, home, values.rotor_inertia,
-                    parent, link.name if len(turns) > 1 else '',
+                    values, JointFriction.viscous_coulomb(values.viscous, values.coulomb), own, home,
+                    values.rotor_inertia, parent, link.name if len(turns) > 1 else '',
                 )
             )  # fmt: skip
             parent, frame = own.name, HERE
@@ -228,24 +225,9 @@ def turns_of(
     Returns
     -------
     axes (3,) and positions [rad, m] at the start of the joints; their frame in the link's first one, and in its second
-
-    Raises
-    ------
-    ImportMachineError
-        A kind of joint that has no place in a tree.
     """
-    axis, turn = link.axis, relative.rotation
-    if link.kind == 'revolute':
-        angle = angle_about(axis, turn)
-        # whole turns added, as in the file
-        angle += 2.0 * np.pi * round((link.position - angle) / (2.0 * np.pi))
-        return [(axis, angle)], HERE, HERE
-    if link.kind == 'prismatic':
-        return [(axis, float(axis @ relative.position))], HERE, HERE
-    if link.kind == 'universal':
-        angles = universal_angles(axis, link.second_axis, turn)
-        return list(zip((axis, link.second_axis), angles, strict=True)), HERE, HERE
     if link.kind == 'ball':
         along = frame_along(towards if np.linalg.norm(towards) > 1e-6 else np.array([0.0, 0.0, 1.0]))
-        return [(one, 0.0) for one in np.eye(3)], Placement(rotation=turn @ along.rotation), along
-    raise ImportMachineError(f'joint {link.name!r} of kind {link.kind!r} cannot stand in a leg')
+        return [(axis, 0.0) for axis in np.eye(3)], Placement(rotation=relative.rotation @ along.rotation), along
+    positions = link.positions(relative, (link.position, 0.0))  # whole turns as in the file
+    return list(zip((link.axis, link.second_axis), positions, strict=False)), HERE, HERE

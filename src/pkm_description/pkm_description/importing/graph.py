@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,7 +12,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rotation_about_axis
-from pkm_description.machine import Leg, Pose, RigidBody
+from pkm_description.machine import JointLimits, Leg, Pose, RigidBody
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.machine import with_joints
 from pkm_description.machine.parts import HERE, Placement
@@ -21,9 +23,11 @@ def turned(axis: Array, angle: float) -> Placement:
     return Placement(rotation=rotation_about_axis(np.asarray(axis), np.array(angle)))
 
 
-def moved(axis: Array, distance: float) -> Placement:
-    """Displacement [m] along a unit vector (3,)."""
-    return Placement(np.asarray(axis) * distance)
+def motion_of(kind: str, axis: Array, position: float) -> Placement:
+    """Motion of a joint at a position [rad, m]: a turn about its axis (3,), or along it; of other kinds none."""
+    if kind == 'revolute':
+        return turned(axis, position)
+    return Placement(np.asarray(axis) * position) if kind == 'prismatic' else HERE
 
 
 def frame_along(axis: Array, point: Array | None = None) -> Placement:
@@ -38,20 +42,10 @@ def frame_along(axis: Array, point: Array | None = None) -> Placement:
 
 def angle_about(axis: Array, rotation: Array) -> float:
     """Angle [rad] of the turn about a unit vector (3,) that comes nearest to a rotation (3, 3)."""
-    sine = (
-        0.5
-        * axis
-        @ np.array([rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]])
-    )
+    skew = rotation - rotation.T
+    sine = 0.5 * axis @ np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
     cosine = 0.5 * (np.trace(rotation) - axis @ rotation @ axis)
     return float(np.arctan2(sine, cosine))
-
-
-def universal_angles(axis: Array, second_axis: Array, turn: Array) -> tuple[float, float]:
-    """Angles [rad] about both axes of a universal joint that come nearest to a rotation (3, 3)."""
-    there = turn @ second_axis
-    first = float(np.arctan2(axis @ np.cross(second_axis, there), second_axis @ there))
-    return first, angle_about(second_axis, turned(axis, -first).rotation @ turn)
 
 
 class ImportMachineError(PkmError):
@@ -59,22 +53,16 @@ class ImportMachineError(PkmError):
 
 
 @dataclass(frozen=True)
-class JointValues:
-    """What a file says of a joint besides its geometry; infinite or zero where it is silent. SI units.
+class JointValues(JointLimits):
+    """What a file says of a joint besides its geometry: limits, and what is zero where it is silent. SI units.
 
     Attributes
     ----------
-    lower, upper : rad or m
-    velocity, effort : rad/s or m/s, N m or N
     viscous, coulomb : N m s/rad or N s/m, N m or N
     rotor_inertia : kg m^2 or kg
     stiffness : N m/rad or N/m of a spring at the joint
     """
 
-    lower: float = -np.inf
-    upper: float = np.inf
-    velocity: float = np.inf
-    effort: float = np.inf
     viscous: float = 0.0
     coulomb: float = 0.0
     rotor_inertia: float = 0.0
@@ -118,9 +106,28 @@ class Link:
     @property
     def motion(self) -> Placement:
         """Motion at the joint's position; balls and the like at zero."""
-        if self.kind == 'revolute':
-            return turned(self.axis, self.position)
-        return moved(self.axis, self.position) if self.kind == 'prismatic' else HERE
+        return motion_of(self.kind, self.axis, self.position)
+
+    def positions(self, motion: Placement, near: Sequence[float]) -> list[float]:
+        """Positions [m, rad] that come nearest to a motion; balls and free bodies have none.
+
+        Parameters
+        ----------
+        near : as many positions; angles are those within half a turn around them
+        """
+        if self.kind == 'prismatic':
+            return [float(self.axis @ motion.position)]
+        if self.kind not in ('revolute', 'planar', 'universal'):
+            return []
+        angles, slides = [angle_about(self.axis, motion.rotation)], []
+        if self.kind == 'planar':
+            slides = motion.position[:2].tolist()
+        elif self.kind == 'universal':
+            there = motion.rotation @ self.second_axis
+            first = float(np.arctan2(self.axis @ np.cross(self.second_axis, there), self.second_axis @ there))
+            angles = [first, angle_about(self.second_axis, turned(self.axis, -first).rotation @ motion.rotation)]
+        wanted = zip(angles, near[len(slides) :], strict=False)
+        return slides + [angle + 2.0 * np.pi * round((close - angle) / (2.0 * np.pi)) for angle, close in wanted]
 
     @property
     def as_closure(self) -> tuple[str, Placement]:
@@ -148,6 +155,32 @@ class Link:
             self, first=self.second, second=self.first, first_frame=self.second_frame, second_frame=self.first_frame,
             axis=axis, second_axis=second_axis,
         )  # fmt: skip
+
+
+def walk(links: Iterable[Link], start: str, without: Collection[str] = ()) -> Iterator[Link]:
+    """Links that lead from a body to others, nearest first: one to each, seen from the body before it.
+
+    Parameters
+    ----------
+    without : bodies that are not entered
+    """
+    at: dict[str, list[Link]] = {}
+    for link in links:
+        at.setdefault(link.first, []).append(link)
+        at.setdefault(link.second, []).append(link)
+    known, waiting = {start, *without}, deque([start])
+    while waiting:
+        body = waiting.popleft()
+        for link in at.get(body, []):
+            if link.other(body) not in known:
+                known.add(link.other(body))
+                waiting.append(link.other(body))
+                yield link.from_side(body)
+
+
+def reachable(links: Iterable[Link], start: str, without: Collection[str] = ()) -> set[str]:
+    """Bodies that links connect with one, itself included, not passing the bodies of ``without``."""
+    return {start, *(link.second for link in walk(links, start, without))}
 
 
 @dataclass(frozen=True)

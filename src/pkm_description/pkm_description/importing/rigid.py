@@ -17,8 +17,9 @@ from pkm_description.importing.graph import (
     Link,
     Mechanism,
     Placement,
-    moved,
-    turned,
+    motion_of,
+    reachable,
+    walk,
 )
 from pkm_description.loading.checks import densest_ball
 from pkm_description.machine import Closure, Joint, RigidBody
@@ -68,9 +69,22 @@ def lumped(graph: Graph) -> Graph:
         Rigid connections that contradict each other.
     """
     group: dict[str, tuple[str, Placement]] = {}
+    rigid = [link for link in graph.links if link.kind == 'fixed']
     for name in [graph.base, *graph.bodies]:
         if name not in group:
-            _spread(graph, name, group)
+            group[name] = (name, HERE)
+            for link in walk(rigid, name):
+                group[link.second] = (name, group[link.first][1] @ link.first_frame @ link.second_frame.inverse)
+    for link in rigid:
+        one = group[link.second][1]
+        other = group[link.first][1] @ link.first_frame @ link.second_frame.inverse
+        distance = float(np.linalg.norm(one.position - other.position))
+        turn = float(np.linalg.norm(one.rotation - other.rotation))
+        if max(distance, turn) > _AGREE:
+            raise ImportMachineError(
+                f'{graph.source}: {link.name!r} joins {link.first!r} and {link.second!r} rigidly, but other rigid '
+                f'connections have them {distance:.3g} m and {turn:.3g} rad elsewhere'
+            )
     bodies = {}
     for name in dict.fromkeys(first for first, _ in group.values()):
         others = [graph.bodies[other].moved(place) for other, (first, place) in group.items() if first == name != other]
@@ -88,39 +102,10 @@ def link_of_groups(link: Link, groups: dict[str, tuple[str, Placement]]) -> Link
     return replace(link, first=first, second=second, first_frame=first_frame, second_frame=second_frame)
 
 
-def _spread(graph: Graph, name: str, group: dict[str, tuple[str, Placement]]) -> None:
-    """Find all bodies that are rigidly connected with one, and their poses in it."""
-    group[name] = (name, HERE)
-    waiting = [name]
-    while waiting:
-        body = waiting.pop()
-        for link in graph.links_of(body):
-            if link.kind != 'fixed':
-                continue
-            there = link.from_side(body)
-            place = group[body][1] @ there.first_frame @ there.second_frame.inverse
-            if there.second not in group:
-                group[there.second] = (name, place)
-                waiting.append(there.second)
-            else:
-                _require_same(graph, link, group[there.second][1], place)
-
-
-def _require_same(graph: Graph, link: Link, one: Placement, other: Placement) -> None:
-    distance = float(np.linalg.norm(one.position - other.position))
-    turn = float(np.linalg.norm(one.rotation - other.rotation))
-    if max(distance, turn) > _AGREE:
-        raise ImportMachineError(
-            f'{graph.source}: {link.name!r} joins {link.first!r} and {link.second!r} rigidly, but other rigid '
-            f'connections have them {distance:.3g} m and {turn:.3g} rad elsewhere'
-        )
-
-
 def without_joint(mechanism: Mechanism, name: str, why: str) -> Mechanism:
     """Return the mechanism with one joint held at home; its body and the one before it become one."""
     gone = next(joint for joint in mechanism.joints if joint.name == name)
-    motion = turned(gone.axis, gone.home) if gone.kind == 'revolute' else moved(gone.axis, gone.home)
-    at = gone.place @ motion
+    at = gone.place @ motion_of(gone.kind, gone.axis, gone.home)
     before = next((joint.body for joint in mechanism.joints if joint.body.name == gone.parent), None)
     # crosses have no name of their own
     whole = gone.parent if before is None or before.mass > 0.0 else gone.body.name
@@ -163,30 +148,15 @@ def without_joint(mechanism: Mechanism, name: str, why: str) -> Mechanism:
 
 def with_bases_fixed(graph: Graph) -> Graph:
     """Return the graph with floating bodies fixed to the base that nothing else connects with it."""
-    reached = reachable(graph, graph.base, [link for link in graph.links if link.kind not in FLOATING])
+    reached = reachable([link for link in graph.links if link.kind not in FLOATING], graph.base)
     links = list(graph.links)
     notes = []
     for place, link in enumerate(links):
         if link.kind in FLOATING and link.first in reached and link.second not in reached:
             links[place] = _held(graph, link)
-            reached |= reachable(graph, link.second, [other for other in links if other.kind not in FLOATING])
+            reached |= reachable([other for other in links if other.kind not in FLOATING], link.second)
             notes.append(f'the floating body {link.second!r} is fixed where it is: it is taken as the base')
     return replace(graph, links=tuple(link for link in links if link.kind not in FLOATING)).noting(*notes)
-
-
-def reachable(graph: Graph, start: str, links: list[Link], without: frozenset[str] = frozenset()) -> set[str]:
-    """Return the bodies that links connect with one, not passing the bodies of ``without``."""
-    neighbours: dict[str, list[str]] = {}
-    for link in links:
-        neighbours.setdefault(link.first, []).append(link.second)
-        neighbours.setdefault(link.second, []).append(link.first)
-    reached, waiting = {start}, [start]
-    while waiting:
-        for name in neighbours.get(waiting.pop(), []):
-            if name not in reached and name not in without:
-                reached.add(name)
-                waiting.append(name)
-    return reached
 
 
 def with_masses(mechanism: Mechanism) -> Mechanism:

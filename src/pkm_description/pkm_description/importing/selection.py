@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement
-from pkm_description.importing.rigid import FLOATING, link_of_groups, lumped, reachable, with_bases_fixed, with_held
+from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement, reachable, walk
+from pkm_description.importing.rigid import FLOATING, link_of_groups, lumped, with_bases_fixed, with_held
 from pkm_description.machine import RigidBody
 
 #: names of frames at which people look first, the likeliest first
@@ -126,11 +126,11 @@ def serial_joints(graph: Graph, choice: Choice) -> list[str]:
         selection = selected(graph, choice)
     except ImportMachineError:
         return []
-    links, ends = list(selection.graph.links), (selection.graph.base, selection.platform)
+    links, base = selection.graph.links, selection.graph.base
     return [
         link.name
         for link in links
-        if ends[1] not in reachable(selection.graph, ends[0], [one for one in links if one is not link])
+        if selection.platform not in reachable([one for one in links if one is not link], base)
     ]
 
 
@@ -154,7 +154,9 @@ def _on_base(graph: Graph, name: str) -> Graph:
 
 def _likely_platform(graph: Graph) -> str:
     """Name of the link that is most likely meant: where most legs meet, called like a tool, far from the base."""
-    distance = _distances(graph)
+    distance = {graph.base: 0}
+    for link in walk(graph.links, graph.base):
+        distance[link.second] = distance[link.first] + 1
     best: tuple[tuple[float, ...], str] | None = None
     for body in set(graph.bodies) & set(distance) - {graph.base}:
         legs, driven = _legs_at(graph, body)
@@ -176,7 +178,7 @@ def _likely_platform(graph: Graph) -> str:
 
 def _legs_at(graph: Graph, body: str) -> tuple[int, bool]:
     """Return how many legs lead from the base to a body, 0 where there is no loop on the way; and if one is driven."""
-    ends = frozenset({graph.base, body})
+    ends = {graph.base, body}
     legs, looped, driven = 0, False, False
     seen: set[str] = set()
     for link in graph.links_of(body):
@@ -185,31 +187,14 @@ def _legs_at(graph: Graph, body: str) -> tuple[int, bool]:
             legs += 1
             driven = driven or link.driven
         elif other not in seen:
-            group = reachable(graph, other, list(graph.links), ends)
+            group = reachable(graph.links, other, ends)
             seen |= group
-            inside = [
-                one
-                for one in graph.links
-                if {one.first, one.second} <= group | ends and group & {one.first, one.second}
-            ]
+            inside = [one for one in graph.links if group & {one.first, one.second}]
             if any(graph.base in (one.first, one.second) for one in inside):
                 legs += 1
                 looped = looped or len(inside) > len(group) + 1
                 driven = driven or any(one.driven for one in inside)
     return (legs if legs > 1 or looped else 0), driven
-
-
-def _distances(graph: Graph) -> dict[str, int]:
-    """Joints between the base and every body that is connected with it."""
-    distance, waiting = {graph.base: 0}, [graph.base]
-    while waiting:
-        body = waiting.pop(0)
-        for link in graph.links_of(body):
-            other = link.other(body)
-            if other not in distance:
-                distance[other] = distance[body] + 1
-                waiting.append(other)
-    return distance
 
 
 def _mechanism(graph: Graph, platform: str) -> Graph:
@@ -218,15 +203,15 @@ def _mechanism(graph: Graph, platform: str) -> Graph:
     What hangs on its moving bodies is held and becomes part of them; what stands on the base alone is left out.
     """
     ends = {graph.base, platform}
-    if platform not in reachable(graph, graph.base, list(graph.links)):
+    if platform not in reachable(graph.links, graph.base):
         raise ImportMachineError(f'{graph.source}: nothing connects {platform!r} with the base {graph.base!r}')
     outside: set[str] = set()
     for body in graph.bodies:
         for other in {link.other(body) for link in graph.links_of(body)}:
-            group = reachable(graph, other, list(graph.links), frozenset({body}))
+            group = reachable(graph.links, other, {body})
             if not group & (ends - {body}):
                 outside |= group
-    aside = _on_base_alone(graph, outside) | (set(graph.bodies) - reachable(graph, graph.base, list(graph.links)))
+    aside = graph.bodies.keys() - reachable(graph.links, platform, {graph.base}) - {graph.base}
     hanging = [link for link in graph.links if {link.first, link.second} & (outside - aside)]
     driven = [link.name for link in graph.links if link.driven and {link.first, link.second} & (outside | aside)]
     kept = [name for name in graph.bodies if name not in aside]
@@ -243,15 +228,3 @@ def _mechanism(graph: Graph, platform: str) -> Graph:
         graph = graph.noting(f'drives that do not move the platform are left out: {", ".join(driven)}')
     names = [link.name for link in hanging]
     return lumped(with_held(graph, names, 'held where they are at the start, for they do not lead to the platform'))
-
-
-def _on_base_alone(graph: Graph, outside: set[str]) -> set[str]:
-    """Bodies of ``outside`` that hang on the base."""
-    others = frozenset(set(graph.bodies) - outside)
-    alone: set[str] = set()
-    for body in outside:
-        group = reachable(graph, body, list(graph.links), others)
-        touched = {link.other(name) for name in group for link in graph.links_of(name)} - group
-        if touched <= {graph.base}:
-            alone |= group
-    return alone

@@ -22,7 +22,7 @@ from pkm_description.importing.graph import (
     Link,
     Placement,
     frame_along,
-    moved,
+    motion_of,
     turned,
 )
 from pkm_description.machine import RigidBody
@@ -117,9 +117,9 @@ def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
         second = name if joint == joints[-1] else f'{name}_{joint - joints[0] + 1}'
         kind, address = _KINDS[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint])
         anchor = Placement(np.array(model.jnt_pos[joint])) if kind in ('revolute', 'ball') else HERE
-        axis, zero = np.array(model.jnt_axis[joint]), float(model.qpos0[address])
+        axis = np.array(model.jnt_axis[joint])
         # a joint at its reference stands where the body's pose says
-        reference = {'revolute': turned(axis, -zero), 'prismatic': moved(axis, -zero)}.get(kind, HERE)
+        reference = motion_of(kind, axis, -float(model.qpos0[address]))
         position = float(configuration[address]) if kind in ('revolute', 'prismatic') else 0.0
         links.append(
             Link(
