@@ -265,7 +265,5 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
     for size in (_TRIAL, 2.0 * _TRIAL, 4.0 * _TRIAL):
         best = max(random_configurations(loops, 8, 2, size), key=regularity, default=loops.home)
         if regularity(best) > 10.0 * _REGULAR:
-            return mechanism.at_home(*best).noting(
-                'the start of the file is singular; home is a configuration near it'
-            )
+            return mechanism.at_home(*best).noting('the start of the file is singular; home is a configuration near it')
     return mechanism.noting('home is near a singular configuration')

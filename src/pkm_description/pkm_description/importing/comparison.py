@@ -18,14 +18,14 @@ from scipy.spatial.transform import Rotation
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.importing.formats.mjcf import compiled, name_of, start
-from pkm_description.importing.graph import HERE, Graph, Link, Placement
+from pkm_description.importing.graph import Graph, Link, Placement, walk
 from pkm_description.importing.importer import Imported
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.closed_legs import body_poses, close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import random_states
-from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.machine import joined, with_joints
+from pkm_description.machine import Machine
+from pkm_description.machine.machine import with_joints
 
 try:
     import mujoco
@@ -50,6 +50,7 @@ _TYPES = {
     'universal': ('HINGE', 'HINGE'),
     'ball': ('BALL',),
     'free': ('SLIDE', 'SLIDE', 'SLIDE', 'BALL'),
+    'fixed': (),
 }
 
 
@@ -212,10 +213,8 @@ class SourceEngine:
     """
 
     def __init__(self, source: Imported) -> None:
-        #: bodies of the file -> bodies of the model, and their frames there; empty where both are the same
-        self._places: dict[str, tuple[str, Placement]] = {}
-        self._loops = [link for link in source.graph.links if link.is_loop]
-        if source.kind == 'MJCF':
+        self._graph, self._is_mjcf = source.graph, source.kind == 'MJCF'
+        if self._is_mjcf:
             self._model = compiled(source.path)
             self.start = np.array(start(self._model, source.path, source.keyframe)[0])
         else:
@@ -225,15 +224,16 @@ class SourceEngine:
         model.opt.disableflags |= int(flags.mjDSBL_LIMIT) | int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_FRICTIONLOSS)
         # else the equality rows are not there as a matrix
         model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
+        #: joints of the file -> numbers of those of MuJoCo that stand for them
         self._numbers: dict[str, list[int]] = {}
         for joint in range(model.njnt):
             name = name_of(model, 'joint', joint)
-            self._numbers.setdefault(name.rpartition('|')[0] if self._places else name, []).append(joint)
+            self._numbers.setdefault(name if self._is_mjcf else name.rpartition('|')[0], []).append(joint)
         # friction and armature of balls are not part of a machine file
         for joint in np.flatnonzero(model.jnt_type < 2).tolist():
             model.dof_armature[self._columns_of(joint)] = 0.0
         self._data = mujoco.MjData(model)
-        for link in source.graph.links if source.kind != 'MJCF' else ():
+        for link in () if self._is_mjcf else source.graph.links:
             if link.kind in ('revolute', 'prismatic') and (columns := self.columns(link.name)):
                 self.start = self.with_position(self.start, link.name, link.position)
                 damping = model.dof_damping.reshape(model.nv, -1)  # a view of it
@@ -242,55 +242,37 @@ class SourceEngine:
                 model.dof_armature[columns] = link.values.rotor_inertia
 
     def _built(self, graph: Graph) -> Any:
-        """Model of the tree of a graph."""
+        """Model of the tree of a graph, with its bodies and their frames."""
         spec = mujoco.MjSpec()
         spec.option.gravity = graph.gravity
-        elements, bodies = {'world': spec.worldbody}, {'world': RigidBody('world')}
-        self._places = {graph.base: ('world', HERE)}
-        waiting = [link for link in graph.links if not link.is_loop]
-        while ready := [link for link in waiting if link.first in self._places]:
-            for link in ready:
-                waiting.remove(link)
-                name, inside = self._places[link.first]
-                place, after = inside @ link.first_frame, link.second_frame.inverse
-                if link.kind == 'fixed':
-                    after = place @ after
-                else:
-                    parent, name = elements[name], link.second
-                    quaternion = np.roll(Rotation.from_matrix(place.rotation).as_quat(), 1)
-                    elements[name] = parent.add_body(name=name, pos=place.position, quat=quaternion)
-                    axes = np.eye(3) if link.kind == 'free' else [link.axis, link.second_axis]
-                    for number, kind in enumerate(_TYPES[link.kind]):
-                        type_ = getattr(mujoco.mjtJoint, f'mjJNT_{kind}')
-                        joint = elements[name].add_joint(name=f'{link.name}|{number}', type=type_)
-                        if kind != 'BALL':
-                            joint.axis = axes[number]
-                    bodies[name] = RigidBody(name)
-                self._places[link.second] = name, after
-                bodies[name] = joined(bodies[name], graph.bodies[link.second].moved(after))
-        for name, element in elements.items():
-            if name != 'world':  # anything that it takes, with axes of its own: the file's bodies may weigh nothing
-                element.mass, element.ipos, element.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
-                element.iquat, element.explicitinertial = [0.8, 0.6, 0.0, 0.0], True
+        elements = {graph.base: spec.worldbody.add_body(name=graph.base) if graph.base != 'world' else spec.worldbody}
+        for link in walk([link for link in graph.links if not link.is_loop], graph.base):
+            place = link.first_frame @ link.second_frame.inverse
+            body = elements[link.first].add_body(name=link.second, pos=place.position, quat=_quaternion(place.rotation))
+            axes = np.eye(3) if link.kind == 'free' else [link.axis, link.second_axis]
+            for number, kind in enumerate(_TYPES[link.kind]):
+                type_ = getattr(mujoco.mjtJoint, f'mjJNT_{kind}')
+                joint = body.add_joint(name=f'{link.name}|{number}', type=type_, pos=link.second_frame.position)
+                if kind != 'BALL':
+                    joint.axis = link.second_frame.rotation @ axes[number]
+            # anything that it takes, with axes of its own: the file's bodies may weigh nothing
+            body.mass, body.ipos, body.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
+            body.iquat, body.explicitinertial = [0.8, 0.6, 0.0, 0.0], True
+            elements[link.second] = body
         model = spec.compile()
-        for name in elements.keys() - {'world'}:
-            index, body = model.body(name).id, bodies[name]
-            moments, axes = np.linalg.eigh(body.inertia)
+        for name in elements.keys() - {graph.base}:
+            index, own = model.body(name).id, graph.bodies[name]
+            moments, axes = np.linalg.eigh(own.inertia)
             axes[:, 0] *= np.linalg.det(axes)
-            model.body_mass[index], model.body_ipos[index] = body.mass, body.center_of_mass
-            model.body_inertia[index] = moments
-            model.body_iquat[index] = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+            model.body_mass[index], model.body_ipos[index] = own.mass, own.center_of_mass
+            model.body_inertia[index], model.body_iquat[index] = moments, _quaternion(axes)
         # of the centre of mass about which forces are reckoned
         model.body_subtreemass[:] = max(model.body_mass.sum(), 1.0)
         return model
 
-    def _joints(self, joint: str) -> list[int]:
-        """Numbers of MuJoCo's joints that stand for one of the file."""
-        return self._numbers.get(joint, [])
-
     def columns(self, joint: str) -> list[int]:
         """Velocity columns of a joint of any kind; none where there is no such joint."""
-        return [column for index in self._joints(joint) for column in self._columns_of(index)]
+        return [column for index in self._numbers.get(joint, []) for column in self._columns_of(index)]
 
     def _columns_of(self, joint: int) -> list[int]:
         first = int(self._model.jnt_dofadr[joint])
@@ -299,7 +281,7 @@ class SourceEngine:
     def with_position(self, configuration: Any, joint: str, position: float) -> Any:
         """Return the configuration with another position of a joint of one degree of freedom."""
         changed = np.array(configuration)
-        changed[self._model.jnt_qposadr[self._joints(joint)[0]]] = position
+        changed[self._model.jnt_qposadr[self._numbers[joint][0]]] = position
         return changed
 
     def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
@@ -307,12 +289,13 @@ class SourceEngine:
 
         Angles are those within half a turn around where they were.
         """
-        changed, first = np.array(configuration), int(self._model.jnt_qposadr[self._joints(link.name)[0]])
+        changed, first = np.array(configuration), int(self._model.jnt_qposadr[self._numbers[link.name][0]])
         positions = link.positions(motion, changed[first:])
         if link.kind == 'free':
             positions = motion.position.tolist()
         if link.kind in ('ball', 'free'):
-            positions += np.roll(Rotation.from_matrix(motion.rotation).as_quat(), 1).tolist()
+            turn = link.second_frame.rotation  # MuJoCo's ball turns about the axes of the body
+            positions += _quaternion(turn @ motion.rotation @ turn.T).tolist()
         changed[first : first + len(positions)] = positions
         return changed
 
@@ -326,13 +309,12 @@ class SourceEngine:
         """Pose of a body of the file in the base."""
         self._data.qpos[:] = configuration
         mujoco.mj_kinematics(self._model, self._data)
-        name, inside = self._places.get(body, (body, HERE))
-        seen = self._data.body(name)
-        return Placement(np.array(seen.xpos), np.array(seen.xmat).reshape(3, 3)) @ inside
+        seen = self._data.body(body)
+        return Placement(np.array(seen.xpos), np.array(seen.xmat).reshape(3, 3))
 
     def gaps(self, configuration: Any, moving: list[int]) -> Array:
         """Gaps (R,) [m, 1] of the file's loops that some of the columns ``moving`` open or close."""
-        if self._places:
+        if not self._is_mjcf:
             return self._gaps_of_links(configuration, moving)
         model, data, tie = self._model, self._data, int(mujoco.mjtEq.mjEQ_JOINT)
         data.qpos[:], data.qvel[:] = configuration, 0.0
@@ -348,8 +330,8 @@ class SourceEngine:
         for body in range(1, model.nbody):  # parents come first
             if int(model.body_parentid[body]) in carried:
                 carried.add(body)
-        for link in self._loops:
-            if carried.isdisjoint(model.body(self._places[end][0]).id for end in (link.first, link.second)):
+        for link in self._graph.links:
+            if not link.is_loop or carried.isdisjoint(model.body(end).id for end in (link.first, link.second)):
                 continue
             kind, turn = link.as_closure
             here = self.place(configuration, link.first) @ link.first_frame @ turn
@@ -368,6 +350,11 @@ class SourceEngine:
         damping = np.array(model.dof_damping).reshape(model.nv, -1)[:, 0]
         friction = damping * velocity + np.array(model.dof_frictionloss) * np.sign(velocity)
         return needed + np.array(model.dof_armature) * acceleration + turning * friction
+
+
+def _quaternion(rotation: Array) -> Array:
+    """Quaternion (4,) of a rotation (3, 3), real part first, as MuJoCo has it."""
+    return np.roll(Rotation.from_matrix(rotation).as_quat(), 1)
 
 
 def _turn_gaps(kind: str, here: Array, there: Array) -> list[float]:

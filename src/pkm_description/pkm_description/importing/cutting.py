@@ -11,12 +11,12 @@ from pkm_description.importing.graph import (
     BASE,
     HERE,
     Graph,
-    ImportMachineError,
     Link,
     Mechanism,
     Placement,
     frame_along,
     reachable,
+    walk,
 )
 from pkm_description.importing.selection import Selection
 from pkm_description.machine import Closure, Joint, JointFriction, Leg, Pose, RigidBody
@@ -110,7 +110,7 @@ class _Leg:
         """Joints and closures of the leg."""
         tree, loops = self._tree()
         joints: list[Joint] = []
-        for link in _from_base(tree, self._graph.base):
+        for link in walk(tree, self._graph.base, by_branch=True):
             joints += self._joints(link)
         return Leg(name, tuple(joints), tuple(self._closure(link) for link in loops))
 
@@ -195,24 +195,7 @@ def _rank(link: Link) -> tuple[int, bool]:
     return (0 if _must_stand(link) else 1 + _ORDER.index(link.kind)), link.is_loop
 
 
-def _from_base(links: list[Link], base: str) -> list[Link]:
-    """Order the links of a tree from the base on, branch by branch, each seen from the body that carries it."""
-    ordered: list[Link] = []
-
-    def visit(body: str) -> None:
-        for link in links:
-            if body in (link.first, link.second) and all(link.name != one.name for one in ordered):
-                side = link.from_side(body)
-                ordered.append(side)
-                visit(side.second)
-
-    visit(base)
-    return ordered
-
-
-def turns_of(
-    link: Link, relative: Placement, towards: Array
-) -> tuple[list[tuple[Array, float]], Placement, Placement]:
+def turns_of(link: Link, relative: Placement, towards: Array) -> tuple[list[tuple[Array, float]], Placement, Placement]:
     """Joints of one degree of freedom that stand for one of the file.
 
     A ball is turns about x, y and z of a frame whose z axis points along the second body, all zero at the start.

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -108,7 +109,7 @@ class Link:
         """Motion at the joint's position; balls and the like at zero."""
         return motion_of(self.kind, self.axis, self.position)
 
-    def positions(self, motion: Placement, near: Sequence[float]) -> list[float]:
+    def positions(self, motion: Placement, near: Sequence[float] | Array) -> list[float]:
         """Positions [m, rad] that come nearest to a motion; balls and free bodies have none.
 
         Parameters
@@ -157,25 +158,27 @@ class Link:
         )  # fmt: skip
 
 
-def walk(links: Iterable[Link], start: str, without: Collection[str] = ()) -> Iterator[Link]:
-    """Links that lead from a body to others, nearest first: one to each, seen from the body before it.
+def walk(links: Iterable[Link], start: str, without: Collection[str] = (), by_branch: bool = False) -> Iterator[Link]:
+    """Links that lead from a body to others, one to each, seen from the body before it.
 
     Parameters
     ----------
     without : bodies that are not entered
+    by_branch : one branch after the other, each to its end; else the nearest bodies first
     """
     at: dict[str, list[Link]] = {}
     for link in links:
         at.setdefault(link.first, []).append(link)
         at.setdefault(link.second, []).append(link)
-    known, waiting = {start, *without}, deque([start])
+    known, waiting = {start, *without}, deque((start, link) for link in at.get(start, []))
     while waiting:
-        body = waiting.popleft()
-        for link in at.get(body, []):
-            if link.other(body) not in known:
-                known.add(link.other(body))
-                waiting.append(link.other(body))
-                yield link.from_side(body)
+        body, link = waiting.popleft()
+        other = link.other(body)
+        if other not in known:
+            known.add(other)
+            yield link.from_side(body)
+            ahead = [(other, one) for one in at[other]]
+            waiting = deque([*ahead, *waiting] if by_branch else [*waiting, *ahead])
 
 
 def reachable(links: Iterable[Link], start: str, without: Collection[str] = ()) -> set[str]:
@@ -184,39 +187,49 @@ def reachable(links: Iterable[Link], start: str, without: Collection[str] = ()) 
 
 
 @dataclass(frozen=True)
-class Graph:
-    """A mechanism as a file has it.
+class FromFile:
+    """What a mechanism keeps of its file, whatever is made of it.
 
     Attributes
     ----------
     name : of the machine
     source : file name, for texts
+    gravity : (3,) m/s^2 in the base
+    notes : what was assumed, left out or lost, as sentences
+    """
+
+    name: str
+    source: str
+    gravity: Array
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def noting(self, *notes: str) -> Self:
+        """Return the same with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+@dataclass(frozen=True)
+class Graph(FromFile):
+    """A mechanism as a file has it.
+
+    Attributes
+    ----------
     bodies : by name
     links : joints, loops and rigid connections
     base : name of the body that stands still
     places : pose of every body in the base at the start, from the file's own tree
     frames : name of a frame -> body that has it, and its pose there; of links, joints and sites
     link_frames : names of those that are links
-    gravity : (3,) m/s^2 in the base
-    notes : what was assumed, left out or lost, as sentences
     couplings : pairs of joints whose positions the file ties to each other
     """
 
-    name: str
-    source: str
     bodies: dict[str, RigidBody]
     links: tuple[Link, ...]
     base: str
     places: dict[str, Placement]
     frames: dict[str, tuple[str, Placement]]
-    gravity: Array
-    notes: tuple[str, ...] = ()
     couplings: tuple[tuple[str, str], ...] = ()
     link_frames: frozenset[str] = frozenset()
-
-    def noting(self, *notes: str) -> Graph:
-        """Return the same graph with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
     def links_of(self, body: str) -> list[Link]:
         """Links at a body."""
@@ -255,12 +268,11 @@ BASE = 'base_link'
 
 
 @dataclass(frozen=True)
-class Mechanism(JointArrays):
+class Mechanism(FromFile, JointArrays):
     """A mechanism cut into legs: joints from the base on, whose parents are named, and closures.
 
     Attributes
     ----------
-    name, source, gravity, notes : as of the graph
     platform : in the platform's link frame
     home : pose of the platform in the base
     legs : see the class
@@ -271,9 +283,6 @@ class Mechanism(JointArrays):
     raised : bodies whose inertia had to be raised to what a machine file takes
     """
 
-    name: str
-    source: str
-    gravity: Array
     platform: RigidBody
     home: Pose
     legs: tuple[Leg, ...]
@@ -282,7 +291,6 @@ class Mechanism(JointArrays):
     freedom: str = 'free'
     springs: dict[str, float] = field(default_factory=dict)
     raised: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @cached_property
     def size(self) -> float:
@@ -294,7 +302,3 @@ class Mechanism(JointArrays):
         """Return the same mechanism with another home: joint positions (J,) and the platform's pose."""
         values = iter(positions.tolist())
         return replace(with_joints(self, lambda joint: replace(joint, home=next(values))), home=pose)
-
-    def noting(self, *notes: str) -> Mechanism:
-        """Return the same mechanism with more notes."""
-        return replace(self, notes=(*self.notes, *notes))

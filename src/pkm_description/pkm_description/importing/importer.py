@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import yaml
@@ -38,7 +37,6 @@ class Imported:
     ----------
     path, kind : the file, and its format
     keyframe : that it starts from
-    urdf : text, xacro expanded; empty of other formats
     graph : what the file says
     selection : the mechanism in it
     mechanism : the same, cut into legs
@@ -49,7 +47,6 @@ class Imported:
     path: Path
     kind: str
     keyframe: str | None
-    urdf: str
     graph: Graph
     selection: Selection
     mechanism: Mechanism
@@ -101,8 +98,7 @@ def imported(
             raise
         held = replace(choice, held=(*choice.held, *serial))
         made = _made(graph.noting('a joint on which everything else stands is taken as fixed'), held)
-    urdf = ElementTree.tostring(root, encoding='unicode') if kind == 'URDF' else ''
-    return Imported(path, kind, keyframe, urdf, graph, *made)
+    return Imported(path, kind, keyframe, graph, *made)
 
 
 def _made(graph: Graph, choice: Choice) -> tuple[Selection, Mechanism, str, Machine]:

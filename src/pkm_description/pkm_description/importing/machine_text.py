@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,7 @@ def machine_text(mechanism: Mechanism) -> str:
     }
     content['leg_chains'] = {leg.name: _chain(leg, mechanism, told) for leg in mechanism.legs}
     at_zero = ('base_point', 'base_rpy', 'platform_point')
-    content['legs'] = {
-        leg.name: {'chain': leg.name, **{key: [0.0] * 3 for key in at_zero}} for leg in mechanism.legs
-    }
+    content['legs'] = {leg.name: {'chain': leg.name, **{key: [0.0] * 3 for key in at_zero}} for leg in mechanism.legs}
     printed = f'printed: imported from {mechanism.source}'
     content['provenance'] = told.entries | {
         'platform.body': printed,
@@ -109,7 +108,8 @@ def _chain(leg: Leg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
     joints, bodies, closures = _names(leg)
     content: dict[str, Any] = {'joints': {}, 'closures': {}}
     before = BASE
-    for name, parts in _composed(leg.joints).items():
+    for name, group in groupby(leg.joints, lambda joint: joint.part_of or joint.name):
+        parts = list(group)  # joints of one degree of freedom that stand for one of the file
         key = f'leg_chains.{leg.name}.joints.{joints[name]}'
         entry = _joint(parts[0], key, mechanism, told) if len(parts) == 1 else _several(parts)
         if parts[0].parent != before:
@@ -120,14 +120,6 @@ def _chain(leg: Leg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
     for closure in leg.closures:
         content['closures'][closures[closure.name]] = _closure(closure, bodies, mechanism)
     return content
-
-
-def _composed(joints: Iterable[Joint]) -> dict[str, list[Joint]]:
-    """Joints of the file by name, each with the joints of one degree of freedom that stand for it."""
-    found: dict[str, list[Joint]] = {}
-    for joint in joints:
-        found.setdefault(joint.part_of or joint.name, []).append(joint)
-    return found
 
 
 def _several(parts: list[Joint]) -> dict[str, Any]:

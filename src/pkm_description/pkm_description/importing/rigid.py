@@ -22,7 +22,7 @@ from pkm_description.importing.graph import (
     walk,
 )
 from pkm_description.loading.checks import densest_ball
-from pkm_description.machine import Closure, Joint, RigidBody
+from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.machine import joined, with_joints
 
 #: kinds of links that leave a body to the loops
@@ -110,40 +110,35 @@ def without_joint(mechanism: Mechanism, name: str, why: str) -> Mechanism:
     # crosses have no name of their own
     whole = gone.parent if before is None or before.mass > 0.0 else gone.body.name
 
-    def seen(body: str, frame: Placement) -> tuple[str, Placement]:
-        if body == gone.body.name:
-            return whole, at @ frame
-        return (whole if body == gone.parent else body), frame
+    names = {gone.parent: whole, gone.body.name: whole}
+    turns_left = sum(joint.part_of == gone.part_of != '' for joint in mechanism.joints) - 1
+
+    def seen(body: str, frame: Placement) -> Placement:
+        return at @ frame if body == gone.body.name else frame
 
     def joint_without(joint: Joint) -> Joint:
-        body = joint.body
+        body, place = joint.body, seen(joint.parent, joint.place)
         if body.name == gone.parent:
-            body = replace(joined(body, gone.body.moved(at)), name=whole)
-        parent, place = seen(joint.parent, joint.place)
-        others = [one for one in mechanism.joints if one.part_of and one.part_of == gone.part_of == joint.part_of]
+            body = joined(body, gone.body.moved(at))
         return replace(
-            joint, body=body, parent=parent, translation=place.position, rotation_parent_joint=place.rotation,
-            part_of=joint.part_of if len(others) != 2 else '',
+            joint, body=body, translation=place.position, rotation_parent_joint=place.rotation,
+            part_of='' if turns_left == 1 and joint.part_of == gone.part_of else joint.part_of,
         )  # fmt: skip
 
     def closure_without(closure: Closure) -> Closure:
-        (body, frame), (other, there) = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
+        frame, there = seen(closure.body, closure.frame), seen(closure.other, closure.other_frame)
         return replace(
-            closure, body=body, point=frame.position, rotation_body=frame.rotation, other=other,
-            other_point=there.position, rotation_other=there.rotation,
+            closure, point=frame.position, rotation_body=frame.rotation, other_point=there.position,
+            rotation_other=there.rotation,
         )  # fmt: skip
 
-    legs = tuple(
-        replace(
-            leg,
-            joints=tuple(joint_without(joint) for joint in leg.joints if joint is not gone),
-            closures=tuple(map(closure_without, leg.closures)),
-        )
-        for leg in mechanism.legs
-    )
-    bodies = {name: seen(body, frame) for name, (body, frame) in mechanism.bodies.items()}
+    legs = []
+    for leg in mechanism.legs:
+        joints = tuple(joint_without(joint) for joint in leg.joints if joint is not gone)
+        legs.append(Leg(leg.name, joints, tuple(map(closure_without, leg.closures))).with_body_names(names))
+    bodies = {body: (names.get(name, name), seen(name, frame)) for body, (name, frame) in mechanism.bodies.items()}
     held = {**mechanism.held, gone.name: gone.home}
-    return replace(mechanism, legs=legs, held=held, bodies=bodies).noting(f'{gone.name}: {why}')
+    return replace(mechanism, legs=tuple(legs), held=held, bodies=bodies).noting(f'{gone.name}: {why}')
 
 
 def with_bases_fixed(graph: Graph) -> Graph:

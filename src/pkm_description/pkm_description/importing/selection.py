@@ -115,9 +115,9 @@ def _with_drives(graph: Graph, platform: str) -> Graph:
             f'{graph.source}: no joint between base and {platform!r} is driven; name the driven ones: --drives JOINT '
             f'...; joints: {", ".join(link.name for link in joints)}'
         )
-    return replace(
-        graph, links=tuple(replace(link, driven=link.name in likely) for link in graph.links)
-    ).noting(f'the file drives no joint; these are taken to be driven: {", ".join(likely)}; choose others by --drives')
+    return replace(graph, links=tuple(replace(link, driven=link.name in likely) for link in graph.links)).noting(
+        f'the file drives no joint; these are taken to be driven: {", ".join(likely)}; choose others by --drives'
+    )
 
 
 def serial_joints(graph: Graph, choice: Choice) -> list[str]:

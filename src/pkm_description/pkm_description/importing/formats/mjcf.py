@@ -109,8 +109,9 @@ def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
         return [Link(f'{name}_mount', 'fixed', first, name, before)]
     floating = _floating(model, list(joints), before)
     if floating:
-        turn = Placement(rotation=before.rotation.T)
-        at = Placement() if int(model.jnt_type[joints[0]]) == 0 else Placement(before.position)
+        at, turn = Placement(before.position), Placement(rotation=before.rotation.T)
+        if int(model.jnt_type[joints[0]]) == 0:  # its positions are the pose of the body itself
+            at, turn = HERE, HERE
         return [Link(name_of(model, 'joint', joints[0]), floating, first, name, at, turn)]
     links = []
     for joint in joints:
@@ -198,15 +199,12 @@ def _largest_force(model: Any, joint: int) -> float:
 
 def _lost_of_balls(model: Any) -> list[str]:
     """Notes on friction and armature of ball joints, which a machine file cannot say."""
-    lost = []
-    for joint in range(model.njnt):
-        column = int(model.jnt_dofadr[joint])
-        if _KINDS[int(model.jnt_type[joint])] == 'ball' and (
-            np.ravel(model.dof_damping[column])[0] > 0.0
-            or model.dof_frictionloss[column] > 0.0
-            or model.dof_armature[column] > 0.0
-        ):
-            lost.append(name_of(model, 'joint', joint))
+    resisting = model.dof_damping, model.dof_frictionloss, model.dof_armature
+    lost = [
+        name_of(model, 'joint', joint)
+        for joint, (kind, column) in enumerate(zip(model.jnt_type, model.jnt_dofadr, strict=True))
+        if _KINDS[kind] == 'ball' and any(np.ravel(values[column])[0] > 0.0 for values in resisting)
+    ]
     return [f'friction and armature of ball joints are lost: {", ".join(lost)}'] if lost else []
 
 
@@ -339,8 +337,6 @@ def _without_shapes(mujoco: Any, path: Path) -> Any:
                 f'{path}: body {body.name!r} takes its mass from the mesh {meshes[0].meshname!r}, whose file is '
                 'missing: put the meshes where the file expects them, or give the body an <inertial>'
             )
-        for geom in meshes if body.explicitinertial else []:
-            spec.delete(geom)
     for geom in list(spec.geoms):
         if geom.type == mujoco.mjtGeom.mjGEOM_MESH or geom.hfieldname:
             spec.delete(geom)

@@ -213,17 +213,18 @@ class SdfFrames:
                 self._elements[name] = element
         self._found: dict[str, Placement] = {_MODEL: HERE, 'world': HERE}
 
-    def place(self, name: str) -> Placement:
+    def place(self, name: str, behind: tuple[str, ...] = ()) -> Placement:
         """Pose of a frame in the model.
+
+        Parameters
+        ----------
+        behind : frames that are given in this one, for the check
 
         Raises
         ------
         ImportMachineError
             No such frame, or frames that are given in each other.
         """
-        return self._place(name, ())
-
-    def _place(self, name: str, behind: tuple[str, ...]) -> Placement:
         if name in self._found:
             return self._found[name]
         if name not in self._elements:
@@ -237,7 +238,7 @@ class SdfFrames:
             # joints in their child, frames in what they are attached to, links in the model
             own = text_of(element, 'child') if element.tag == 'joint' else element.get('attached_to')
             given_in = own or _MODEL
-        outer = self._place(given_in, (*behind, name))
+        outer = self.place(given_in, (*behind, name))
         self._found[name] = outer @ pose_of(element, f'{self._path}: {element.tag} {name!r}')
         return self._found[name]
 

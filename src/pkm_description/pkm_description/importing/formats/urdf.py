@@ -16,15 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import (
-    HERE,
-    Graph,
-    ImportMachineError,
-    JointValues,
-    Link,
-    Placement,
-    frame_along,
-)
+from pkm_description.importing.graph import HERE, Graph, ImportMachineError, JointValues, Link, Placement, frame_along
 from pkm_description.machine import RigidBody
 from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
 
@@ -41,6 +33,8 @@ _LOOP_KINDS = {'link': 'fixed', 'fixed': 'fixed', 'revolute': 'revolute', 'spher
 #: namespace of xacro, in any of its spellings
 _XACRO = 'ros.org/'
 _DRAKE = 'https://drake.mit.edu'
+
+_X_AXIS = np.array([1.0, 0.0, 0.0])
 
 #: m/s^2; a URDF says nothing of gravity
 EARTH = np.array([0.0, 0.0, -9.81])
@@ -176,13 +170,15 @@ def joint_of(element: Element, path: Path | str) -> Link:
     if kind not in _KINDS:
         raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_KINDS)}')
     parent, child = _ends(element, where)
-    axis = (
-        unit(numbers(attribute(element.find('axis'), 'xyz'), 3, f'{where}: axis', np.array([1.0, 0.0, 0.0])), where)
-        if kind in ('revolute', 'continuous', 'prismatic')
-        else np.array([0.0, 0.0, 1.0])
-    )
+    has_axis = kind in ('revolute', 'continuous', 'prismatic')
+    axis = _axis(element, 'axis', where) if has_axis else np.array([0.0, 0.0, 1.0])
     origin = _origin(element.find('origin'), where)
     return Link(name, _KINDS[kind], parent, child, origin, HERE, axis, values=_values(element, where))
+
+
+def _axis(element: Element, key: str, where: str) -> Array:
+    """Axis (3,) of a joint or constraint; that of x where it says nothing."""
+    return unit(numbers(attribute(element.find(key), 'xyz'), 3, f'{where}: {key}', _X_AXIS), where)
 
 
 def _ends(element: Element, where: str) -> tuple[str, str]:
@@ -218,12 +214,9 @@ def _constraint(element: Element, path: Path) -> Link:
         raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_LOOP_KINDS)}')
     parent, child = _ends(element, where)
     first, second = (_origin(element.find(f'{side}_origin'), where) for side in ('parent', 'child'))
-    axes = [np.array([1.0, 0.0, 0.0])] * 2
+    axes = [_X_AXIS, _X_AXIS]
     if kind in ('revolute', 'universal'):
-        axes = [
-            unit(numbers(attribute(element.find(f'{side}_axis'), 'xyz'), 3, f'{where}: {side}_axis', axes[0]), where)
-            for side in ('parent', 'child')
-        ]
+        axes = [_axis(element, f'{side}_axis', where) for side in ('parent', 'child')]
     if kind == 'universal':
         second, axes[1] = _perpendicular(second, axes[0], axes[1])
     return Link(name, _LOOP_KINDS[kind], parent, child, first, second, axes[0], axes[1], is_loop=True)
