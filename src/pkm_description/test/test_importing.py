@@ -231,6 +231,16 @@ def test_serial_joint_below_a_parallel_machine_is_taken_as_fixed(tmp_path):
     assert result.machine.actuated_count == 6
 
 
+def test_floating_base_that_is_turned_is_fixed_as_it_stands(tmp_path):
+    pytest.importorskip('mujoco')
+    path = write_mjcf(tmp_path)
+    base = '<body name="floor" pos="0.1 0 0.3" euler="0.5 0.3 0.2"><freejoint/><inertial pos="0 0 0" mass="2" '
+    text = path.read_text().replace('<worldbody>', f'<worldbody>{base}diaginertia="1 1 1"/>')
+    path.write_text(text.replace('</worldbody>', '</body></worldbody>'))
+    figures = compared(imported(path, choice=Choice('tool')), samples=3)
+    assert max(figures.position, figures.rotation, figures.force) < 1e-9
+
+
 def test_verdict_of_the_comparison_counts(tmp_path, capsys):
     """A rod gets a possible inertia; where that changes the forces by more than 1 %, nothing is written."""
     pytest.importorskip('mujoco')

@@ -39,12 +39,14 @@ class Loops:
         model = free_model(mechanism)
         # gaps of turns in rad: where loops miss by rounding, turns are as good as places, however small the platform
         self.at_home = AtHome.of(model._replace(orientation_axis=model.orientation_axis / model.radius))
+        joints = len(mechanism.joints)
+        self._columns = [*range(joints), *(joints + model.freedom)]
+        #: columns of :meth:`jacobian` that are no drive's, those of the platform last
+        self.passive = np.delete(np.arange(len(self._columns)), mechanism.drive_columns)
 
     def jacobian(self, configuration: Configuration) -> Array:
         """Derivatives (R, J + F) of the gaps by the joints and the F freedoms of a platform that no leg holds."""
-        joints = len(self.mechanism.joints)
-        matrix = closing_equations(self.at_home.at(*configuration))[1]
-        return matrix[:, [*range(joints), *(joints + self.at_home.model.freedom)]]
+        return closing_equations(self.at_home.at(*configuration))[1][:, self._columns]
 
     def closed(self, start: Configuration, held: Collection[int] = ()) -> tuple[Configuration, float]:
         """Close the loops; returns the configuration and the largest gap [m] that is left.
@@ -55,13 +57,6 @@ class Loops:
         """
         gap = close_together(self.at_home.at(*start), held)
         return (self.at_home.memory.joints.copy(), self.at_home.pose), gap
-
-    def places(self) -> dict[str, Placement]:
-        """Poses of all bodies in the base, at home."""
-        memory, mechanism = self.at_home.at(*self.home).placed().memory, self.mechanism
-        names = (*(joint.body.name for joint in mechanism.joints), mechanism.platform.name, BASE)
-        poses = zip(memory.origin.copy(), memory.rotation.copy(), strict=True)
-        return {name: Placement(*pose) for name, pose in zip(names, poses, strict=True)}
 
 
 #: m; what CAD files leave open of a closed loop
@@ -126,7 +121,9 @@ def _closed(mechanism: Mechanism) -> Mechanism:
 
 def _snapped(mechanism: Mechanism, gap: float) -> Mechanism:
     """Return the mechanism whose closures' frames on the other bodies are moved to where they close at home."""
-    places = Loops(mechanism).places()
+    memory = Loops(mechanism).at_home.placed().memory
+    names = (*(joint.body.name for joint in mechanism.joints), mechanism.platform.name, BASE)
+    places = dict(zip(names, map(Placement, memory.origin, memory.rotation), strict=True))
 
     def snapped(closure: Closure) -> Closure:
         here, there = places[closure.body] @ closure.frame, places[closure.other] @ closure.other_frame
@@ -163,17 +160,18 @@ def random_configurations(loops: Loops, count: int, seed: int, size: float = _TR
     size : largest change of the drives: rad, or share of the machine's size
     """
     random, mechanism = np.random.default_rng(seed), loops.mechanism
-    reach, drives, found = mechanism.size, independent_drives(loops), 0
+    drives, found = independent_drives(loops), 0
+    home, lower, upper = (
+        of_all[drives] for of_all in (mechanism.home_positions, mechanism.position_lower, mechanism.position_upper)
+    )
+    units = np.array([1.0 if mechanism.joints[drive].kind == 'revolute' else mechanism.size for drive in drives])
     for _ in range(6 * count):
         change = random.uniform(-1.0, 1.0, len(drives))
         configuration, gap = loops.home, 0.0
         # by small steps, so that the assembly stays the one of home
         for part in np.linspace(0.25, 1.0, 4):
             positions = configuration[0].copy()
-            for drive, share in zip(drives, change, strict=True):
-                joint = mechanism.joints[drive]
-                wish = joint.home + part * share * size * (1.0 if joint.kind == 'revolute' else reach)
-                positions[drive] = np.clip(wish, joint.limits.lower, joint.limits.upper)
+            positions[drives] = np.clip(home + part * change * size * units, lower, upper)
             configuration, gap = loops.closed((positions, configuration[1]), drives)
             if gap > CLOSED:
                 break
@@ -189,7 +187,7 @@ def independent_drives(loops: Loops) -> list[int]:
     drives = list(loops.mechanism.drive_columns)
     motions = null_space(loops.jacobian(loops.home))[drives]
     rank = int(np.linalg.matrix_rank(motions, 1e-6)) if motions.size else 0
-    return drives if rank == len(drives) else sorted(drives[place] for place in _pivots(motions)[:rank])
+    return drives if rank == len(drives) else sorted(drives[place] for place in pivots(motions)[:rank])
 
 
 def null_space(matrix: Array, scale: float = 0.0) -> Array:
@@ -197,13 +195,6 @@ def null_space(matrix: Array, scale: float = 0.0) -> Array:
     _, values, rows = np.linalg.svd(matrix)
     rank = int((values > _RANK * (scale or values[0])).sum()) if len(values) else 0
     return np.asarray(rows[rank:].T)
-
-
-def _passive(loops: Loops) -> list[int]:
-    """Columns of a Jacobian that are no drive's, those of the platform last."""
-    drives = set(loops.mechanism.drive_columns.tolist())
-    columns = len(loops.mechanism.joints) + len(loops.at_home.model.freedom)
-    return [column for column in range(columns) if column not in drives]
 
 
 def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
@@ -215,7 +206,7 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
         Freedoms of the platform that no drive determines.
     """
     loops, joints = Loops(mechanism), mechanism.joints
-    free, of_joints = _passive(loops), len(joints) - mechanism.actuated_count
+    free, of_joints = loops.passive, len(joints) - mechanism.actuated_count
     trials = [loops.home, *random_configurations(loops, 3, 1)]
     spaces = [null_space(loops.jacobian(trial)[:, free]) for trial in trials]
     space = min(spaces, key=lambda columns: columns.shape[1])
@@ -223,7 +214,7 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
         return []
     idle = space @ null_space(space[of_joints:], 1.0)
     if idle.shape[1] > 0:
-        held = sorted(_pivots(idle[:of_joints]))
+        held = sorted(pivots(idle[:of_joints]))
         return [(joints[free[place]], 'held, for it turns without moving anything else') for place in held]
     shares = np.linalg.norm(space[:of_joints], axis=1)
     moving = [joints[column] for column, share in zip(free, shares, strict=False) if share > 1e-6]
@@ -239,7 +230,7 @@ def _loose(mechanism: Mechanism) -> list[tuple[Joint, str]]:
     )
 
 
-def _pivots(columns: Array) -> list[int]:
+def pivots(columns: Array) -> list[int]:
     """Rows, as many as columns, of which each moves most of what the ones before leave."""
     triangle, order = qr(columns.T, mode='r', pivoting=True)
     return [int(row) for row, size in zip(order, np.abs(np.diag(triangle)), strict=False) if size > 1e-9]
@@ -248,13 +239,13 @@ def _pivots(columns: Array) -> list[int]:
 def _at_regular_home(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with another home where the start is singular."""
     loops = Loops(mechanism)
-    model, passive = loops.at_home.model, _passive(loops)
+    model = loops.at_home.model
     ends = model.row_start[model.closure_start[1:]]
 
     def regularity(configuration: Configuration) -> float:
         """Smallest singular value over the largest, of all passive joints or of those of a leg."""
         matrix = loops.jacobian(configuration)
-        parts = [matrix[:, passive]]
+        parts = [matrix[:, loops.passive]]
         parts += [rows[:, own] for rows, own in zip(np.split(matrix, ends[:-1]), mechanism.leg_slices, strict=True)]
         values = [np.linalg.svd(part, compute_uv=False) for part in parts if part.size]
         shares = [float(one[-1] / one[0]) for one in values]

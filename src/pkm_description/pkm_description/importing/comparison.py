@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
+from pkm_description.importing.closing import pivots
 from pkm_description.importing.formats.mjcf import compiled, name_of, start
 from pkm_description.importing.graph import Graph, Link, Placement, walk
 from pkm_description.importing.importer import Imported
@@ -192,8 +192,7 @@ def _without_redundance(machine: Machine) -> Machine:
         return machine
     home = machine.home
     legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    _, order = qr((legs.drive_map[0] @ legs.admitted[0]).T, mode='r', pivoting=True)
-    kept = {machine.actuated_joint_names[drive] for drive in order[: machine.degrees_of_freedom]}
+    kept = {machine.actuated_joint_names[drive] for drive in pivots(legs.drive_map[0] @ legs.admitted[0])}
     return replace(with_joints(machine, lambda joint: replace(joint, actuated=joint.name in kept)), drive_weights=())
 
 

@@ -7,19 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import (
-    BASE,
-    HERE,
-    Graph,
-    Link,
-    Mechanism,
-    Placement,
-    frame_along,
-    reachable,
-    walk,
-)
+from pkm_description.importing.graph import BASE, Graph, Link, Mechanism, frame_along, reachable, walk
 from pkm_description.importing.selection import Selection
 from pkm_description.machine import Closure, Joint, JointFriction, Leg, Pose, RigidBody
+from pkm_description.machine.parts import HERE, Placement
 
 #: what is cheapest to have as a closure comes last
 _ORDER = ('revolute', 'universal', 'ball', 'fixed')
@@ -45,17 +36,11 @@ def cut(selection: Selection) -> Mechanism:
             bodies.update(leg.bodies)
     place = graph.places[platform] @ selection.frame
     return Mechanism(
-        name=graph.name,
-        source=graph.source,
-        gravity=graph.gravity,
+        name=graph.name, source=graph.source, gravity=graph.gravity, notes=graph.notes, legs=tuple(legs),
         platform=replace(graph.bodies[platform].moved(selection.frame.inverse), name=selection.link),
-        home=Pose(place.position, place.rotation),
-        legs=tuple(legs),
-        bodies=bodies,
+        home=Pose(place.position, place.rotation), bodies=bodies, springs=springs,
         freedom='planar' if selection.planar else 'free',
-        springs=springs,
-        notes=graph.notes,
-    )
+    )  # fmt: skip
 
 
 def _must_stand(link: Link) -> bool:
@@ -147,11 +132,9 @@ class _Leg:
         body, values = graph.bodies[second].moved(self._frames[second].inverse), link.values
         if values.stiffness > 0.0:
             self._springs[link.name] = values.stiffness
-        if len(turns) == 1:
-            names, bodies = [link.name], [body]
-        else:
-            names = [f'{link.name}_{number}' for number in range(1, len(turns) + 1)]
-            bodies = [*(RigidBody(f'{name}_cross') for name in names[:-1]), body]
+        numbers = [''] if len(turns) == 1 else [f'_{number}' for number in range(1, len(turns) + 1)]
+        names = [f'{link.name}{number}' for number in numbers]
+        bodies = [*(RigidBody(f'{name}_cross') for name in names[:-1]), body]
         joints = []
         for name, own, (axis, home) in zip(names, bodies, turns, strict=True):
             joints.append(

@@ -104,11 +104,6 @@ class Link:
     values: JointValues = field(default_factory=JointValues)
     is_loop: bool = False
 
-    @property
-    def motion(self) -> Placement:
-        """Motion at the joint's position; balls and the like at zero."""
-        return motion_of(self.kind, self.axis, self.position)
-
     def positions(self, motion: Placement, near: Sequence[float] | Array) -> list[float]:
         """Positions [m, rad] that come nearest to a motion; balls and free bodies have none.
 

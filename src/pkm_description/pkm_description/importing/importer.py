@@ -198,10 +198,8 @@ def _loop(graph: Graph, path: Path, number: int, pair: object, kind: object) -> 
 def _retyped(link: Link, kind: str | None, path: Path) -> Link:
     if kind is None:
         return link
-    if kind == 'SPHERICAL':
-        return replace(link, kind='ball')
-    if kind == 'FIXED':
-        return replace(link, kind='fixed')
+    if kind in ('SPHERICAL', 'FIXED'):
+        return replace(link, kind='ball' if kind == 'SPHERICAL' else 'fixed')
     if kind.startswith('UJOINT_') and len(kind) == 9 and set(kind[-2:]) <= set('XYZ') and kind[-1] != kind[-2]:
         first, second = (np.eye(3)['XYZ'.index(letter)] for letter in kind[-2:])
         return replace(link, kind='universal', axis=first, second_axis=second)

@@ -87,12 +87,8 @@ def platform_link(mechanism: Mechanism) -> str:
 
 def names_of_source(mechanism: Mechanism) -> dict[str, str]:
     """Names of joints, bodies and closures in the machine -> those in the source."""
-    names = {}
-    for leg in mechanism.legs:
-        joints, bodies, closures = _names(leg)
-        for source, name in [*joints.items(), *bodies.items(), *closures.items()]:
-            names[f'{leg.name}_{name}'] = source
-    return names
+    of_legs = ((leg.name, part) for leg in mechanism.legs for part in _names(leg))
+    return {f'{leg}_{name}': source for leg, part in of_legs for source, name in part.items()}
 
 
 def _names(leg: Leg) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -106,7 +102,7 @@ def _names(leg: Leg) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
 
 def _chain(leg: Leg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
     joints, bodies, closures = _names(leg)
-    content: dict[str, Any] = {'joints': {}, 'closures': {}}
+    content: dict[str, Any] = {'joints': {}}
     before = BASE
     for name, group in groupby(leg.joints, lambda joint: joint.part_of or joint.name):
         parts = list(group)  # joints of one degree of freedom that stand for one of the file
@@ -117,19 +113,16 @@ def _chain(leg: Leg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
         entry['body'] = {'name': bodies[parts[-1].body.name], **_body(parts[-1].body)}
         content['joints'][joints[name]] = entry
         before = parts[-1].body.name
-    for closure in leg.closures:
-        content['closures'][closures[closure.name]] = _closure(closure, bodies, mechanism)
+    content['closures'] = {closures[one.name]: _closure(one, bodies, mechanism) for one in leg.closures}
     return content
 
 
 def _several(parts: list[Joint]) -> dict[str, Any]:
     """Entry of a universal joint, or of a ball, whose last turn is about the axis of its body."""
     axes = [_list(part.axis) for part in parts]
-    entry: dict[str, Any] = {'type': 'universal', 'axes': axes}
-    if len(parts) == 3:
-        entry = {'type': 'spherical', 'axis': axes[2]}
-    entry |= {'origin': _pose(parts[0].place), 'home': [_half_turn(part.home) for part in parts]}
-    return entry | _friction(parts[0])
+    kind = {'type': 'spherical', 'axis': axes[2]} if len(parts) == 3 else {'type': 'universal', 'axes': axes}
+    homes = [_half_turn(part.home) for part in parts]
+    return {**kind, 'origin': _pose(parts[0].place), 'home': homes, **_friction(parts[0])}
 
 
 def _friction(joint: Joint) -> dict[str, Any]:

@@ -9,21 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import (
-    BASE,
-    HERE,
-    Graph,
-    ImportMachineError,
-    Link,
-    Mechanism,
-    Placement,
-    motion_of,
-    reachable,
-    walk,
-)
+from pkm_description.importing.graph import BASE, Graph, ImportMachineError, Link, Mechanism, motion_of, reachable, walk
 from pkm_description.loading.checks import densest_ball
 from pkm_description.machine import Closure, Joint, Leg, RigidBody
 from pkm_description.machine.machine import joined, with_joints
+from pkm_description.machine.parts import HERE, Placement
 
 #: kinds of links that leave a body to the loops
 FLOATING = ('free', 'planar')

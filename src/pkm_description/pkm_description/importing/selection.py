@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from pkm_description.importing.graph import HERE, Graph, ImportMachineError, Link, Placement, reachable, walk
@@ -67,7 +68,7 @@ def selected(graph: Graph, choice: Choice) -> Selection:
     if choice.drives:
         for name in choice.drives:
             graph.link(name)
-        graph = replace(graph, links=tuple(replace(link, driven=link.name in choice.drives) for link in graph.links))
+        graph = _driven_by(graph, choice.drives)
     floating = [link for link in graph.links if link.kind in FLOATING]
     graph = _uncoupled(with_held(graph, choice.held, 'held where they are at the start'), choice.held)
     graph = with_bases_fixed(graph)
@@ -102,6 +103,10 @@ def _uncoupled(graph: Graph, held: tuple[str, ...]) -> Graph:
     return replace(graph, couplings=left).noting(*notes)
 
 
+def _driven_by(graph: Graph, names: Collection[str]) -> Graph:
+    return replace(graph, links=tuple(replace(link, driven=link.name in names) for link in graph.links))
+
+
 def _with_drives(graph: Graph, platform: str) -> Graph:
     """Return the mechanism with its joints on the base driven, where the file drives none."""
     if any(link.driven for link in graph.links):
@@ -115,7 +120,7 @@ def _with_drives(graph: Graph, platform: str) -> Graph:
             f'{graph.source}: no joint between base and {platform!r} is driven; name the driven ones: --drives JOINT '
             f'...; joints: {", ".join(link.name for link in joints)}'
         )
-    return replace(graph, links=tuple(replace(link, driven=link.name in likely) for link in graph.links)).noting(
+    return _driven_by(graph, likely).noting(
         f'the file drives no joint; these are taken to be driven: {", ".join(likely)}; choose others by --drives'
     )
 
@@ -212,7 +217,7 @@ def _mechanism(graph: Graph, platform: str) -> Graph:
             if not group & (ends - {body}):
                 outside |= group
     aside = graph.bodies.keys() - reachable(graph.links, platform, {graph.base}) - {graph.base}
-    hanging = [link for link in graph.links if {link.first, link.second} & (outside - aside)]
+    hanging = [link.name for link in graph.links if {link.first, link.second} & (outside - aside)]
     driven = [link.name for link in graph.links if link.driven and {link.first, link.second} & (outside | aside)]
     kept = [name for name in graph.bodies if name not in aside]
     graph = replace(
@@ -226,5 +231,4 @@ def _mechanism(graph: Graph, platform: str) -> Graph:
         graph = graph.noting(f'left out, for it does not lead to the platform: {", ".join(sorted(aside))}')
     if driven:
         graph = graph.noting(f'drives that do not move the platform are left out: {", ".join(driven)}')
-    names = [link.name for link in hanging]
-    return lumped(with_held(graph, names, 'held where they are at the start, for they do not lead to the platform'))
+    return lumped(with_held(graph, hanging, 'held where they are at the start, for they do not lead to the platform'))

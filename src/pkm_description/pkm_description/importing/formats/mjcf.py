@@ -14,18 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.importing.formats.urdf import tree_places
-from pkm_description.importing.graph import (
-    HERE,
-    Graph,
-    ImportMachineError,
-    JointValues,
-    Link,
-    Placement,
-    frame_along,
-    motion_of,
-    turned,
-)
+from pkm_description.importing.graph import Graph, ImportMachineError, JointValues, Link, frame_along, motion_of, turned
 from pkm_description.machine import RigidBody
+from pkm_description.machine.parts import HERE, Placement
 
 _CONNECT, _WELD, _JOINT = 0, 1, 2
 
@@ -55,8 +46,7 @@ def mjcf_graph(path: Path, keyframe: str | None = None) -> Graph:
         body = _body(model, index)
         bodies[body.name] = body
         for link in _joints(model, index, configuration):
-            for end in (link.first, link.second):
-                bodies.setdefault(end, RigidBody(end))
+            bodies.setdefault(link.second, RigidBody(link.second))
             links.append(link)
     driven, lost = _driven(model)
     notes += [*lost, *_lost_of_balls(model)]
@@ -67,18 +57,10 @@ def mjcf_graph(path: Path, keyframe: str | None = None) -> Graph:
     for site in range(model.nsite):
         frames.setdefault(name_of(model, 'site', site), _site(model, site))
     return Graph(
-        name=path.stem if model.names[:1] == b'\0' else model.names.split(b'\0')[0].decode(),
-        source=path.name,
-        bodies=bodies,
-        links=(*links, *loops),
-        base=world,
-        places=places,
-        frames=frames,
-        gravity=np.array(model.opt.gravity),
-        notes=(*notes, *more),
-        couplings=couplings,
-        link_frames=frozenset(frames),
-    )
+        name=model.names.split(b'\0')[0].decode() or path.stem, source=path.name, bodies=bodies, base=world,
+        places=places, links=(*links, *loops), frames=frames, link_frames=frozenset(frames), couplings=couplings,
+        gravity=np.array(model.opt.gravity), notes=(*notes, *more),
+    )  # fmt: skip
 
 
 def start(model: Any, path: Path, keyframe: str | None) -> tuple[Any, list[str]]:
@@ -173,8 +155,7 @@ def _values(model: Any, joint: int, kind: str) -> JointValues:
     force = float(model.jnt_actfrcrange[joint][1]) if model.jnt_actfrclimited[joint] else np.inf
     turning = 1.0 if kind in ('revolute', 'prismatic') else 0.0
     return JointValues(
-        lower=lower if limited else -np.inf,
-        upper=upper if limited else np.inf,
+        *((lower, upper) if limited else (-np.inf, np.inf)),
         effort=min(force, _largest_force(model, joint)),
         viscous=turning * float(np.ravel(model.dof_damping[column])[0]),
         coulomb=turning * float(model.dof_frictionloss[column]),
@@ -239,18 +220,14 @@ def loops_and_couplings(model: Any, path: Path) -> tuple[list[Link], tuple[tuple
             (first, at_first), (second, at_second) = _ends(model, index)
             loops.append(Link(name, 'fixed', first, second, at_first, at_second, is_loop=True))
         elif kind == _JOINT:
-            ties = [
-                name_of(model, 'joint', int(ids[index]))
-                for ids in (model.eq_obj1id, model.eq_obj2id)
-                if ids[index] >= 0
-            ]
+            tied = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+            ties = [name_of(model, 'joint', joint) for joint in tied if joint >= 0]
             couplings.append((ties[0], ties[-1]))
         else:
             raise ImportMachineError(
                 f'{path}: equality {name!r} is of a type that cannot be imported; known: connect, weld, joint'
             )
-    for (first, second), points in connected.items():
-        loops.append(_joined(first, second, points))
+    loops += [_joined(*ends, points) for ends, points in connected.items()]
     return loops, tuple(couplings), notes
 
 
@@ -275,16 +252,13 @@ def _site(model: Any, site: int) -> tuple[str, Placement]:
 
 def _joined(first: str, second: str, points: list[tuple[str, Placement, Placement]]) -> Link:
     """One joint for all connections of two bodies: a ball, a hinge, or a rigid connection."""
-    name = points[0][0]
-    kept = [points[0]]
-    for point in points[1:]:
-        if np.linalg.norm(point[1].position - kept[0][1].position) > _SAME_POINT:
-            kept.append(point)
-    origin, other_origin = Placement(kept[0][1].position), Placement(kept[0][2].position)
-    if len(kept) == 1:
+    name, here, there = points[0]
+    apart = [point for point in points[1:] if np.linalg.norm(point[1].position - here.position) > _SAME_POINT]
+    kept, origin, other_origin = [points[0], *apart], Placement(here.position), Placement(there.position)
+    if not apart:
         return Link(name, 'ball', first, second, origin, other_origin, is_loop=True)
     frames = [_through(kept, side) for side in (1, 2)]
-    arms = [point[1].position - kept[0][1].position for point in kept[1:]]
+    arms = [point[1].position - here.position for point in apart]
     flat = all(np.linalg.norm(np.cross(arms[0], arm)) < _SAME_POINT for arm in arms[1:])
     return Link(name, 'revolute' if flat else 'fixed', first, second, frames[0], frames[1], is_loop=True)
 

@@ -17,14 +17,9 @@ from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
 
 _MODEL = '__model__'
 _KINDS = {
-    'revolute': 'revolute',
-    'continuous': 'revolute',
-    'prismatic': 'prismatic',
-    'fixed': 'fixed',
-    'ball': 'ball',
-    'universal': 'universal',
-    'revolute2': 'universal',
-}
+    'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed', 'ball': 'ball',
+    'universal': 'universal', 'revolute2': 'universal',
+}  # fmt: skip
 
 #: rotor inertia of a joint in the SDF of export_machine, kg or kg m^2
 _ROTOR = '{urn:pkm-suite:sdf:1}rotor_inertia'
@@ -62,38 +57,28 @@ def sdf_graph(root: Element, path: Path) -> Graph:
     places = {name: place.seen_from(places[base]) for name, place in places.items()}
     motors, notes = _driven(model, root), []
     gravity = EARTH
-    if world is not None and text_of(world, 'gravity') is not None:
+    if text_of(world, 'gravity') is not None:
         gravity = numbers(text_of(world, 'gravity'), 3, f'{path}: gravity')
     else:
         notes.append('gravity is assumed to be 9.81 m/s^2 along -z of the model: the file has no world')
     return Graph(
-        name=model.get('name', path.stem),
-        source=path.name,
-        bodies=bodies,
-        links=tuple(replace(joint, driven=joint.name in motors) for joint in joints),
-        base=base,
-        places=places,
-        frames={name: (name, HERE) for name in bodies},
-        gravity=gravity,
-        notes=tuple(notes),
-        link_frames=frozenset(bodies),
-    )
+        name=model.get('name', path.stem), source=path.name, bodies=bodies, base=base, places=places,
+        links=tuple(replace(joint, driven=joint.name in motors) for joint in joints), gravity=gravity,
+        frames={name: (name, HERE) for name in bodies}, link_frames=frozenset(bodies), notes=tuple(notes),
+    )  # fmt: skip
 
 
 def _body(element: Element, path: Path) -> RigidBody:
     name, inertial = element.get('name', ''), element.find('inertial')
     where = f'{path}: link {name!r}'
-    mass, moments = 1.0, [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]  # what SDF has where the file is silent
-    place = HERE
-    if inertial is not None:
-        mass = number(text_of(inertial, 'mass'), f'{where}: mass', 1.0)
-        tensor = inertial.find('inertia')
-        if tensor is not None:
-            moments = [
-                number(text_of(tensor, key), f'{where}: {key}', value)
-                for key, value in zip(INERTIA_ENTRIES, moments, strict=True)
-            ]
-        place = pose_of(inertial, where)
+    tensor = None if inertial is None else inertial.find('inertia')
+    # SDF has a ball where the file is silent
+    mass = number(text_of(inertial, 'mass'), f'{where}: mass', 1.0)
+    moments = [
+        number(text_of(tensor, key), f'{where}: {key}', float(row == column))
+        for key, (row, column) in INERTIA_ENTRIES.items()
+    ]
+    place = HERE if inertial is None else pose_of(inertial, where)
     return RigidBody(name, mass, np.zeros(3), inertia_tensor(moments)).moved(place)
 
 
@@ -104,14 +89,7 @@ def _joint(element: Element, frames: SdfFrames, places: dict[str, Placement], pa
         raise ImportMachineError(f'{where}: type {kind!r} cannot be imported; known: {", ".join(_KINDS)}')
     parent, child = (frames.link_of((text_of(element, key) or '').strip(), where) for key in ('parent', 'child'))
     place = frames.place(name)
-    axes = []
-    for key in ('axis', 'axis2'):
-        part = element.find(key)
-        if part is None:
-            axes.append(np.array([0.0, 0.0, 1.0]))
-            continue
-        axis = unit(numbers(text_of(part, 'xyz'), 3, f'{where}: {key}', np.array([0.0, 0.0, 1.0])), f'{where}: {key}')
-        axes.append(frames.axis_in_joint(part, axis, place))
+    axes = [frames.axis(element, key, place, where) for key in ('axis', 'axis2')]
     if _KINDS[kind] == 'universal' and abs(axes[0] @ axes[1]) > 1e-6:
         raise ImportMachineError(f'{where}: the axes of a universal joint must be perpendicular')
     first, second = (place.seen_from(places[end]) for end in (parent, child))
@@ -123,7 +101,7 @@ def _values(element: Element, where: str) -> JointValues:
 
     def value(group: str, key: str, default: float) -> float:
         part = None if axis is None else axis.find(group)
-        if part is None or not text_of(part, key):
+        if not text_of(part, key):
             return default
         found = number(text_of(part, key), f'{where}: {key}', default)
         is_none = abs(found) >= _NO_LIMIT or (key in ('velocity', 'effort') and found < 0)
@@ -175,9 +153,9 @@ def _driven(model: Element, root: Element) -> set[str]:
     return names
 
 
-def text_of(element: Element, key: str) -> str | None:
-    """Text of a child element; None where there is none."""
-    child = element.find(key)
+def text_of(element: Element | None, key: str) -> str | None:
+    """Text of a child element; None where there is none, or no element."""
+    child = None if element is None else element.find(key)
     return None if child is None or child.text is None else child.text.strip()
 
 
@@ -253,13 +231,16 @@ class SdfFrames:
             return self.link_of(element.get('attached_to', 'world'), where)
         return self.link_of(text_of(element, 'child') or '', where) if element.tag == 'joint' else name
 
-    def axis_in_joint(self, axis: Element, direction: Array, joint: Placement) -> Array:
-        """Return a joint's axis (3,) in its frame; the file may give it in another one."""
-        given_in = axis.find('xyz')
+    def axis(self, joint: Element, key: str, place: Placement, where: str) -> Array:
+        """Axis (3,) of a joint in its frame, z where it says nothing; the file may give it in another frame."""
+        part, axis = joint.find(key), np.array([0.0, 0.0, 1.0])
+        if part is None:
+            return axis
+        axis = unit(numbers(text_of(part, 'xyz'), 3, f'{where}: {key}', axis), f'{where}: {key}')
+        given_in = part.find('xyz')
         name = None if given_in is None else given_in.get('expressed_in')
-        in_model = text_of(axis, 'use_parent_model_frame') in ('1', 'true')
-        if not name and not in_model:
-            return direction
-        turn = np.eye(3) if in_model else self.place(name or '').rotation
-        turned: Array = joint.rotation.T @ turn @ direction
-        return turned
+        in_model = text_of(part, 'use_parent_model_frame') in ('1', 'true')
+        if name or in_model:
+            turn = np.eye(3) if in_model else self.place(name or '').rotation
+            axis = place.rotation.T @ turn @ axis
+        return axis

@@ -16,19 +16,14 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.importing.graph import HERE, Graph, ImportMachineError, JointValues, Link, Placement, frame_along
+from pkm_description.importing.graph import Graph, ImportMachineError, JointValues, Link, frame_along, motion_of
 from pkm_description.machine import RigidBody
-from pkm_description.machine.parts import INERTIA_ENTRIES, inertia_tensor
+from pkm_description.machine.parts import HERE, INERTIA_ENTRIES, Placement, inertia_tensor
 
 _KINDS = {
-    'revolute': 'revolute',
-    'continuous': 'revolute',
-    'prismatic': 'prismatic',
-    'fixed': 'fixed',
-    'floating': 'free',
-    'spherical': 'ball',
-    'ball': 'ball',
-}
+    'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed', 'floating': 'free',
+    'spherical': 'ball', 'ball': 'ball',
+}  # fmt: skip
 _LOOP_KINDS = {'link': 'fixed', 'fixed': 'fixed', 'revolute': 'revolute', 'spherical': 'ball', 'universal': 'universal'}
 #: namespace of xacro, in any of its spellings
 _XACRO = 'ros.org/'
@@ -48,21 +43,21 @@ def urdf_graph(root: Element, path: Path) -> Graph:
     ImportMachineError
         Not a tree, or an element that cannot be read.
     """
-    bodies = {}
-    for element in root.findall('link'):
-        body = _body(element, path)
-        bodies[body.name] = body
-    start = _start(root, path)
+    bodies = {body.name: body for body in (_body(element, path) for element in root.findall('link'))}
     links = [joint_of(element, path) for element in root.findall('joint')]
-    links = [replace(link, position=start.get(link.name, 0.0)) for link in links]
+    start, driven, rotors = _start(root, path), driven_joints(root), _rotor_inertias(root, path)
+    links = [
+        replace(
+            link, position=start.get(link.name, 0.0), driven=link.name in driven,
+            values=replace(link.values, rotor_inertia=rotors.get(link.name, 0.0)),
+        )
+        for link in links
+    ]  # fmt: skip
     _require_known(links, bodies, path)
     base = _root_of(links, bodies, path)
-    places = tree_places(links, base)
     frames = {name: (name, HERE) for name in bodies}
     for link in links:
         frames.setdefault(link.name, (link.second, HERE))
-    driven, rotors = driven_joints(root), _rotor_inertias(root, path)
-    links = [replace(link, values=replace(link.values, rotor_inertia=rotors.get(link.name, 0.0))) for link in links]
     loops = [_constraint(element, path) for element in root.findall('constraint')]
     _require_known(loops, bodies, path)
     couplings = tuple(
@@ -71,18 +66,10 @@ def urdf_graph(root: Element, path: Path) -> Graph:
         if (mimic := joint.find('mimic')) is not None
     )
     return Graph(
-        name=root.get('name', path.stem),
-        source=path.name,
-        bodies=bodies,
-        links=(*(replace(link, driven=link.name in driven) for link in links), *loops),
-        base=base,
-        places=places,
-        frames=frames,
-        gravity=EARTH,
+        name=root.get('name', path.stem), source=path.name, bodies=bodies, base=base, places=tree_places(links, base),
+        links=(*links, *loops), frames=frames, link_frames=frozenset(bodies), couplings=couplings, gravity=EARTH,
         notes=('gravity is assumed to be 9.81 m/s^2 along -z of the base: a URDF does not say it',),
-        couplings=couplings,
-        link_frames=frozenset(bodies),
-    )
+    )  # fmt: skip
 
 
 def driven_joints(root: Element) -> set[str]:
@@ -109,7 +96,8 @@ def tree_places(links: list[Link], base: str) -> dict[str, Placement]:
     waiting = list(links)
     while ready := [link for link in waiting if link.first in places]:
         for link in ready:
-            places[link.second] = places[link.first] @ link.first_frame @ link.motion @ link.second_frame.inverse
+            motion = motion_of(link.kind, link.axis, link.position)
+            places[link.second] = places[link.first] @ link.first_frame @ motion @ link.second_frame.inverse
             waiting.remove(link)
     return places
 
