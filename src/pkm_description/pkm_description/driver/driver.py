@@ -71,13 +71,11 @@ class ImuConversion:
 
     def specific_force(self, reading: ArrayLike) -> Array:
         """Specific force (..., 3) m/s^2 of the driver's acceleration (..., 3)."""
-        result: Array = np.asarray(reading, dtype=float) * self.acceleration_scale
-        return result
+        return np.asarray(reading, dtype=float) * self.acceleration_scale
 
     def angular_rate(self, reading: ArrayLike) -> Array:
         """Angular velocity (..., 3) rad/s of the driver's (..., 3)."""
-        result: Array = np.asarray(reading, dtype=float) * self.rate_scale
-        return result
+        return np.asarray(reading, dtype=float) * self.rate_scale
 
     def readings(self, specific_force: ArrayLike, angular_rate: ArrayLike) -> tuple[Array, Array]:
         """Acceleration and rate (..., 3) that the driver would publish."""
@@ -155,8 +153,7 @@ class Driver:
         """Forces (A,) by drive [N or N m] of a command (A,); as it is where its length is wrong."""
         if self.command is None or len(command) != len(self.order):
             return command
-        forces: list[float] = self.command.forces(np.asarray(command, dtype=float)).tolist()
-        return forces
+        return self.command.forces(np.asarray(command, dtype=float)).tolist()
 
     def with_topics(self, joint_topic: str = '', imu_topic: str = '') -> Driver:
         """Same driver on other topics; empty: its own."""
@@ -193,8 +190,7 @@ class PositionConversion:
         if self.periodic_error is None:
             return self.linear.value(reading)
         measured = reading * self.linear.scale
-        position: Array = measured - self.periodic_error.error(measured) + self.linear.offset
-        return position
+        return measured - self.periodic_error.error(measured) + self.linear.offset
 
     def rate(self, reading: Array, at: Array | None = None) -> Array:
         """Joint velocities (..., A) m/s or rad/s.
@@ -216,8 +212,7 @@ class PositionConversion:
         measured: Array = np.asarray(position, dtype=float) - self.linear.offset
         if self.periodic_error is not None:
             measured = self.periodic_error.reading(measured)
-        reading: Array = quantised(measured, self.resolution) / self.linear.scale
-        return reading
+        return quantised(measured, self.resolution) / self.linear.scale
 
     def rate_reading(self, rate: Array, position: Array) -> Array:
         """Velocity readings (..., A) that the driver would give at joint velocities and positions (..., A)."""
@@ -269,8 +264,7 @@ class EffortConversion:
         total = readings[0] * self.channels[0].scale
         for channel, reading in zip(self.channels[1:], readings[1:], strict=True):
             total = total + reading * channel.scale
-        result: Array = total + self.offset
-        return result
+        return total + self.offset
 
     def readings(self, effort: Array) -> list[Array]:
         """Readings (..., A) of each channel that a driver would give; of two chambers the one that pushes has all."""
@@ -297,8 +291,7 @@ class CommandConversion:
 
     def command(self, forces: Array) -> Array:
         """Commands (..., A) in the driver's order and unit for forces (..., A) by drive [N or N m]."""
-        result: Array = (np.asarray(forces, dtype=float) / self.scale)[..., list(self.order)]
-        return result
+        return (np.asarray(forces, dtype=float) / self.scale)[..., list(self.order)]
 
     def forces(self, command: Array) -> Array:
         """Forces (..., A) by drive [N or N m] of commands (..., A) in the driver's order and unit."""
@@ -324,10 +317,8 @@ class LinearConversion:
 
     def value(self, reading: Array) -> Array:
         """Values (..., A) in the suite's convention of a driver's readings (..., A)."""
-        result: Array = reading * self.scale + self.offset
-        return result
+        return reading * self.scale + self.offset
 
     def reading(self, value: Array) -> Array:
         """Readings (..., A) that a driver would give for values (..., A) in the suite's convention."""
-        result: Array = (value - self.offset) / self.scale
-        return result
+        return (value - self.offset) / self.scale

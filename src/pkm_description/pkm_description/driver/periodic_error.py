@@ -37,14 +37,12 @@ class PeriodicError:
     def error(self, reading: Array) -> Array:
         """Error (..., A) [m or rad] at sensor readings (..., A)."""
         phase = self._phases(reading)
-        total: Array = (self.cosine * np.cos(phase) + self.sine * np.sin(phase)).sum(axis=-2)
-        return total
+        return (self.cosine * np.cos(phase) + self.sine * np.sin(phase)).sum(axis=-2)
 
     def slope(self, reading: Array) -> Array:
         """Derivative (..., A) of the error with respect to the reading."""
         phase = self._phases(reading)
-        total: Array = (self._rates * (self.sine * np.cos(phase) - self.cosine * np.sin(phase))).sum(axis=-2)
-        return total
+        return (self._rates * (self.sine * np.cos(phase) - self.cosine * np.sin(phase))).sum(axis=-2)
 
     def reading(self, position: Array) -> Array:
         """Readings (..., A) whose compensated value is ``position``: solves ``r - e(r) = position``."""
@@ -60,19 +58,16 @@ class PeriodicError:
     @property
     def steepest(self) -> Array:
         """Bound (A,) of the slope's magnitude; from 1 on, two positions would have the same reading."""
-        bound: Array = (self._rates * np.hypot(self.cosine, self.sine)).sum(axis=0)
-        return bound
+        return (self._rates * np.hypot(self.cosine, self.sine)).sum(axis=0)
 
     @cached_property
     def _rates(self) -> Array:
         """Phases (K, A) per m or rad."""
-        rates: Array = 2.0 * np.pi * np.arange(1.0, len(self.cosine) + 1.0)[:, None] / self.pitch
-        return rates
+        return 2.0 * np.pi * np.arange(1.0, len(self.cosine) + 1.0)[:, None] / self.pitch
 
     def _phases(self, reading: Array) -> Array:
         """Phases (..., K, A)."""
-        phases: Array = np.asarray(reading, dtype=float)[..., None, :] * self._rates
-        return phases
+        return np.asarray(reading, dtype=float)[..., None, :] * self._rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +90,7 @@ class PeriodicErrorFit:
     @property
     def improvement(self) -> Array:
         """Factor (A,) by which the compensation makes the sensor more accurate on these data."""
-        factor: Array = self.before / self.after
-        return factor
+        return self.before / self.after
 
 
 def fit_periodic_error(reading: Array, reference: Array, pitch: ArrayLike, harmonics: int = 4) -> PeriodicErrorFit:
@@ -185,5 +179,4 @@ class HallSensor:
 def quantised(values: Array, resolution: float | Array) -> Array:
     """Values (...,) rounded to the nearest multiple of the resolution (where that is not zero)."""
     step = np.asarray(resolution, dtype=float)
-    result: Array = np.where(step > 0.0, np.round(values / np.where(step > 0.0, step, 1.0)) * step, values)
-    return result
+    return np.where(step > 0.0, np.round(values / np.where(step > 0.0, step, 1.0)) * step, values)

@@ -316,5 +316,4 @@ class _Plain(yaml.SafeDumper):
 
 
 def _dump(content: Any, flow: bool | None = None) -> str:
-    text: str = yaml.dump(content, Dumper=_Plain, sort_keys=False, width=120, default_flow_style=flow)
-    return text
+    return yaml.dump(content, Dumper=_Plain, sort_keys=False, width=120, default_flow_style=flow)

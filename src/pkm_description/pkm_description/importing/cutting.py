@@ -153,8 +153,7 @@ class _Leg:
         here = link.second_frame.position
         ends = [one.from_side(body).first_frame.position for one in self._graph.links_of(body)]
         ends.append(self._graph.bodies[body].center_of_mass)
-        far: Array = max(ends, key=lambda point: float(np.linalg.norm(point - here)))
-        return far
+        return max(ends, key=lambda point: float(np.linalg.norm(point - here)))
 
     def _closure(self, link: Link) -> Closure:
         """Closure in the place of a link, from a body of the leg to the other one."""

@@ -44,8 +44,7 @@ def skew(vector: Array) -> Array:
 
 def rotated(rotation: Array, vectors: Array) -> Array:
     """Vectors (..., n) turned by matrices (..., n, n), each by its own; both broadcast."""
-    turned: Array = (rotation @ vectors[..., None])[..., 0]
-    return turned
+    return (rotation @ vectors[..., None])[..., 0]
 
 
 def rotation_exp(vector: Array) -> Array:

@@ -304,8 +304,7 @@ def _transmission(section: Section, machine: Machine, quantity: str) -> Array:
             raise section.error('lead', section.content['lead'], 'is of a screw; the drives of this machine turn')
         return ratio
     if 'lead' in section.content:
-        result: Array = ratio * 2.0 * np.pi / per_drive(section, 'lead', machine, above=0.0)
-        return result
+        return ratio * 2.0 * np.pi / per_drive(section, 'lead', machine, above=0.0)
     if quantity == 'torque' or 'gear' in section.content:
         raise section.error(
             'lead', None, 'is missing: a torque becomes a force by the lead of the screw, m per turn, e.g. lead: 0.005'

@@ -324,5 +324,4 @@ def read_rotation(section: Section, key: str, index: int = 0, count: int = 1) ->
     if np.abs(angles).max() > LARGEST_ANGLE:
         raise section.error(key, angles.tolist(), 'looks like degrees; roll, pitch, yaw are given in rad')
     # not matrix_from_rpy: its last bits differ, and with them those of all recorded estimates
-    rotation: Array = Rotation.from_euler('xyz', angles).as_matrix()
-    return rotation
+    return Rotation.from_euler('xyz', angles).as_matrix()

@@ -168,8 +168,7 @@ class Machine(JointArrays):
         if not hasattr(memory, 'scratch'):
             data = scratch_data(self.model)
             memory.scratch = data, structure(data)
-        found: tuple[ScratchData, ScratchData] = memory.scratch
-        return found
+        return memory.scratch
 
     @cached_property
     def _memory(self) -> threading.local:

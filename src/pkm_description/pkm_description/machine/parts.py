@@ -44,8 +44,7 @@ class Placement:
 
     def point(self, point: Array) -> Array:
         """Return a point (3,) m of the placed frame in the frame that this one is given in."""
-        moved: Array = self.position + self.rotation @ point
-        return moved
+        return self.position + self.rotation @ point
 
     @property
     def inverse(self) -> Placement:

@@ -110,8 +110,7 @@ class StandardStreams:
         """Values of the joints that are there; none, if the message has none."""
         if not len(values):
             return []
-        numbers: list[float] = order.by_joint(values, quantity, at)[order.joints].tolist()
-        return numbers
+        return order.by_joint(values, quantity, at)[order.joints].tolist()
 
     def imu(self, data: bytes) -> Imu:
         """IMU sample in m/s^2 and rad/s; frame, orientation and stamp stay.

@@ -224,5 +224,4 @@ class LostMessages:
         if number <= last:  # it was sent again
             return 0
         self._last[publisher] = number
-        lost: int = number - last - 1
-        return lost
+        return number - last - 1

@@ -328,5 +328,4 @@ def unit(axis: Array, where: str) -> Array:
     length = float(np.linalg.norm(axis))
     if length < 1e-9:
         raise ImportMachineError(f'{where} = {axis.tolist()}: an axis needs a direction')
-    direction: Array = axis / length
-    return direction
+    return axis / length
