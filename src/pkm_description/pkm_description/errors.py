@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+
+
+def nearest_of(value: object, known: Iterable[str], otherwise: str) -> str:
+    """What to say of a word that is none of the known ones: the nearest, or else ``otherwise``."""
+    near = difflib.get_close_matches(str(value), known, n=1)
+    return f'did you mean {near[0]!r}?' if near else otherwise
 
 
 class PkmError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkm_description.arrays import Array
-from pkm_description.errors import FrictionLawError
+from pkm_description.errors import FrictionLawError, nearest_of
 from pkm_description.friction_laws.law import FrictionLaw, Sign, linear, nonlinear, option
 from pkm_description.kernels import friction as kernels
 
@@ -338,8 +337,7 @@ def friction_law_class(name: object) -> type[FrictionLaw]:
         There is no such law; suggests the nearest one.
     """
     if not isinstance(name, str) or name not in _LAWS:
-        near = difflib.get_close_matches(str(name), _LAWS, n=1)
-        hint = f'did you mean {near[0]!r}?' if near else f'choose one of {", ".join(_LAWS)}'
+        hint = nearest_of(name, _LAWS, f'choose one of {", ".join(_LAWS)}')
         raise FrictionLawError('law', name, f'unknown law; {hint}')
     return _LAWS[name]
 
@@ -358,8 +356,8 @@ def friction_law(description: Mapping[str, Any]) -> FrictionLaw:
     fields = {item.name: item for item in dataclasses.fields(law) if item.name != 'sign'}
     for key, value in description.items():
         if key not in ('law', *_SIGN_KEYS, *fields):
-            near = difflib.get_close_matches(str(key), [*fields, *_SIGN_KEYS], n=1)
-            hint = f'did you mean {near[0]!r}?' if near else f'known here: {", ".join([*fields, *_SIGN_KEYS])}'
+            known = [*fields, *_SIGN_KEYS]
+            hint = nearest_of(key, known, f'known here: {", ".join(known)}')
             raise FrictionLawError(str(key), value, f'unknown parameter of law {law.law!r}; {hint}')
     for name, item in fields.items():
         if name not in description and item.default is dataclasses.MISSING:

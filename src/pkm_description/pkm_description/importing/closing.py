@@ -14,6 +14,7 @@ from pkm_description.importing.graph import BASE, ImportMachineError, Mechanism,
 from pkm_description.importing.rigid import without_joint
 from pkm_description.machine import Closure, Joint, Pose
 from pkm_description.machine.idle_freedoms import CLOSED, AtHome, close_together, closing_equations
+from pkm_description.machine.machine import with_home
 from pkm_description.machine.model_data import free_model
 
 #: positions (J,) of the joints, and pose of the platform
@@ -115,7 +116,7 @@ def _closed(mechanism: Mechanism) -> Mechanism:
             f'{mechanism.source}: the loops do not close near the start: a gap of {gap:.3g} m is left; choose another '
             'start, or check the frames of the loops'
         )
-    mechanism = mechanism.at_home(*home)
+    mechanism = with_home(mechanism, *home)
     return mechanism if gap <= CLOSED else _snapped(mechanism, gap)
 
 
@@ -256,5 +257,7 @@ def _at_regular_home(mechanism: Mechanism) -> Mechanism:
     for size in (_TRIAL, 2.0 * _TRIAL, 4.0 * _TRIAL):
         best = max(random_configurations(loops, 8, 2, size), key=regularity, default=loops.home)
         if regularity(best) > 10.0 * _REGULAR:
-            return mechanism.at_home(*best).noting('the start of the file is singular; home is a configuration near it')
+            return with_home(mechanism, *best).noting(
+                'the start of the file is singular; home is a configuration near it'
+            )
     return mechanism.noting('home is near a singular configuration')

@@ -15,7 +15,6 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rotation_about_axis
 from pkm_description.machine import JointLimits, Leg, Pose, RigidBody
 from pkm_description.machine.joint_arrays import JointArrays
-from pkm_description.machine.machine import with_joints
 from pkm_description.machine.parts import HERE, Placement
 
 
@@ -292,8 +291,3 @@ class Mechanism(FromFile, JointArrays):
         """Length [m] with which the machine's sizes are compared."""
         places = [joint.place.position for joint in self.joints] + [self.home.position]
         return float(max(np.linalg.norm(place) for place in places)) or 1.0
-
-    def at_home(self, positions: Array, pose: Pose) -> Mechanism:
-        """Return the same mechanism with another home: joint positions (J,) and the platform's pose."""
-        values = iter(positions.tolist())
-        return replace(with_joints(self, lambda joint: replace(joint, home=next(values))), home=pose)

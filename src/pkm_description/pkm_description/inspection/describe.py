@@ -22,7 +22,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.inspection.joint_lines import drive_lines, figure, passive_joint_lines, table
 from pkm_description.joint_states import DriverStreams
 from pkm_description.kinematics import leg_lengths
-from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.closed_legs import ClosedLegs, close_legs
 from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
 from pkm_description.kinematics.workspace import single_axis_limits
 from pkm_description.machine import Leg, Machine
@@ -65,7 +65,7 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
             facts.append(('forces at home', _not_computed(error)))
         if machine.model.closed_form.all():
             facts.append(('leg lengths at home', _range(leg_lengths(machine, *pose)[0], 'm')))
-        facts.append(('condition at home', _condition(machine)))
+        facts.append(('condition at home', _condition(legs)))
     try:
         facts += _base_parameters(machine)
     except KinematicsError as error:
@@ -153,10 +153,8 @@ def _masses(machine: Machine) -> list[tuple[str, str]]:
     return [('bodies', f'{len(bodies)}, {total:.6g} kg; {", ".join(parts)}{each}')]
 
 
-def _condition(machine: Machine) -> str:
-    home = machine.home
-    legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    matrix = legs.drive_map[0][:, [0, 1, 5]] if machine.planar else overall_jacobian(legs)[0]
+def _condition(legs: ClosedLegs) -> str:
+    matrix = legs.drive_map[0][:, [0, 1, 5]] if legs.machine.planar else overall_jacobian(legs)[0]
     rows = 'drives and constraints' if legs.constraints.size else 'drives'
     scaled = float(scaled_condition(legs)[0])
     return f'{np.linalg.cond(matrix):.4g} (Jacobian of the {rows}, m and rad), {scaled:.4g} (turns by platform radius)'

@@ -22,7 +22,7 @@ from pkm_description.kernels.structures import structure
 from pkm_description.kinematics.closed_legs import admissible_home
 from pkm_description.kinematics.rotation import rotation_about_axis, rotation_exp
 from pkm_description.machine import Machine, Pose
-from pkm_description.machine.machine import with_joints
+from pkm_description.machine.machine import with_home
 
 #: m or rad, of all constants, at which a home is sought anew
 _LONGEST_STEP = 1e-4
@@ -80,8 +80,7 @@ def with_geometry(machine: Machine, deviations: Array) -> Machine:
         if machine.legs_hold_platform:
             other = replace(other, home=_home_after(machine, deviations / steps))
             found = admissible_home(other)
-            joints = iter(found.joint_positions.tolist())
-            other = replace(with_joints(other, lambda joint: replace(joint, home=next(joints))), home=found.pose)  # noqa: B023
+            other = with_home(other, found.joint_positions, found.pose)
         machine = other
     return machine
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import MachineFileError
+from pkm_description.errors import MachineFileError, nearest_of
 from pkm_description.loading.home_checks import check_home
 from pkm_description.loading.yaml_reader import (
     MILLIMETRES,
@@ -18,7 +18,6 @@ from pkm_description.loading.yaml_reader import (
     dotted_keys,
     joint_key,
     machine_error,
-    nearest_of,
 )
 from pkm_description.machine import Joint, Machine
 from pkm_description.machine.machine import closure_ends

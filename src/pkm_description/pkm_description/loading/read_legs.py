@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.errors import nearest_of
 from pkm_description.loading.read_joints import LegPlace, read_joints, read_rotation
-from pkm_description.loading.yaml_reader import Section, nearest_of
+from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Closure, Leg
 from pkm_description.machine.parts import Placement
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -14,7 +13,7 @@ import yaml
 
 from pkm_description.arrays import Array
 from pkm_description.bounded_yaml import QUICK_LOADER, UnreadableYamlError, bounded_text, bounded_yaml, is_shallow
-from pkm_description.errors import MachineFileError
+from pkm_description.errors import MachineFileError, nearest_of
 from pkm_description.machine import Closure, Joint, Leg, Machine, RigidBody
 
 MILLIMETRES = 'looks like millimetres; give metres'
@@ -83,12 +82,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _whole_file_error(path: Path, content: object, reason: str) -> MachineFileError:
     return MachineFileError(path, MachineFileError.WHOLE_FILE, content, reason)
-
-
-def nearest_of(value: object, known: Iterable[str], otherwise: str) -> str:
-    """What to say of a word that is none of the known ones: the nearest, or else ``otherwise``."""
-    near = difflib.get_close_matches(str(value), known, n=1)
-    return f'did you mean {near[0]!r}?' if near else otherwise
 
 
 class Named(dict[str, Any]):

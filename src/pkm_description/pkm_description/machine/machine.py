@@ -233,6 +233,13 @@ def with_joints(machine: Joints, changed: Callable[[Joint], Joint]) -> Joints:
     return replace(machine, legs=legs)  # type: ignore[type-var]
 
 
+def with_home(machine: Joints, positions: Array, pose: Pose) -> Joints:
+    """Machine or mechanism with another home: joint positions (J,) rad, m, and the platform's pose."""
+    values = iter(positions.tolist())
+    moved = with_joints(machine, lambda joint: replace(joint, home=next(values)))
+    return replace(moved, home=pose)  # type: ignore[type-var]
+
+
 def joined(first: RigidBody, *others: RigidBody) -> RigidBody:
     """One body of several that are fixed to each other, all in the same frame; named like the first."""
     parts = [body for body in (first, *others) if body.mass != 0.0 or body.inertia.any()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameters import ParameterMap
-from pkm_description.machine import INERTIAL_PARAMETERS
+from pkm_description.machine import INERTIAL_PARAMETERS, RigidBody
 
 _AXES = ('x', 'y', 'z')
 _PLACE = {name: place for place, name in enumerate(INERTIAL_PARAMETERS)}
@@ -50,12 +50,9 @@ class BodyForm:
         return tuple(columns), np.stack(list(columns.values()), axis=1)
 
     def _mass_column(self) -> Array:
-        column = _unit('m')
-        if not isinstance(self.center, str):
-            point = np.asarray(self.center, dtype=float)
-            about_origin = np.dot(point, point) * np.eye(3) - np.outer(point, point)
-            column[1:4], column[4:] = point, about_origin[np.triu_indices(3)]
-        return column
+        if isinstance(self.center, str):
+            return _unit('m')
+        return RigidBody('', 1.0, np.asarray(self.center, dtype=float)).parameters
 
     def _inertia_columns(self) -> dict[str, Array]:
         if self.inertia == 'none':
