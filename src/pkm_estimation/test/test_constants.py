@@ -189,7 +189,7 @@ def test_what_the_platform_is_accelerated_by_is_felt_less_gravity_and_bias():
     for push in (np.zeros(3), np.array([1.0, 2.0, -2.0])):
         sample = np.concatenate([felt + push, np.zeros(3)])
         constants.grow(belief, gravity, rotation_of(belief.state[6:9]), sample, sample, 0.01)
-        assert constants.snapshot().acceleration == pytest.approx(np.linalg.norm(push), abs=1e-12)
+        assert constants.memory.acceleration == pytest.approx(np.linalg.norm(push), abs=1e-12)
 
 
 def test_an_unknown_mounting_makes_velocity_and_attitude_less_certain():

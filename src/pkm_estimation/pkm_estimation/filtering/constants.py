@@ -46,7 +46,7 @@ _LINEAR = {'leg_offsets': 3e-3, 'imu_delay': 1e-3, 'imu_rotation': 3e-3, 'imu_po
 _INTERVAL = 0.1
 
 
-class _Memory(NamedTuple):
+class ConstantMemory(NamedTuple):
     """All values that change.
 
     Attributes
@@ -76,6 +76,10 @@ class ConstantStates:
     std : (n,) standard deviations at the start
     gains : largest speed of a drive by the platform's velocity, and by its angular velocity: of struts 1 and the
         largest distance of a platform joint from the platform's origin
+
+    Attributes
+    ----------
+    memory : all that changes; replaced, never written into
     """
 
     def __init__(self, layout: StateLayout, std: Array, gains: tuple[float, float]) -> None:
@@ -93,20 +97,12 @@ class ConstantStates:
 
     def start(self) -> None:
         """Begin with the prior."""
-        self._memory = _Memory(0.0, self._prior, place=self._place_at_start)
+        self.memory = ConstantMemory(0.0, self._prior, place=self._place_at_start)
 
     @property
     def are_considered(self) -> bool:
         """Whether measurements do not correct the constants yet."""
-        return self._memory.settled < _SETTLING
-
-    def snapshot(self) -> _Memory:
-        """State for :meth:`restore`; it is never changed in place."""
-        return self._memory
-
-    def restore(self, snapshot: _Memory) -> None:
-        """Restore a snapshot."""
-        self._memory = snapshot
+        return self.memory.settled < _SETTLING
 
     def grow(
         self, ukf: KalmanFilter, gravity: Array, rotation: Array, imu_start: Array, imu_end: Array, duration: float
@@ -115,7 +111,7 @@ class ConstantStates:
 
         ``rotation`` (3, 3) maps platform axes to those of ``gravity`` (3,), base axes.
         """
-        memory = self._memory
+        memory = self.memory
         settled, look = memory.settled + duration, memory.until_look - duration
         acceleration, place = memory.acceleration, memory.place
         if self._layout.imu_rotation is not None:
@@ -127,7 +123,7 @@ class ConstantStates:
             acceleration = float(by_velocity * np.linalg.norm(linear) + by_rate * np.linalg.norm(turning))
         if place is not None:
             place = place.after(ukf, rotation, duration)
-        self._memory = _Memory(
+        self.memory = ConstantMemory(
             settled, memory.reference, look, memory.since_update + duration, acceleration, place
         )
 
@@ -139,7 +135,7 @@ class ConstantStates:
         CovarianceError
             The covariance is not positive definite, or not finite.
         """
-        settled, reference, look, _, _, place = self._memory
+        settled, reference, look, _, _, place = self.memory
         if look <= 0.0:
             look = _INTERVAL
             if not np.isfinite(ukf.covariance).all():
@@ -152,7 +148,7 @@ class ConstantStates:
                 settled, reference = 0.0, ukf.covariance[self._block]
             if place is not None and (doubted or place.is_due):
                 place = PlaceMemory.of(place.rows, ukf.state, ukf.covariance)
-        self._memory = self._memory._replace(settled=settled, reference=reference, until_look=look, place=place)
+        self.memory = self.memory._replace(settled=settled, reference=reference, until_look=look, place=place)
 
     def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array, carried: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n), ``carried`` (n, c) are those before it.
@@ -160,7 +156,7 @@ class ConstantStates:
         While speed and biases are being estimated, the constants are not corrected, but their correlation with the
         other states is, so the covariance stays consistent (Schmidt 1966).
         """
-        self._memory = self._memory._replace(since_update=0.0)
+        self.memory = self.memory._replace(since_update=0.0)
         if self.are_considered:
             ukf.state[self._rows] = state[self._rows]
             ukf.covariance[self._block] = covariance[self._block]
@@ -178,8 +174,8 @@ class ConstantStates:
         variance = variances.item(rows.start)
         by_velocity, by_rate = self._gains
         speed = by_velocity**2 * variances[VELOCITY].max() + by_rate**2 * variances[GYROSCOPE_BIAS].max()
-        bend = 0.5 * self._memory.acceleration * variance
-        interval = self._memory.since_update
+        bend = 0.5 * self.memory.acceleration * variance
+        interval = self.memory.since_update
         updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
         return float(updates * (variance * speed + bend**2))
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf
-from typing import Any, Protocol
-
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.model import Integers
@@ -19,9 +14,7 @@ from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import (
     ExtendedKalmanFilter,
-    Innovation,
     KalmanFilter,
-    Reading,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
@@ -37,8 +30,6 @@ from pkm_estimation.models import (
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import DriveModel, LegModel, measures_lengths
 
-#: corrects a filter with values (m,), their noise (m, m), which of them are used, and a limit of the NIS
-Correct = Callable[[Array, Array, NDArray[np.intp] | None, float], Innovation]
 #: step of the central differences, in platform radii and rad; part of the largest slope that counts as none
 _STEP, _NONE = 1e-5, 1e-5
 
@@ -154,87 +145,3 @@ def check_determined(machine: Machine, model: DriveModel) -> None:
             f'which has {machine.degrees_of_freedom} degrees of freedom (rank {rank} of 6 with the constraints): '
             'the estimator needs as many independent drives'
         )
-
-
-def update_with_constraints(
-    correct: Correct,
-    legs: LegModel,
-    values: Array,
-    noise: Array,
-    noise_of_constraints: Array,
-    used: NDArray[np.intp] | None = None,
-    limit: float = inf,
-) -> tuple[Innovation, float]:
-    """Correct with the drives' part of a measurement after its constraints.
-
-    Parameters
-    ----------
-    correct, legs : corrects the filter, and the model of what the legs measure
-    values : (m,) as the legs' model gives them: drives, then constraints
-    noise, noise_of_constraints : (m, m) for either correction
-    used : drives to correct with; default all
-    limit : NIS beyond which the drives' part is left out
-
-    Returns
-    -------
-    The innovation of the drives, and the NIS of the constraints
-
-    Raises
-    ------
-    CovarianceError
-        A covariance is not positive definite.
-    """
-    drives, nis = _onto_constraints(correct, legs, values, noise_of_constraints)
-    used = np.arange(drives) if used is None else used
-    innovation = correct(values, noise, used, limit)
-    of_drives = (np.broadcast_to(part, len(values))[:drives] for part in (*innovation[:2], innovation.shared))
-    residual, variance, shared = of_drives
-    return Innovation(residual, variance, innovation.nis, shared), nis
-
-
-def predicted_with_constraints(
-    ukf: KalmanFilter, correct: Correct, legs: LegModel, values: Array, noise: Array, noise_of_constraints: Array
-) -> tuple[Array, Array]:
-    """Innovation (A,) of the drives after the constraints, and its covariance (A, A); the state is not changed.
-
-    Raises CovarianceError.
-    """
-    state, covariance, carried = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
-    drives, _ = _onto_constraints(correct, legs, values, noise_of_constraints)
-    residual, spread = ukf.predicted_innovation(Reading(legs, values, noise))
-    ukf.state[:], ukf.covariance[:], ukf.carried[:] = state, covariance, carried
-    return residual[:drives], spread[:drives, :drives]
-
-
-def _onto_constraints(correct: Correct, legs: LegModel, values: Array, noise: Array) -> tuple[int, float]:
-    """Correct with the constraints, the last of ``values`` (m,); the number of values before them, and the NIS."""
-    drives = len(values) - legs.constraint_count
-    return drives, correct(values, noise, np.arange(drives, len(values)), inf).nis
-
-
-class StepWatcher(Protocol):
-    """Is told, in this order, what a :class:`~pkm_estimation.filtering.platform_filter.PlatformFilter` does."""
-
-    def started(self, state: Array) -> None:
-        """The filter starts anew, from a state (n,) that may be changed in place."""
-
-    def pause(self) -> None:
-        """What follows cannot be smoothed: its steps are not those of one estimate."""
-
-    def go_on(self) -> None:
-        """What follows can be smoothed."""
-
-    def before_step(self, filter_: Any) -> None:
-        """A step begins."""
-
-    def after_step(self, filter_: Any, end: float, duration: float) -> None:
-        """After a step of ``duration`` s that ended ``end`` s after the second sample; before the chart moves."""
-
-    def moved(self, transport: Array) -> None:
-        """The chart moved: ``transport`` (n, n) maps deviations of the state."""
-
-    def settled(self, filter_: Any) -> None:
-        """The step is complete."""
-
-    def estimated(self, filter_: Any, known: tuple[Array, ...]) -> None:
-        """An estimate is given out."""

@@ -23,16 +23,14 @@ from pkm_estimation.filtering.constant_columns import (
     weights,
 )
 from pkm_estimation.filtering.parts import (
-    StepWatcher,
     constant_states,
     make_filter,
     measurement_model,
-    predicted_with_constraints,
-    update_with_constraints,
     walk_variances,
 )
 from pkm_estimation.filtering.point_motion import FilterStates, PlatformPoints, PointMotion, observed, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_sensitivity, start_spread, start_std
+from pkm_estimation.filtering.step_record import StepRecord
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, Reading, UnscentedKalmanFilter
 from pkm_estimation.kernels.carried import VARIANCE, add_score
 from pkm_estimation.kernels.input_noise import correct_input
@@ -112,7 +110,7 @@ class PlatformFilter:
         self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
         self.moves = config.filter == 'manifold'
-        self.record: StepWatcher | None = None
+        self.record: StepRecord | None = None
         self.set_noise(1.0, 1.0)
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
@@ -396,20 +394,27 @@ class PlatformFilter:
         ``noise_scale`` multiplies the noise variances of the legs. Raises CovarianceError.
         """
         legs, noise = self.legs, self._leg_noise(noise_scale)
-        values = legs.measured(drive_positions)
+        values, drives = legs.measured(drive_positions), len(drive_positions)
         if not legs.constraint_count:
             return self._correct(values, noise, used, limit)
-        innovation, self.constraint_nis = update_with_constraints(
-            self._correct, legs, values, noise, self._leg_noise(1.0), used, limit
+        self.constraint_nis = self._correct_with_constraints(values)
+        found = self._correct(values, noise, np.arange(drives) if used is None else used, limit)
+        residual, variance, shared = (
+            np.broadcast_to(part, len(values))[:drives] for part in (found.residual, found.variance, found.shared)
         )
-        return innovation
+        return Innovation(residual, variance, found.nis, shared)
+
+    def _correct_with_constraints(self, values: Array) -> float:
+        """Correct with the constraints, the last of ``values`` (m,), before the drives' part; returns their NIS."""
+        of_constraints = np.arange(self.legs.drive_count, len(values))
+        return self._correct(values, self._leg_noise(1.0), of_constraints, inf).nis
 
     def _correct(self, values: Array, noise: Array, used: NDArray[np.intp] | None, limit: float) -> Innovation:
         """Correct with those ``used`` of what the legs' model predicts; what is estimated beside the motion settles."""
         ukf, constants, reading = self.ukf, self._constants, Reading(self.legs, values, noise, used)
         if constants is None:
             return ukf.update_iterated(reading, limit)
-        before = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
+        before = ukf.estimate
         innovation = ukf.update_iterated(reading, limit)
         if innovation.nis <= limit:
             constants.after_update(ukf, *before)
@@ -452,9 +457,9 @@ class PlatformFilter:
         """Motions of the platform for the filter's own states (N, n), with the current IMU sample (6,)."""
         return PlatformPoints(self.layout, self.geometry, self.chart, states, imu, self.legs.angular_acceleration)
 
-    def snapshot(self) -> tuple[object, ...]:
+    def snapshot(self) -> tuple[Any, ...]:
         """State for :meth:`restore`."""
-        constants = None if self._constants is None else self._constants.snapshot()
+        constants = None if self._constants is None else self._constants.memory
         carried = self.ukf.carried.copy(), self.ukf.carried_count, int(self.process.data.newest[0])
         state, covariance, legs = self.ukf.state.copy(), self.ukf.covariance.copy(), self.legs.snapshot()
         return state, covariance, self.chart, legs, self._noise_factors, constants, carried, self.process.snapshot()
@@ -471,22 +476,23 @@ class PlatformFilter:
         if self._constants is not None and constants is None:
             self._constants.start()  # of a filter that took them as known
         elif self._constants is not None:
-            self._constants.restore(constants)
+            self._constants.memory = constants
         self.legs.restore(legs)
         self.process.restore(process)
 
     def predicted_innovation(self, drive_positions: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
         """Innovation (A,) and its covariance (A, A) for positions (A,) of the drives; the state is not changed."""
-        ukf, noise = self.ukf, self._leg_noise(noise_scale)
-        values = self.legs.measured(drive_positions)
+        ukf, constants, drives = self.ukf, self._constants, len(drive_positions)
+        values, noise = self.legs.measured(drive_positions), self._leg_noise(noise_scale)
         if not self.legs.constraint_count:
             return ukf.predicted_innovation(Reading(self.legs, values, noise))
-        constants = self._constants
-        memory = None if constants is None else constants.snapshot()
-        found = predicted_with_constraints(ukf, self._correct, self.legs, values, noise, self._leg_noise(1.0))
+        before, memory = ukf.estimate, None if constants is None else constants.memory
+        self._correct_with_constraints(values)
+        residual, spread = ukf.predicted_innovation(Reading(self.legs, values, noise))
+        ukf.estimate = before
         if constants is not None and memory is not None:
-            constants.restore(memory)
-        return found
+            constants.memory = memory
+        return residual[:drives], spread[:drives, :drives]
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""

@@ -23,13 +23,12 @@ from pkm_description.kinematics import length_jacobian
 from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.filtering.platform_filter import PlatformFilter
-from pkm_estimation.models import ATTITUDE, POSITION
+from pkm_estimation.models import ATTITUDE, POSE, POSITION
 from pkm_estimation.models.inertial_process import rotation_of
 
 #: ns between two checks of the pose: a platform takes longer to pass a singular pose
 _WATCH_INTERVAL = 100_000_000
-_POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
-_ROWS, _COLUMNS = np.ix_(_POSE, _POSE)
+_ROWS, _COLUMNS = np.ix_(POSE, POSE)
 #: deviation from a straight line over one standard deviation of the prior, in those of the noise, up to which it is one
 STRAIGHT = 0.05
 #: standard deviations of the prior within which a singular pose matters, and the slope there [noise per standard
@@ -78,16 +77,16 @@ class SingularReach:
 
     def _least_that_bends(self, machine: Machine, filter_: PlatformFilter) -> float:
         """Variance [m^2] below which positions are straight lines, with safety."""
-        scale, home = 1.0 / np.sqrt(self.weights[_POSE]), machine.home
+        scale, home = 1.0 / np.sqrt(self.weights[POSE]), machine.home
         step = _STEP * (float(machine.model.radius[0]) or 1.0)
         state = np.zeros(len(self.weights))
         state[POSITION] = home.rotation_base_platform.T @ home.position + machine.imu.position
         filter_.legs.set_chart(home.rotation_base_platform)
-        directions = np.random.default_rng(0).normal(size=(30, len(_POSE)))
+        directions = np.random.default_rng(0).normal(size=(30, len(POSE)))
         directions *= step * scale / np.linalg.norm(directions, axis=1, keepdims=True)
         points = np.repeat(state[None], 61, axis=0)
-        points[1:31, _POSE] += directions
-        points[31:, _POSE] -= directions
+        points[1:31, POSE] += directions
+        points[31:, POSE] -= directions
         values = _observed(filter_, points)
         filter_.legs.set_chart(filter_.chart)
         bends = np.linalg.norm(0.5 * (values[1:31] + values[31:]) - values[0], axis=1)
@@ -96,13 +95,13 @@ class SingularReach:
 
     def weakest(self, filter_: PlatformFilter, pose: Pose) -> Array:
         """Direction (6,), base axes, in which a pose moves without much that the legs see: m, and rad by the radius."""
-        scale, rotation = 1.0 / np.sqrt(self.weights[_POSE]), pose.rotation_base_platform
+        scale, rotation = 1.0 / np.sqrt(self.weights[POSE]), pose.rotation_base_platform
         state = np.zeros(len(self.weights))
         state[POSITION] = rotation.T @ pose.position + self._imu_position
         filter_.legs.set_chart(rotation)
         points = np.repeat(state[None], 13, axis=0)
-        points[1:7, _POSE] += np.diag(_SMALL * scale)
-        points[7:, _POSE] -= np.diag(_SMALL * scale)
+        points[1:7, POSE] += np.diag(_SMALL * scale)
+        points[7:, POSE] -= np.diag(_SMALL * scale)
         observed = _observed(filter_, points)
         filter_.legs.set_chart(filter_.chart)
         slopes = np.nan_to_num(observed[1:7] - observed[7:])
@@ -118,7 +117,7 @@ class SingularReach:
         variances = filter_.ukf.covariance.diagonal()
         if filter_.layout.imu_position is not None:
             variances = variances.copy()
-            variances[_POSE] = _pose_spread(filter_)[1].diagonal()
+            variances[POSE] = _pose_spread(filter_)[1].diagonal()
         return bool(self.weights.dot(variances) > self.largest)
 
     def fold(self, filter_: PlatformFilter, straight: float = STRAIGHT, noise_scale: float = 1.0) -> Fold | None:
@@ -159,12 +158,12 @@ def _pose_spread(filter_: PlatformFilter) -> tuple[Array, Array]:
     Where the IMU is on the platform may be a state: then its point is known less than the platform's pose.
     """
     covariance, place = filter_.ukf.covariance, filter_.layout.imu_position
-    joint = covariance[:, _POSE]
+    joint = covariance[:, POSE]
     if place is None:
         return joint, covariance[_ROWS, _COLUMNS]
     rotation = rotation_of(filter_.ukf.state[ATTITUDE])
     joint[:, :3] -= covariance[:, place] @ rotation.T
-    spread = joint[_POSE]
+    spread = joint[POSE]
     spread[:3] -= rotation @ joint[place]
     return joint, 0.5 * (spread + spread.T)
 
@@ -242,19 +241,6 @@ class AssemblySide:
         return self.is_home_side(position) and bool(np.sign(np.linalg.det(jacobian)) == self._sign)
 
 
-class Look(NamedTuple):
-    """What a look at the pose gave.
-
-    Attributes
-    ----------
-    pose : of the platform, where it is known; ``None``: it was not looked at
-    trouble : name and detail of an event
-    """
-
-    pose: Pose | None = None
-    trouble: tuple[str, str] | None = None
-
-
 class PoseWatch:
     """Looks at the pose of the estimate ten times a second; of a hexapod with struts also at the length Jacobian.
 
@@ -262,15 +248,10 @@ class PoseWatch:
     ----------
     machine, side : the machine and its home assembly mode
     maximum_condition : of the length Jacobian in m and rad
-
-    Attributes
-    ----------
-    interval : ns between two looks
     """
 
     def __init__(self, machine: Machine, side: AssemblySide, maximum_condition: float) -> None:
         self._machine, self._side, self._maximum = machine, side, maximum_condition
-        self.interval = _WATCH_INTERVAL
         self.reset()
 
     def reset(self) -> None:
@@ -281,31 +262,36 @@ class PoseWatch:
     @property
     def quiet(self) -> tuple[int, int]:
         """Stamps [ns] from which on and before which there is nothing to look at."""
-        return (0, 0) if self._looked_at is None else (self._looked_at, self._looked_at + self.interval)
+        return (0, 0) if self._looked_at is None else (self._looked_at, self._looked_at + _WATCH_INTERVAL)
 
-    def look(self, filter_: PlatformFilter, stamp: int) -> Look:
-        """Look at the pose of a filter if it is time to; ``stamp`` [ns] is now."""
+    def look(self, filter_: PlatformFilter, stamp: int) -> tuple[Pose | None, tuple[str, str] | None]:
+        """Look at the pose of a filter if it is time to; ``stamp`` [ns] is now.
+
+        Returns
+        -------
+        Pose of the platform where it was looked at and is known, and name and detail of an event
+        """
         if self._looked_at is None:
             self._looked_at = stamp
-        if 0 <= stamp - self._looked_at < self.interval:
-            return Look()
+        if 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
+            return None, None
         self._looked_at = stamp
         pose = filter_.pose
         if not self._machine.is_strut_hexapod:
-            return Look(pose)
+            return pose, None
         jacobian = length_jacobian(self._machine, pose.position, pose.rotation_base_platform)
         if not np.isfinite(jacobian).all():
-            return Look()
+            return None, None
         largest, *_, least = np.linalg.svd(jacobian, compute_uv=False).tolist()
         condition = largest / least if least > 0.0 else inf
         singular = condition > self._maximum
         begins, self._was_singular = singular and not self._was_singular, singular
         if singular:
             text = f'near-singular pose: condition number {condition:.3g} of the length Jacobian'
-            return Look(pose, ('near_singular_pose', text) if begins else None)
+            return pose, ('near_singular_pose', text) if begins else None
         is_beyond = not self._side.is_reached(pose.position, jacobian)
         changed, self._was_beyond = is_beyond != self._was_beyond, is_beyond
         if not changed:
-            return Look(pose)
+            return pose, None
         where = 'it is in another assembly mode than home' if is_beyond else 'it is in that of home again'
-        return Look(pose, ('assembly_mode_changed', f'the platform has passed a singular pose: {where}'))
+        return pose, ('assembly_mode_changed', f'the platform has passed a singular pose: {where}')

@@ -9,13 +9,10 @@ from pkm_description.arrays import Array
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filters import CovarianceError, Innovation, KalmanFilter
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSE, POSITION, VELOCITY
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import rotation_of
 from pkm_estimation.models.leg_model import LegModel
-
-#: the states that make the pose
-_POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
 
 #: number of points around the mean of a broad prior that are tried, and their distance in prior standard deviations
 _BEGINS, _BEGIN_SPREAD = 40, 1.5
@@ -59,7 +56,7 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     if layout.leg_offsets is not None:
         _, slope = slopes_by_pose(state, observe)
         drives = layout.leg_offsets.stop - layout.leg_offsets.start
-        spread[np.ix_(_POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = (
+        spread[np.ix_(POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = (
             -np.linalg.pinv(slope)[:, :drives]
         )
     return spread
@@ -67,7 +64,7 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
 
 def slopes_by_pose(state: Array, observe: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Points (13, n) that were observed, the first at a state (n,), and slopes (m, 6) by the pose there."""
-    step = 1e-6 * np.eye(len(state))[_POSE]
+    step = 1e-6 * np.eye(len(state))[POSE]
     points = np.vstack([state, state + step, state - step])
     measured = observe(points)
     return points, (measured[1:7] - measured[7:]).T / 2e-6
@@ -83,7 +80,7 @@ def start_sensitivity(state: Array, legs: LegModel) -> Array:
     """
     points, slope = slopes_by_pose(state, legs.observe)
     sensitivity = np.zeros((len(state), legs.constant_count))
-    sensitivity[_POSE] = -np.linalg.pinv(slope) @ legs.slopes_by_constants(points)
+    sensitivity[POSE] = -np.linalg.pinv(slope) @ legs.slopes_by_constants(points)
     return sensitivity
 
 
@@ -107,30 +104,28 @@ def likeliest_update(
     -------
     The innovation, or ``None`` if no explanation was found; then ``ukf`` holds the prior again
     """
-    prior, covariance, carried = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
+    prior = ukf.estimate
+    mean, covariance, _ = prior
     precision = np.linalg.inv(covariance)
-    std = np.sqrt(covariance[_POSE, _POSE])
-    begins = [prior]
+    std = np.sqrt(covariance[POSE, POSE])
+    begins = [mean]
     # beyond the mean: points drawn from the prior, always the same ones
-    for draw in np.random.default_rng(0).normal(size=(_BEGINS, len(_POSE))):
-        point = prior.copy()
-        point[_POSE] += _BEGIN_SPREAD * draw * std
+    for draw in np.random.default_rng(0).normal(size=(_BEGINS, len(POSE))):
+        point = mean.copy()
+        point[POSE] += _BEGIN_SPREAD * draw * std
         begins.append(point)
     best, best_cost = None, np.inf
     for begin in begins:
-        ukf.state[:], ukf.covariance[:], ukf.carried[:] = prior, covariance, carried
+        ukf.estimate = prior
         try:
             innovation = update_from(begin)
         except CovarianceError:
             continue
-        shift = ukf.state - prior
+        shift = ukf.state - mean
         cost = float(shift @ precision @ shift)
         if cost < best_cost and is_home_mode():
-            best, best_cost = (ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy(), innovation), cost
-        if best is not None and begin is prior:
+            best, best_cost = (ukf.estimate, innovation), cost
+        if best is not None and begin is mean:
             break  # the update from the mean converged: no need to try other points
-    if best is None:
-        ukf.state[:], ukf.covariance[:], ukf.carried[:] = prior, covariance, carried
-        return None
-    ukf.state[:], ukf.covariance[:], ukf.carried[:] = best[:3]
-    return best[3]
+    ukf.estimate, found = best or (prior, None)
+    return found

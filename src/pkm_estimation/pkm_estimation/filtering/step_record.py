@@ -13,7 +13,7 @@ with F by the sigma points (or the Jacobian), and the effect N of the samples' e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -21,12 +21,14 @@ from pkm_description.kinematics.rotation import skew
 from scipy.linalg import solve_triangular
 
 from pkm_estimation.filtering.backward_pass import Gaussian, Passage
-from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import ExtendedKalmanFilter, KalmanFilter, UnscentedKalmanFilter
 from pkm_estimation.kernels.input_noise import COLUMNS, NO_STAMP
 from pkm_estimation.kernels.input_path import CARRIED, INPUTS
 from pkm_estimation.kernels.process import ProcessData
 from pkm_estimation.models import ATTITUDE, POSITION, VELOCITY
+
+#: a :class:`~pkm_estimation.filtering.platform_filter.PlatformFilter`, which imports this module
+Filter = Any
 
 
 class Estimated(NamedTuple):
@@ -60,6 +62,9 @@ class Left(NamedTuple):
 class StepRecord:
     """Takes note of what a filter does, see :attr:`PlatformFilter.record`.
 
+    It is told of a start, then of each step: before it, after it, where the chart moved, and when it is complete; and
+    of estimates that are given out.
+
     A delay of the IMU is recorded as a whole: what the filter has as a state and what is declared.
 
     Parameters
@@ -91,7 +96,7 @@ class StepRecord:
         """Take note of steps again."""
         self._is_paused = False
 
-    def before_step(self, filter_: PlatformFilter) -> None:
+    def before_step(self, filter_: Filter) -> None:
         """Begin a passage, if the estimate is another one than after the last step."""
         if self._is_paused:
             return
@@ -105,7 +110,7 @@ class StepRecord:
         self._samples = np.eye(COLUMNS, count, k=size)
         self._newest = int(filter_.process.data.newest[0])
 
-    def after_step(self, filter_: PlatformFilter, end: float, duration: float) -> None:
+    def after_step(self, filter_: Filter, end: float, duration: float) -> None:
         """After a step of ``duration`` s that ended ``end`` s after the second sample; before the chart moves."""
         process = filter_.process.data
         self._shift_samples(process)
@@ -131,7 +136,7 @@ class StepRecord:
         if not self._is_paused:
             self._slope = transport @ self._slope
 
-    def settled(self, filter_: PlatformFilter) -> None:
+    def settled(self, filter_: Filter) -> None:
         """The step is complete."""
         if not self._is_paused:
             self._end = self._now(filter_)
@@ -144,7 +149,7 @@ class StepRecord:
         if better is not None:
             state[:] = better
 
-    def estimated(self, filter_: PlatformFilter, known: tuple[Array, ...]) -> None:
+    def estimated(self, filter_: Filter, known: tuple[Array, ...]) -> None:
         """An estimate was given out."""
         if self._is_paused or filter_.ukf.found.any():  # what is found on the way is none of one model for all steps
             self.entries.append(Left())
@@ -161,7 +166,7 @@ class StepRecord:
         entries, self.entries = self.entries, []
         return entries
 
-    def _now(self, filter_: PlatformFilter) -> Gaussian:
+    def _now(self, filter_: Filter) -> Gaussian:
         """State and sample errors of now; those that act no more are left out."""
         ukf, size = filter_.ukf, filter_.layout.size
         count = 0 if filter_.process.data.newest[0] == NO_STAMP else ukf.carried_count
@@ -210,7 +215,7 @@ def step_slope(ukf: KalmanFilter) -> Array:
     return slope
 
 
-def _parts(filter_: PlatformFilter, time: float, count: int) -> Array:
+def _parts(filter_: Filter, time: float, count: int) -> Array:
     """Parts of ``count`` samples' errors in the input ``time`` s after the second sample."""
     process, parts = filter_.process, np.zeros(count)
     if count:

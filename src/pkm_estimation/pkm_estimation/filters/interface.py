@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.structures import structure
 
@@ -29,17 +31,17 @@ class FilterMemory(NamedTuple):
     struct: FilterData
 
 
-class CorrectionMemory(NamedTuple):
-    """Memory of a correction for NumPy, and the same for kernels."""
+class CorrectionMemory:
+    """Memory of a correction for NumPy, and the same for kernels; and the noise and the entries written for the last.
 
-    data: CorrectionData
-    struct: CorrectionData
+    For a measurement of ``count`` numbers of ``size`` states, and so many columns for constants of the machine.
+    """
 
-    @classmethod
-    def of(cls, size: int, count: int, constants: int = 0) -> CorrectionMemory:
-        """Memory for a measurement of m numbers of n states, and so many columns for constants of the machine."""
-        data = correction_data(size, count, constants)
-        return cls(data, structure(data))
+    def __init__(self, size: int, count: int, constants: int = 0) -> None:
+        self.data = correction_data(size, count, constants)
+        self.struct: CorrectionData = structure(self.data)
+        self.noise: Array | None = None
+        self.used: NDArray[np.intp] | None = None
 
 
 class ProcessStep(ABC):

@@ -145,6 +145,15 @@ class KalmanFilter(ABC):
         return np.asarray(seen + by_constants[rows])
 
     @property
+    def estimate(self) -> tuple[Array, Array, Array]:
+        """State (n,), covariance (n, n) and carried covariances (n, c); copies, which may be assigned again."""
+        return self.state.copy(), self.covariance.copy(), self.carried.copy()
+
+    @estimate.setter
+    def estimate(self, estimate: tuple[Array, Array, Array]) -> None:
+        self.state[:], self.covariance[:], self.carried[:] = estimate
+
+    @property
     def claimed_state(self) -> Array:
         """State (n,) with what was found of the constants of the machine."""
         state = self.state.copy()

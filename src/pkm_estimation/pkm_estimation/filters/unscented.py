@@ -80,7 +80,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
         self.changes, self.at_zero = data.changes, data.at_zero
         self.elapsed, self.rates = data.elapsed, data.rates
-        self._corrections: dict[int, _Work] = {}
+        self._corrections: dict[int, CorrectionMemory] = {}
 
     state: Array = _in_memory('state', 'State (n,).')
     covariance: Array = _in_memory('covariance', 'Covariance (n, n).')
@@ -196,30 +196,19 @@ class UnscentedKalmanFilter(KalmanFilter):
         """Memory for the correction by a measurement (m,), with the measurement in it."""
         work = self._corrections.get(len(measurement))
         if work is None:
-            work = _Work(len(self.state), len(measurement), self.sensitivity.shape[1])
+            work = CorrectionMemory(len(self.state), len(measurement), self.sensitivity.shape[1])
             self._corrections[len(measurement)] = work
-        data = work.memory.data
+        data = work.data
         data.measurement[:] = measurement
         if noise_covariance is not work.noise or used is not work.used:
             work.noise, work.used = noise_covariance, used
             rows = np.arange(len(measurement)) if used is None else used
             data.noise[:], data.used[: len(rows)], data.used_count[0] = noise_covariance, rows, len(rows)
-        return work.memory
+        return work
 
     def correction(self, count: int) -> CorrectionMemory:
         """What was computed for the last correction by ``count`` numbers."""
-        return self._corrections[count].memory
-
-
-class _Work:
-    """Memory of a correction, and what of it was written for the last one."""
-
-    __slots__ = ('memory', 'noise', 'used')
-
-    def __init__(self, size: int, count: int, constants: int) -> None:
-        self.memory = CorrectionMemory.of(size, count, constants)
-        self.noise: Array | None = None
-        self.used: Indices | None = None
+        return self._corrections[count]
 
 
 def _check(status: int) -> None:

@@ -7,6 +7,7 @@ from pkm_estimation.models.inertial_process import (
     ATTITUDE,
     BIASES,
     GYROSCOPE_BIAS,
+    POSE,
     POSITION,
     STATE_GROUPS,
     STATE_SIZE,

@@ -50,6 +50,8 @@ VELOCITY = slice(3, 6)
 ATTITUDE = slice(6, 9)
 ACCELEROMETER_BIAS = slice(9, 12)
 GYROSCOPE_BIAS = slice(12, 15)
+#: the six that make the pose
+POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
 #: both biases
 BIASES = slice(9, 15)
 STATE_SIZE = 15

@@ -18,12 +18,10 @@ from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, r
 
 from pkm_estimation.filters.kalman import solved
 from pkm_estimation.kernels.unscented import CARRIED_NOISES
-from pkm_estimation.models import ATTITUDE, BIASES, POSITION
+from pkm_estimation.models import ATTITUDE, BIASES, POSE, POSITION
 from pkm_estimation.models.inertial_process import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
 from pkm_estimation.tracking.leg_sets import Offsets
 
-#: the states that make the pose
-POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
 _ROWS, _COLUMNS = np.ix_(POSE, POSE)
 #: probability with which a part counts at least in what is claimed
 _LEAST_CLAIMED = 0.01

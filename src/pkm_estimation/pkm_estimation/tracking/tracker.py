@@ -84,7 +84,7 @@ class Tracker(TrackerParts):
 
     def process_user(self, measurement: UserMeasurement, queue: deque[ImuSample]) -> bool:
         """Correct with a user's measurement; False if it is rejected, with an event that gives the reason."""
-        name, stamp, bank = measurement.name, measurement.instant.stamp, self.bank
+        name, stamp, bank = measurement.topic, measurement.instant.stamp, self.bank
         if self.now is None:
             self.health.count(f'{name}_before_start')
             return False
@@ -277,13 +277,12 @@ class Tracker(TrackerParts):
 
     def _look_at_pose(self, stamp: int) -> None:
         """Look at the pose, if it is time to."""
-        looked_at = self.pose_watch.look(self.bank.filter_of(self.bank.label), stamp)
-        if looked_at.pose is not None:
-            self.last_poses = LastPoses(stamp, (looked_at.pose,), self.last_poses.doubted)
-        if looked_at.trouble:
-            name, _ = looked_at.trouble
-            self.health.event(stamp, *looked_at.trouble)
-            if name == 'assembly_mode_changed':
+        pose, trouble = self.pose_watch.look(self.bank.filter_of(self.bank.label), stamp)
+        if pose is not None:
+            self.last_poses = LastPoses(stamp, (pose,), self.last_poses.doubted)
+        if trouble is not None:
+            self.health.event(stamp, *trouble)
+            if trouble[0] == 'assembly_mode_changed':
                 self.doubt_last_pose(stamp)
 
     def _output(
