@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,9 @@ from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.kernels.steps import RATE, differentiate
 from pkm_estimation.models.leg_model import measured_at_zero
+
+#: of the Gauss-Newton iteration (Eq. 5): m, and steps
+_TOLERANCE, _MAX_ITERATIONS = 1e-9, 10
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,6 @@ class BaselineEstimate:
         )
 
 
-class EstimateSeries(NamedTuple):
-    """Estimates of M of N samples: their ``places`` (M,), and what was wrong with the others, by place."""
-
-    estimates: BaselineEstimate
-    places: NDArray[np.intp]
-    errors: dict[int, KinematicsError]
-
-
 class KinematicEstimator:
     """Baseline, sample by sample with a warm start from the last pose, or over a recording at once.
 
@@ -91,7 +85,10 @@ class KinematicEstimator:
     machine : the machine
     length_covariance : (L, L) m^2
     time_constant, damping : of the differentiator
-    tolerance, max_iterations : of the Gauss-Newton iteration (Eq. 5), m
+
+    Attributes
+    ----------
+    differentiate : of positions and lengths; remembers, too
     """
 
     def __init__(
@@ -100,25 +97,18 @@ class KinematicEstimator:
         length_covariance: Array,
         time_constant: float = 0.04,
         damping: float = 2.0**0.5,
-        tolerance: float = 1e-9,
-        max_iterations: int = 10,
     ) -> None:
         self.machine = machine
         self.length_covariance = length_covariance
-        self._differentiate = ButterworthDifferentiator(time_constant, damping)
-        self._solver = PoseSolver(machine, tolerance, max_iterations)
+        self.differentiate = ButterworthDifferentiator(time_constant, damping)
+        self._solver = PoseSolver(machine, _TOLERANCE, _MAX_ITERATIONS)
         self._at_zero = measured_at_zero(machine)
         self._last: FoundPose | None = None
-
-    @property
-    def remembering(self) -> tuple[object, ...]:
-        """The objects that hold what it remembers."""
-        return self, self._differentiate
 
     def reset(self) -> None:
         """Restart from home, at rest, with the next sample."""
         self._last = None
-        self._differentiate.reset()
+        self.differentiate.reset()
 
     def pose(self, drive_positions: Array) -> tuple[Pose, int]:
         """Solve one set of drive positions (L,) from home, whatever this object remembers; also the iterations.
@@ -135,10 +125,12 @@ class KinematicEstimator:
         """Estimate from positions (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
         lengths = drive_positions + self._at_zero
         self._last = self._solver.solve(drive_positions, self._last)
-        rates = self._differentiate.advance(np.concatenate([self._last.position, lengths]), interval)
+        rates = self.differentiate.advance(np.concatenate([self._last.position, lengths]), interval)
         return BaselineEstimate.of(self._last, rates, self.length_covariance)
 
-    def series(self, drive_positions: Array, intervals: Array, begins: NDArray[np.bool_]) -> EstimateSeries:
+    def series(
+        self, drive_positions: Array, intervals: Array, begins: NDArray[np.bool_]
+    ) -> tuple[BaselineEstimate, NDArray[np.intp], dict[int, KinematicsError]]:
         """What repeated calls of :meth:`estimate` give for N samples, whatever this object remembers, in batch.
 
         A sample without a pose is left out, and the next one is a beginning.
@@ -148,6 +140,10 @@ class KinematicEstimator:
         drive_positions : (N, L) m or rad
         intervals : (N,) s, from the sample before
         begins : (N,), True where :meth:`reset` comes before the sample
+
+        Returns
+        -------
+        Estimates of M of the samples, their places (M,), and what was wrong with the others, by place
         """
         lengths = drive_positions + self._at_zero
         found, begins, errors = self._solver.series(drive_positions, begins)
@@ -155,8 +151,8 @@ class KinematicEstimator:
         good[list(errors)] = False
         found = found.at(good)
         signals = np.concatenate([found.position, lengths[good]], axis=1)
-        rates = self._differentiate.series(signals, intervals[good], begins[good])
-        return EstimateSeries(BaselineEstimate.of(found, rates, self.length_covariance), np.flatnonzero(good), errors)
+        rates = self.differentiate.series(signals, intervals[good], begins[good])
+        return BaselineEstimate.of(found, rates, self.length_covariance), np.flatnonzero(good), errors
 
 
 class ButterworthDifferentiator:

@@ -61,18 +61,18 @@ def test_series_is_the_stream(name, count, point):
     samples = recording(machine, count)
     told, health = HealthMonitor(machine.leg_count), HealthMonitor(machine.leg_count)
     expected = streamed(BaselineStream(machine, config, told), *samples)
-    series = baseline_series(machine, config, *samples, health)
+    stamps, estimates = baseline_series(machine, config, *samples, health)
     places = [place for place, estimate in enumerate(expected) if estimate is not None]
     assert count - 12 < len(places) < count - 5
-    assert series.stamps.tolist() == samples[1][places].tolist()
+    assert stamps.tolist() == samples[1][places].tolist()
     for kind in KINDS:
         values = np.array([getattr(expected[place], kind) for place in places])
-        np.testing.assert_allclose(getattr(series.estimates, kind), values, rtol=0.0, atol=1e-9, err_msg=kind)
+        np.testing.assert_allclose(getattr(estimates, kind), values, rtol=0.0, atol=1e-9, err_msg=kind)
     covariances = np.array([expected[place].pose_covariance for place in places])
-    assert np.abs(series.estimates.velocity).max() > 0.02
+    assert np.abs(estimates.velocity).max() > 0.02
     # of Jacobians at poses 1e-9 m (the solver's tolerance) of leg length apart at most
     size = np.abs(covariances).max()
-    np.testing.assert_allclose(series.estimates.pose_covariance, covariances, rtol=0.0, atol=1e-7 * size)
+    np.testing.assert_allclose(estimates.pose_covariance, covariances, rtol=0.0, atol=1e-7 * size)
     events = health.report().events
     assert events == told.report().events
     assert {event.name for event in events} == {'baseline_without_pose'}
@@ -81,10 +81,10 @@ def test_series_is_the_stream(name, count, point):
 @pytest.mark.parametrize('count', [0, 1])
 def test_series_of_nearly_nothing(count):
     epochs, stamps, positions = (values[:count] for values in recording(SRS, 50))
-    series = baseline_series(SRS, EstimatorConfig(), epochs, stamps, positions, HealthMonitor(6))
-    assert series.estimates.velocity.shape == (count, 3)
-    assert series.estimates.pose_covariance.shape == (count, 6, 6)
-    assert not series.estimates.velocity.any()
+    _, estimates = baseline_series(SRS, EstimatorConfig(), epochs, stamps, positions, HealthMonitor(6))
+    assert estimates.velocity.shape == (count, 3)
+    assert estimates.pose_covariance.shape == (count, 6, 6)
+    assert not estimates.velocity.any()
 
 
 @pytest.mark.parametrize(('name', 'axis'), [('srs', 2), ('palida', 1)])

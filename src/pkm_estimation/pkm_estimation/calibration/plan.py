@@ -162,7 +162,7 @@ def targets_around(machine: Machine, count: int) -> Array:
 
 def measured_targets(
     machine: Machine, drives: Array, targets: Array, noise: float, random: np.random.Generator,
-    outliers: float = 0.0, leg_noise: bool = True,
+    outliers: float = 0.0,
 ) -> tuple[Array, Points]:  # fmt: skip
     """Drives (N, A) as measured and targets (K, 3), platform axes, as an instrument somewhere sees them.
 
@@ -171,7 +171,6 @@ def measured_targets(
     machine : as it was built
     noise : m, of each component
     outliers : part of the points that are off by a hundred times as much
-    leg_noise : whether drives have that of the machine file
     """
     found = forward_kinematics(machine, drives, tolerance=1e-9).require()
     frame = rotation_exp(random.normal(size=3))
@@ -182,7 +181,7 @@ def measured_targets(
     seen = true.expected(found.position, found.rotation_base_platform)
     size = np.where(random.random(seen.shape[:2]) < outliers, 100.0, 1.0)[..., None]
     seen = seen + noise * size * random.normal(size=seen.shape)
-    told = drives + leg_noise * np.asarray(machine.leg_sensors.position_noise) * random.normal(size=drives.shape)
+    told = drives + np.asarray(machine.leg_sensors.position_noise) * random.normal(size=drives.shape)
     return told, Points.of(seen, noise, names, 3.0 * machine.platform_radius)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +51,6 @@ class BaselineStream:
         self._drive_count = machine.actuated_count
         self._last: Instant | None = None
 
-    @property
-    def remembering(self) -> tuple[object, ...]:
-        """Objects whose attributes are its state, for snapshots."""
-        return self, *self.estimator.remembering
-
     def reset(self) -> None:
         """Restart with the next sample; cheap."""
         self._last = None
@@ -99,13 +95,11 @@ class BaselinePipeline:
     """
 
     def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
-        self.machine = machine
-        self.config = config = config or EstimatorConfig()
-        self.machine = machine
-        self.health = HealthMonitor(self.machine.actuated_count)
-        self._reader = LegMessageReader(self.machine, self.machine.actuated_count)
-        self._stream = BaselineStream(self.machine, config, self.health)
-        self._gate = StampGate(config.clock_jump)
+        self.machine, self.config = machine, config or EstimatorConfig()
+        self.health = HealthMonitor(machine.actuated_count)
+        self._reader = LegMessageReader(machine, machine.actuated_count)
+        self._stream = BaselineStream(machine, self.config, self.health)
+        self._gate = StampGate(self.config.clock_jump)
 
     def reset(self, stamp: int = 0) -> None:
         """Reset everything except the counters; ``stamp`` [ns] is for the event."""
@@ -117,11 +111,7 @@ class BaselinePipeline:
         self, stamp: int, names: Sequence[str], positions: Sequence[float] | NDArray[np.float64]
     ) -> StampedBaseline | None:
         """Process joint positions by name at ``stamp`` [ns]; returns the estimate or ``None``."""
-
-        def complain(reason: str, detail: str) -> None:
-            self.health.event(stamp, reason, detail)
-
-        sample = self._reader.read(names, positions, None, complain)
+        sample = self._reader.read(names, positions, None, partial(self.health.event, stamp))
         instant = None if sample is None else self.health.admit('legs', self._gate, stamp)
         if sample is None or instant is None:
             self.health.count('legs_rejected')
@@ -134,20 +124,6 @@ class BaselinePipeline:
         return StampedBaseline(stamp, estimate)
 
 
-@dataclass(frozen=True)
-class BaselineSeries:
-    """Estimates of M of N samples.
-
-    Attributes
-    ----------
-    stamps : (M,) ns
-    estimates : of the reference point; all arrays with a leading axis M
-    """
-
-    stamps: Integers
-    estimates: BaselineEstimate
-
-
 def baseline_series(
     machine: Machine,
     config: EstimatorConfig,
@@ -155,7 +131,7 @@ def baseline_series(
     stamps: Integers,
     positions: Array,
     health: HealthMonitor,
-) -> BaselineSeries:
+) -> tuple[Integers, BaselineEstimate]:
     """Estimate the same samples as a :class:`BaselineStream` that gets them one by one.
 
     Parameters
@@ -164,6 +140,10 @@ def baseline_series(
         differentiator
     positions : (N, L) m, NaN where a leg is missing
     health : gets an event for each sample without a pose
+
+    Returns
+    -------
+    stamps (M,) ns of M of the samples, and the estimates of the reference point; all arrays with a leading axis M
     """
     complete = np.flatnonzero(np.isfinite(positions).all(axis=1))
     epochs, stamps, positions = epochs[complete], stamps[complete], positions[complete]
@@ -176,4 +156,4 @@ def baseline_series(
     point = np.array(config.reference_point)
     if point.any():
         estimates = estimates.at_point(point)
-    return BaselineSeries(stamps[places], estimates)
+    return stamps[places], estimates

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import deepcopy
 from itertools import permutations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array, packed
@@ -105,17 +103,6 @@ class ImuWatch:
         self._run_begin = Instant(0, 0)
         self.jumps.reset()
         self._ends.reset()
-
-    def snapshot(self) -> dict[str, Any]:
-        """State for :meth:`restore`."""
-        return {
-            **vars(self), '_spans': list(self._spans), 'jumps': deepcopy(self.jumps), '_ends': deepcopy(self._ends),
-        }  # fmt: skip
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore a snapshot, which can be used again."""
-        own = {name: deepcopy(snapshot[name]) for name in ('jumps', '_ends')}
-        vars(self).update({**snapshot, '_spans': list(snapshot['_spans']), **own})
 
     # -- samples -------------------------------------------------------------------------------------------------------
 
@@ -272,25 +259,22 @@ class _Sample(NamedTuple):
 
 
 class _Cause(NamedTuple):
+    """Samples (N, 6) are mended by a matrix (6, 6), and by gravity that they lack where that was removed."""
+
     kind: str
     text: str
-    mend: Callable[[Array, Array], Array]
+    matrix: Array
+    lacks_gravity: bool = False
+
+    def mended(self, read: Array, gravity: Array) -> Array:
+        """Samples (N, 6) as they would be without the cause; ``gravity`` (N, 3)."""
+        mended = read @ self.matrix.T
+        mended[:, :3] -= self.lacks_gravity * gravity
+        return mended
 
 
-def _scaled(force: float, rate: float) -> Callable[[Array, Array], Array]:
-    factors = np.repeat([force, rate], 3)
-    return lambda read, gravity: read * factors
-
-
-def _gravity_again(read: Array, gravity: Array) -> Array:
-    mended = read.copy()
-    mended[:, :3] -= gravity
-    return mended
-
-
-def _turned(axes: Array) -> Callable[[Array, Array], Array]:
-    both = np.kron(np.eye(2), axes)
-    return lambda read, gravity: read @ both.T
+def _scaled(force: float, rate: float) -> Array:
+    return np.diag(np.repeat([force, rate], 3))
 
 
 def _unit(kind: str, unit: str, force: float, rate: float, what: str) -> _Cause:
@@ -306,7 +290,8 @@ def _causes() -> list[_Cause]:
         _Cause(
             'imu_gravity_removed',
             'it fits with gravity added: publish the specific force, +g upwards at rest, not "linear" acceleration',
-            _gravity_again,
+            np.eye(6),
+            lacks_gravity=True,
         ),
         _Cause(_TURNED, f'it fits with the other sign of the acceleration (REP 145: +g upwards at rest); {_CHECK}',
                _scaled(-1.0, 1.0)),
@@ -318,7 +303,7 @@ def _causes() -> list[_Cause]:
             continue
         names = ', '.join(f'{"xyz"[i]} = {"-" if signs[i] < 0.0 else ""}{"xyz"[order[i]]}' for i in range(3))
         text = f'it fits with turned axes, {names}: mend sensors.imu.rpy; {_CHECK}'
-        causes.append(_Cause(_TURNED, text, _turned(axes)))
+        causes.append(_Cause(_TURNED, text, np.kron(np.eye(2), axes).astype(float)))
     return causes
 
 
@@ -348,14 +333,14 @@ class ImuCauses:
         def misfit(mended: Array) -> float:
             return float(np.mean((mended - felt) ** 2 / (variance + _BIASES**2)))
 
-        misfits = [misfit(cause.mend(read, gravity)) for cause in _CAUSES]
+        misfits = [misfit(cause.mended(read, gravity)) for cause in _CAUSES]
         best = int(np.argmin(misfits))
         others = [misfit(read)] + [
             value for value, cause in zip(misfits, _CAUSES, strict=True) if cause.kind != _CAUSES[best].kind
         ]
         if misfits[best] > _AGREES or min(others) < _WORSE * max(misfits[best], _PERFECT):
             return None
-        kind, text, _ = _CAUSES[best]
+        kind, text = _CAUSES[best].kind, _CAUSES[best].text
         along = read[:, :3].mean(axis=0) @ felt[:, :3].mean(axis=0)
         if kind == _TURNED and along < -_OPPOSITE * np.linalg.norm(felt[:, :3].mean(axis=0)) ** 2:
             return 'imu_upside_down', f'gravity is where it should not be, below: {text}'

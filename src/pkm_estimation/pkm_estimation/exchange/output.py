@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +155,7 @@ class OutputBlock:
         none = Innovation(unknown, unknown, np.nan)
         residual, variance, nis, shared = zip(*(output.innovation or none for output in outputs), strict=True)
         parts = [np.broadcast_to(part, positions.shape[1]) for part in shared]
-        rates = [no_rate if output.differentiated is None else output.differentiated.value for output in outputs]
+        rates = [no_rate if output.differentiated is None else output.differentiated[0] for output in outputs]
         known = zip(*(output.filter_state for output in outputs), strict=True)
         epochs, stamps = zip(*(output.instant for output in outputs), strict=True)
         return cls(
@@ -179,17 +178,19 @@ class OutputBlock:
         return cls(known=FilterStates(*(np.concatenate(values) for values in known)), **joined)
 
 
+@dataclass(eq=False)
 class EstimatorOutput:
     """Estimate at the stamp of one leg measurement.
 
-    Parameters
+    Attributes
     ----------
-    instant : of the measurement; ``stamp`` [ns] is its stamp
+    instant : of the measurement
     started : True for the first estimate after a (re)start, which is the start pose itself
-    known : current state, covariance, chart, ... of the filter, see :class:`FilterStates`, without the leading axis
+    filter_state : current state, covariance, chart, ... of the filter as in :class:`FilterStates`, no leading axis
     model : computes the outputs from them
     innovation : residual, its standard deviation and NIS; ``None`` for a start from forward kinematics
-    differentiated : derivative of the angular rate, with the differentiator's lag; ``None`` while that settles
+    differentiated : derivative (3,) rad/s^2 of the angular rate, platform axes, with the differentiator's lag, and the
+        interval [s] between its samples, which determines the noise; ``None`` while that settles
     drive_positions : (A,) m or rad, as measured, NaN where a leg was not used
     efforts : (A,) N as received with the measurement, NaN where absent
     baseline : conventional estimate of the reference point, ``None`` if it failed or does not run
@@ -198,27 +199,23 @@ class EstimatorOutput:
     mode_unknown : whether the assembly mode is in doubt: the pose is the likeliest one, its covariance covers all
     """
 
-    def __init__(
-        self,
-        instant: Instant,
-        started: bool,
-        known: tuple[Array, ...],
-        model: OutputModel,
-        innovation: Innovation | None,
-        differentiated: RawRate | None,
-        drive_positions: Array,
-        efforts: Array,
-        baseline: BaselineEstimate | None,
-        imu_delay: float,
-        by_legs_alone: bool = False,
-        mode_unknown: bool = False,
-    ) -> None:
-        self.instant, self.stamp = instant, instant.stamp
-        self.started, self.model = started, model
-        self.innovation, self.differentiated = innovation, differentiated
-        self.drive_positions, self.efforts = drive_positions, efforts
-        self.baseline, self.imu_delay = baseline, imu_delay
-        self.filter_state, self.by_legs_alone, self.mode_unknown = known, by_legs_alone, mode_unknown
+    instant: Instant
+    started: bool
+    filter_state: tuple[Array, ...]
+    model: OutputModel
+    innovation: Innovation | None
+    differentiated: tuple[Array, float] | None
+    drive_positions: Array
+    efforts: Array
+    baseline: BaselineEstimate | None
+    imu_delay: float
+    by_legs_alone: bool = False
+    mode_unknown: bool = False
+
+    @property
+    def stamp(self) -> int:
+        """Stamp of the measurement [ns]."""
+        return self.instant.stamp
 
     @cached_property
     def known(self) -> FilterStates:
@@ -247,10 +244,9 @@ class EstimatorOutput:
         """
         if self.differentiated is None:
             return None
-        frame, imu_covariance = self.model.imu_frame, self.filter_state[-1]
-        return self.model.angular_acceleration.judged(
-            self.differentiated, frame, frame.covariance_to_imu(imu_covariance)
-        )
+        frame, (rate, interval) = self.model.imu_frame, self.differentiated
+        noise = frame.covariance_to_imu(self.filter_state[-1])[3:, 3:]
+        return frame.vector_to_imu(rate), self.model.angular_acceleration.differentiate.noise_gain(interval) * noise
 
     @property
     def state(self) -> Array:
@@ -264,19 +260,6 @@ class EstimatorOutput:
         _, covariance, *_ = self.filter_state
         std: Array = np.sqrt(covariance.diagonal())
         return std
-
-
-class RawRate(NamedTuple):
-    """Angular acceleration as it is stored; covariance and IMU axes are computed on demand.
-
-    Attributes
-    ----------
-    value : (3,) rad/s^2, platform axes
-    interval : s, between samples; determines the noise
-    """
-
-    value: Array
-    interval: float
 
 
 class AngularAcceleration:
@@ -307,11 +290,6 @@ class AngularAcceleration:
         """Delay of the estimate [s]."""
         return self.differentiate.lag
 
-    @property
-    def remembering(self) -> tuple[object, ...]:
-        """Objects whose attributes are its state, for snapshots."""
-        return self, self.differentiate
-
     def reset(self) -> None:
         """Restart the differentiator."""
         self.differentiate.reset()
@@ -330,16 +308,7 @@ class AngularAcceleration:
         self.age += duration
         self.interval = max(imu_interval, duration)
 
-    def raw(self) -> RawRate | None:
-        """Input of :meth:`judged`; ``None`` until the differentiator has settled."""
+    def raw(self) -> tuple[Array, float] | None:
+        """See :attr:`EstimatorOutput.differentiated`."""
         memory = self.differentiate.memory
-        return None if memory is None or self.age < self.settling else RawRate(memory[RATE], self.interval)
-
-    def judged(self, raw: RawRate, frame: ImuFrame, imu_covariance: Array) -> tuple[Array, Array]:
-        """Angular acceleration (3,) rad/s^2 of ``lag`` seconds before ``raw``, and its covariance (3, 3), IMU axes.
-
-        The covariance is that of the samples' white noise, ``imu_covariance`` (6, 6) in IMU axes. It does not contain
-        the error of a changing acceleration due to the lag.
-        """
-        covariance = self.differentiate.noise_gain(raw.interval) * imu_covariance[3:, 3:]
-        return frame.vector_to_imu(raw.value), covariance
+        return None if memory is None or self.age < self.settling else (memory[RATE], self.interval)

@@ -9,8 +9,10 @@ are, and how noisy the legs, the positions of each leg say by themselves: :class
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from math import ceil, exp
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +112,7 @@ class LegsAlone:
         self._legs = float(length_covariance.diagonal().mean()) ** 0.5, self._density, machine.actuated_count
         self.legs = LegNoise(*self._legs)
         self.is_moving, self._untold = False, 0.0
-        self._learned: tuple[Integers, frozenset[int], tuple[object, ...]] | None = None
+        self._learned: tuple[Integers, frozenset[int], LegNoise] | None = None
 
     def start_at(self, pose: Pose, before: Pose | None = None, duration: float = 0.0) -> None:
         """Start from a pose of the platform's origin, and its motion from the pose ``duration`` s ``before``, if known.
@@ -157,14 +159,12 @@ class LegsAlone:
 
     def learned(self, recent: RecentPositions, outliers: frozenset[int]) -> LegNoise:
         """How lively and how noisy the legs are by ``recent`` positions, but for those of ``outliers``."""
-        legs = LegNoise(*self._legs)
         if self._learned is None or self._learned[0] is not recent.stamps or self._learned[1] != outliers:
-            is_used = np.isfinite(recent.positions)
+            legs, is_used = LegNoise(*self._legs), np.isfinite(recent.positions)
             is_used[:, [*outliers]] = False
             legs.add_all(1e-9 * np.diff(recent.stamps), recent.positions[1:], is_used[1:])
-            self._learned = recent.stamps, outliers, legs.snapshot()
-        legs.restore(self._learned[-1])
-        return legs
+            self._learned = recent.stamps, outliers, legs
+        return copy(self._learned[-1])
 
     def _without_delay(self) -> None:
         """Take a delay of the IMU's stamps as it is: without an IMU it does not matter, but its doubt would."""
@@ -262,15 +262,15 @@ class LegsAlone:
         state[BIASES] = 0.0
         return state, *others
 
-    def snapshot(self) -> tuple[object, ...]:
+    def snapshot(self) -> tuple[Any, ...]:
         """State for :meth:`restore`."""
-        return self.filter.snapshot(), self.legs.snapshot(), self.is_moving, self._untold
+        return self.filter.snapshot(), copy(self.legs), self.is_moving, self._untold
 
-    def restore(self, snapshot: tuple[object, ...]) -> None:
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        filter_, legs, self.is_moving, self._untold = snapshot  # type: ignore[assignment]
-        self.filter.restore(filter_)  # type: ignore[arg-type]
-        self.legs.restore(legs)  # type: ignore[arg-type]
+        filter_, legs, self.is_moving, self._untold = snapshot
+        self.legs = copy(legs)
+        self.filter.restore(filter_)
 
 
 def _forget_samples(filter_: PlatformFilter) -> None:

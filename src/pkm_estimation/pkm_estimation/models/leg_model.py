@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -41,6 +40,7 @@ class LegModel(MeasurementModel):
     imu : (6,) the IMU's last sample, nominal platform axes; kernels read it, too
     turning : (3,) rad/s^2, the slope of the last two of the rate; the same
     zeros : (A,) m or rad, what is known to lack in the positions of the drives
+    start : joints of the legs from which those of the next first point are looked for; empty where they are in no need
     drive_count : A
     constraint_count : K, numbers of :meth:`observe` behind those of the drives, whose measured value is always zero
     constant_count : p, columns of :meth:`slopes_by_constants`, a multiple of six; 0: the geometry counts as exact
@@ -49,6 +49,7 @@ class LegModel(MeasurementModel):
     imu: Array
     turning: Array
     zeros: Array
+    start: Array
     data: LegsData | DrivesData
     drive_count: int
     constraint_count: int = 0
@@ -89,13 +90,13 @@ class LegModel(MeasurementModel):
         """Take note of the IMU samples (6,) between which the state was predicted, ``duration`` s."""
         self.imu[:], self.turning[:] = imu_end, (imu_end[3:] - imu_start[3:]) / duration
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> tuple[Array, ...]:
         """State for :meth:`restore`; it is never changed in place."""
-        return self.imu.copy(), self.turning.copy(), self.zeros.copy()
+        return self.imu.copy(), self.turning.copy(), self.zeros.copy(), self.start.copy()
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: tuple[Array, ...]) -> None:
         """Restore a snapshot."""
-        self.imu[:], self.turning[:], self.zeros[:] = snapshot
+        self.imu[:], self.turning[:], self.zeros[:], self.start[:] = snapshot
 
 
 def measured_at_zero(machine: Machine) -> Array:
@@ -190,6 +191,7 @@ class LegLengthModel(LegModel):
         self._lengths_at_zero = lengths_at_zero
         self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
         self.imu, self.turning, self.zeros = np.zeros(6), np.zeros(3), np.zeros(self.drive_count)
+        self.start = np.zeros(0)
         self.data = LegsData(
             base_points=np.array(base_points, dtype=float),
             platform_points=np.array(platform_points, dtype=float),
@@ -294,6 +296,7 @@ class DriveModel(LegModel):
         memory = scratch_data(machine.model)
         self.scratch = structure(memory)
         self.imu, self.turning, self.zeros = np.zeros(6), np.zeros(3), np.zeros(self.drive_count)
+        self.start = machine.model.home_joints.copy()
         self.data = DrivesData(
             chart=np.eye(3)[None],
             imu_position=np.array(imu_position, dtype=float),
@@ -301,7 +304,7 @@ class DriveModel(LegModel):
             constants=layout.first_rows,
             imu=self.imu,
             angular_acceleration=self.turning,
-            start=machine.model.home_joints.copy(),
+            start=self.start,
             rows=np.zeros_like(memory.rows),
             reflections=np.zeros_like(memory.reflections),
             outside=np.zeros(1, dtype=np.int64),
@@ -310,15 +313,6 @@ class DriveModel(LegModel):
         constants = geometry_constants(replace(machine, tolerances=tolerances))
         self.constant_count = whole_sixes(len(constants.kind))
         self._constants, self.geometry = constants, structure(constants)
-
-    def snapshot(self) -> tuple[Any, Array]:
-        """State for :meth:`restore`."""
-        return super().snapshot(), self.data.start.copy()
-
-    def restore(self, snapshot: tuple[Any, Array]) -> None:
-        """Restore a snapshot."""
-        of_imu, self.data.start[:] = snapshot
-        super().restore(of_imu)
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""

@@ -101,6 +101,8 @@ class LegNoise:
     density : (m or rad)^2/s^5, spectral density of the legs' jerk of a lively motion
     count : A legs
 
+    Attributes are replaced, never written into: a shallow copy is a snapshot.
+
     Attributes
     ----------
     liveliness : factor on the density
@@ -160,11 +162,3 @@ class LegNoise:
         """The zero of a leg has moved: its positions are so much larger [m or rad]."""
         self._motion = self._motion.copy()
         self._motion[leg, :, 0] += by / self._std
-
-    def snapshot(self) -> tuple[object, ...]:
-        """State for :meth:`restore`; what is kept is never written into."""
-        return self._motion, self._covariance, self._sums, self.liveliness, self.scale
-
-    def restore(self, snapshot: tuple[object, ...]) -> None:
-        """Restore a snapshot."""
-        self._motion, self._covariance, self._sums, self.liveliness, self.scale = snapshot  # type: ignore[assignment]

@@ -20,6 +20,8 @@ Evaluate = Callable[[Array], PlatformMotion]
 #: Gauss-Legendre nodes on (0, 1) and weights of the mean over an interval
 _NODES, _WEIGHTS = np.array([0.5 - 0.15**0.5, 0.5, 0.5 + 0.15**0.5]), np.array([5.0, 8.0, 5.0]) / 18.0
 
+#: ns, usual stamp of the first sample
+_START = 1_000_000_000
 #: one stream of random numbers per effect, so that none changes when another is switched on
 _IMU_NOISE, _LEG_NOISE, _DELAY, _BURSTS, _LOSS = range(5)
 
@@ -42,7 +44,7 @@ class SensorData:
 
 
 def measure(
-    machine: Machine, motion: PlatformMotion, seed: int | Sequence[int] | None = 0, start_stamp: int = 1_000_000_000
+    machine: Machine, motion: PlatformMotion, seed: int | Sequence[int] | None = 0, start_stamp: int = _START
 ) -> SensorData:
     """Measure a motion with the machine's IMU and the sensors of its drives.
 
@@ -89,7 +91,6 @@ def simulate_sensors(
     time: Array,
     conditions: SensorConditions,
     seed: int,
-    start_stamp: int = 1_000_000_000,
 ) -> SimulatedData:
     """Measure a motion.
 
@@ -100,7 +101,6 @@ def simulate_sensors(
     time : (N,) s, equidistant
     conditions : what is wrong with the sensors
     seed : of all random effects
-    start_stamp : ns, of the first sample
     """
     if len(time) < 2 or np.ptp(np.diff(time)) > 1e-9:
         raise ValueError('time needs at least two equidistant samples')
@@ -116,7 +116,7 @@ def simulate_sensors(
         (random.random(len(time)) >= loss) & ~_inside(time - time[0], gaps)
         for loss, gaps in ((conditions.imu_loss, conditions.imu_gaps), (conditions.leg_loss, conditions.leg_gaps))
     ]
-    stamps = start_stamp + np.rint((time - time[0]) * 1e9).astype(np.int64)
+    stamps = _START + np.rint((time - time[0]) * 1e9).astype(np.int64)
     return SimulatedData(stamps, legs, signals[:, :3], signals[:, 3:], received[0], received[1])
 
 

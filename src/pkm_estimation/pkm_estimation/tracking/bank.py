@@ -126,7 +126,7 @@ class Bank:
         if label.uses_imu:
             return Hypothesis(self._filter.snapshot(), logarithm, label, (), moved, scans=scans)
         snapshot, *motion = self._alone.snapshot()
-        return Hypothesis(snapshot, logarithm, label, tuple(motion), moved, scans=scans)  # type: ignore[arg-type]
+        return Hypothesis(snapshot, logarithm, label, tuple(motion), moved, scans=scans)
 
     def begin(self, hypotheses: Iterable[Hypothesis]) -> None:
         """Begin with hypotheses, and put the likeliest into the filters."""

@@ -11,7 +11,7 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kernels.structures import structure
 
 from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock, OutputModel, RawRate
+from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock, OutputModel
 from pkm_estimation.exchange.samples import EARLIER, ImuSample, Instant
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filters import Innovation, UnscentedKalmanFilter
@@ -82,7 +82,7 @@ class Followed:
         return EstimatorOutput(
             Instant(self.epoch, self.stamps.item(index)), False, known, self.model,
             self.innovation(index),
-            None if age < self.settling else RawRate(data.rates[index], interval),
+            None if age < self.settling else (data.rates[index], interval),
             self.positions[index], efforts, baseline, self.imu_delay,
         )  # fmt: skip
 

@@ -297,7 +297,8 @@ class TrackerParts:
         self._memory = Memory(
             self.bank, self.fit, self.delay, self.pose_watch, self.noise, self.imu_report, self.imu_causes, self.legs,
             self.leg_sets, self.stale, self.gathered, self.last, self.recent,
-            *self.baseline.remembering, *self.angular_acceleration.remembering,
+            self.baseline, self.baseline.estimator, self.baseline.estimator.differentiate, self.angular_acceleration,
+            self.angular_acceleration.differentiate,
         )  # fmt: skip
 
     def due(self, instant: Instant) -> Instant:
