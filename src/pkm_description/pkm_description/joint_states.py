@@ -24,6 +24,17 @@ _REMEMBERED = 16
 _MOST_NAMES, _TOLD, _LONGEST_TOLD = 2000, 12, 60
 
 
+class JointReading(NamedTuple):
+    """A ``sensor_msgs/JointState``: stamp [ns], names, and arrays; its frame."""
+
+    stamp: int
+    names: tuple[str, ...]
+    positions: Array
+    velocities: Array
+    efforts: Array
+    frame: str
+
+
 @dataclass(frozen=True)
 class ChannelOrder:
     """Which entries of a joint state are those of one of the driver's channels of effort.

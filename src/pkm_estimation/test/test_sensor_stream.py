@@ -9,7 +9,7 @@ pytest.importorskip('rclpy')
 from pkm_description.ros.qos import HELD_OF_LONG, LOSSLESS_QOS
 from pkm_description.ros.serialized import LONGEST_SAMPLE, read_joint_state
 from pkm_estimation.exchange.health import HealthMonitor
-from pkm_estimation.nodes.stream_node import SensorStream, SensorTopic
+from pkm_estimation.nodes.stream_node import SensorStream
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
@@ -56,8 +56,8 @@ def taken():
 
 @pytest.fixture
 def stream(node, health, taken):
-    what = SensorTopic('legs', JointState, 'joint_states', read_joint_state)
-    return SensorStream(node, what, LOSSLESS_QOS, lambda: health, taken.append)
+    topic = 'legs', JointState, 'joint_states', read_joint_state
+    return SensorStream(node, *topic, LOSSLESS_QOS, lambda: health, taken.append)
 
 
 def test_after_a_long_message_few_are_held_and_after_a_while_as_many_as_before(node, stream, health, taken):

@@ -11,6 +11,7 @@ from pkm_description.driver.driver import (
     Driver,
     EffortConversion,
     ImuConversion,
+    ImuReading,
     LinearConversion,
     PositionConversion,
 )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,19 @@ ACCELERATION = {'m/s2': 1.0, 'm/s^2': 1.0, 'mm/s2': 1e-3, 'g': 9.80665, 'mg': 9.
 ANGULAR_RATE = {'rad/s': 1.0, 'mrad/s': 1e-3, 'deg/s': _DEGREE, 'rpm': _TURN / 60.0}
 #: topics of the suite
 JOINT_TOPIC, IMU_TOPIC, COMMAND_TOPIC = 'joint_states', 'imu/data_raw', 'leg_effort_controller/commands'
+
+
+class ImuReading(NamedTuple):
+    """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate, specific force; and its frame.
+
+    ``covariances`` (18,) of specific force, then of angular rate, row by row, as the driver states them.
+    """
+
+    stamp: int
+    angular_rate: tuple[float, ...]
+    specific_force: tuple[float, ...]
+    frame: str
+    covariances: tuple[float, ...]
 
 
 @dataclass(frozen=True)

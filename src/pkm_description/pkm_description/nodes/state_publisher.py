@@ -20,7 +20,7 @@ from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import JointTransforms, moving_joints, urdf_joints
 from pkm_description.importing.graph import Link
-from pkm_description.joint_states import JointStateReader, require_finite
+from pkm_description.joint_states import JointReading, JointStateReader, require_finite
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import transform_stamped
@@ -30,7 +30,7 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.node_settings import FrameSettings
 from pkm_description.ros.parameters import declare_machine_files, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
-from pkm_description.ros.serialized import UNREADABLE, FramesWriter, JointReading, JointStateWriter, read_joint_state
+from pkm_description.ros.serialized import UNREADABLE, FramesWriter, JointStateWriter, read_joint_state
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import JointReader
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -22,6 +22,8 @@ from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from pkm_description.arrays import Array
+from pkm_description.driver import ImuReading
+from pkm_description.joint_states import JointReading
 
 #: no limit in a joint state says how often its frame may change
 _REMEMBERED = 16
@@ -51,30 +53,6 @@ LONGEST_SAMPLE = 2**16
 
 class TooLongError(ValueError):
     """A message has more bytes than are read of a sample."""
-
-
-class ImuReading(NamedTuple):
-    """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate, specific force; and its frame.
-
-    ``covariances`` (18,) of specific force, then of angular rate, row by row, as the driver states them.
-    """
-
-    stamp: int
-    angular_rate: tuple[float, ...]
-    specific_force: tuple[float, ...]
-    frame: str
-    covariances: tuple[float, ...]
-
-
-class JointReading(NamedTuple):
-    """A ``sensor_msgs/JointState``: stamp [ns], names, and arrays; its frame."""
-
-    stamp: int
-    names: tuple[str, ...]
-    positions: Array
-    velocities: Array
-    efforts: Array
-    frame: str
 
 
 def read_stamp(data: bytes) -> int:

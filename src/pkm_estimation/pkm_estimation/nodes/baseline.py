@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nav_msgs.msg import Odometry
+from pkm_description.joint_states import JointReading
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.serialized import JointReading, read_joint_state
+from pkm_description.ros.serialized import read_joint_state
 from sensor_msgs.msg import JointState
 
 from pkm_estimation.exchange.health import HealthReport
@@ -26,17 +27,15 @@ class BaselineNode(StreamNode):
         super().__init__('baseline', SETTINGS)
         self.start()
 
-    def make(self) -> BaselinePipeline:
-        """Make the pipeline and its topics."""
-        self.make_pipeline()
-        self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
-        self.subscribe('legs', JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
-        return self.pipeline
-
     def make_pipeline(self) -> BaselinePipeline:
-        """Make the pipeline alone."""
+        """Make the pipeline."""
         self.pipeline = BaselinePipeline(self.machine, self.config)
         return self.pipeline
+
+    def make_topics(self) -> None:
+        """Make its topics."""
+        self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
+        self.subscribe('legs', JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
 
     def _take_joint_state(self, sample: JointReading) -> None:
         output = self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions)

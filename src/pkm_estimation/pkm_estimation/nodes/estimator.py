@@ -7,7 +7,9 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
+from pkm_description.driver import ImuReading
 from pkm_description.errors import KinematicsError
+from pkm_description.joint_states import JointReading
 from pkm_description.kinematics import joint_rates
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
@@ -16,7 +18,7 @@ from pkm_description.ros.diagnostics import LEVELS, Level
 from pkm_description.ros.frames import TransformBroadcaster
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import current_settings, declare_settings
-from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
+from pkm_description.ros.serialized import read_imu, read_joint_state
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
@@ -27,7 +29,7 @@ from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog, allowed_lag
-from pkm_estimation.stream.repeatable import LivePipeline
+from pkm_estimation.stream.stretch import LivePipeline
 from pkm_estimation.stream.verdict import innovation_names, innovation_row, summarise, values
 
 #: covariance (6, 6) that says nothing
@@ -66,9 +68,8 @@ class EstimatorNode(StreamNode):
         self._transforms: TransformBroadcaster | None = None
         self.start()
 
-    def make(self) -> EstimatorPipeline:
-        """Make the pipeline and its topics."""
-        self.make_pipeline()
+    def make_topics(self) -> None:
+        """Make its topics."""
         self._odometry = self.own_publisher(Odometry, 'platform/odometry')
         self._acceleration = self.own_publisher(AccelWithCovarianceStamped, 'platform/accel')
         self._imu = self.own_publisher(Imu, 'imu/data')
@@ -82,10 +83,9 @@ class EstimatorNode(StreamNode):
             self.broadcast_reference_point()
         self.subscribe('imu', Imu, self.machine.driver.imu_topic, read_imu, self._take_imu)
         self.subscribe('legs', JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
-        return self.pipeline
 
     def make_pipeline(self) -> EstimatorPipeline:
-        """Make the pipeline alone."""
+        """Make the pipeline."""
         settings = current_settings(self, EstimatorNodeSettings)
         self._viewing = RateLimit(settings.view_rate)
         self.pipeline = LivePipeline(self.machine, self.config)

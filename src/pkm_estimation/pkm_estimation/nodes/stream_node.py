@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -111,12 +111,12 @@ class StreamNode(LifecycleNode):
     # -- for the nodes -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def make(self) -> Pipeline:
-        """Make pipeline, publishers and subscriptions (``own_publisher``, ``subscribe``)."""
+    def make_pipeline(self) -> Pipeline:
+        """Make the pipeline, with the present settings."""
 
     @abstractmethod
-    def make_pipeline(self) -> Pipeline:
-        """Make the pipeline alone, with the present settings."""
+    def make_topics(self) -> None:
+        """Make publishers and subscriptions (``own_publisher``, ``subscribe``), after the first pipeline."""
 
     def read_settings(self) -> None:
         """Read the settings again that can be set while the node is not active."""
@@ -168,8 +168,7 @@ class StreamNode(LifecycleNode):
                 while self.work_off():
                     pass
 
-        what = SensorTopic(name, kind, topic, read)
-        self._streams.append(SensorStream(self, what, self._input_qos, self._hear, take))
+        self._streams.append(SensorStream(self, name, kind, topic, read, self._input_qos, self._hear, take))
 
     def _hear(self) -> HealthMonitor | None:
         """Note that a message has come; where it is counted, ``None`` if the node is not active."""
@@ -204,7 +203,8 @@ class StreamNode(LifecycleNode):
         """Make the pipeline, publishers, subscriptions and services."""
         try:
             self.read_settings()
-            self._pipeline, self._is_outdated = self.make(), False
+            self._pipeline, self._is_outdated = self.make_pipeline(), False
+            self.make_topics()
         except Exception as error:  # rclpy would not say a word
             self._refused = error
             self._release()
@@ -258,10 +258,7 @@ class StreamNode(LifecycleNode):
         self._release()
         return TransitionCallbackReturn.SUCCESS
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Release what on_configure made."""
-        self._release()
-        return TransitionCallbackReturn.SUCCESS
+    on_shutdown = on_cleanup
 
     def _release(self) -> None:
         self.is_active = False
@@ -310,23 +307,6 @@ class StreamNode(LifecycleNode):
                 self.get_logger().warning(text)
 
 
-class SensorTopic(NamedTuple):
-    """A topic.
-
-    Attributes
-    ----------
-    name : counters begin with it
-    kind : of its messages
-    topic : its name in ROS
-    read : makes a sample with a ``stamp`` of a serialised message
-    """
-
-    name: str
-    kind: type
-    topic: str
-    read: Callable[[bytes], Any]
-
-
 class SensorStream:
     """Subscription that holds few messages while some are too long to be read.
 
@@ -336,22 +316,19 @@ class SensorStream:
     Parameters
     ----------
     node : that subscribes
-    topic : what to
+    name, kind, topic : counters begin with the name; type of the messages, and their topic
+    read : makes a sample with a ``stamp`` of a serialised message
     qos : profile of the subscription
     hear : is called at each message; where it is counted, ``None``: the node is not active, it is ignored
     take : takes a sample
     """
 
     def __init__(
-        self,
-        node: Node,
-        topic: SensorTopic,
-        qos: QoSProfile,
-        hear: Callable[[], HealthMonitor | None],
-        take: Callable[[Any], object],
-    ) -> None:
-        self._node, self._topic, self._qos = node, topic, qos
-        self._hear, self._take = hear, take
+        self, node: Node, name: str, kind: type, topic: str, read: Callable[[bytes], Any], qos: QoSProfile,
+        hear: Callable[[], HealthMonitor | None], take: Callable[[Any], object],
+    ) -> None:  # fmt: skip
+        self._node, self._name, self._kind, self._topic, self._qos = node, name, kind, topic, qos
+        self._read, self._hear, self._take = read, hear, take
         self._numbers = LostMessages()
         self._ticks, self._last_stamp = 0, 0
         self._subscription: Subscription[Any] | None = None
@@ -380,7 +357,7 @@ class SensorStream:
 
         self.close()
         subscription: Subscription[Any] = self._node.create_subscription(
-            self._topic.kind, self._topic.topic, receive, qos, raw=True
+            self._kind, self._topic, receive, qos, raw=True
         )
         self._subscription = subscription
 
@@ -388,18 +365,17 @@ class SensorStream:
         health, lost = self._hear(), self._numbers.before(info)
         if health is None:
             return
-        name, kind, topic, read = self._topic
-        health.count(f'{name}_lost', lost)
+        health.count(f'{self._name}_lost', lost)
         try:
-            sample = read(data)
+            sample = self._read(data)
         except UNREADABLE as error:
             if isinstance(error, TooLongError):
                 if not self._ticks:
                     self._listen(with_few_held(self._qos))
                 self._ticks = _NARROW
-            detail = f'{topic}: {len(data)} bytes that are no {kind.__name__}: {error}'
+            detail = f'{self._topic}: {len(data)} bytes that are no {self._kind.__name__}: {error}'
             health.event(self._last_stamp, 'unreadable_message', detail)
-            health.count(f'{name}_unreadable')
+            health.count(f'{self._name}_unreadable')
             return
         if sample.stamp > 0:
             self._last_stamp = sample.stamp

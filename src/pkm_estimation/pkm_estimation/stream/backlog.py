@@ -16,16 +16,16 @@ What is not given and what is left out is counted. Queues are bounded; what woul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from pkm_description.arrays import Array
+from pkm_description.driver import ImuReading
+from pkm_description.joint_states import JointReading
 
 from pkm_estimation.exchange.health import HealthMonitor
 from pkm_estimation.exchange.output import EstimatorOutput
 from pkm_estimation.exchange.samples import SampleQueue
-from pkm_estimation.stream.repeatable import LivePipeline
-from pkm_estimation.stream.stretch import Stretch
+from pkm_estimation.stream.stretch import LivePipeline, Stretch
 
 #: s, that a node may be behind where its samples may get lost
 _USUAL = 0.5
@@ -49,46 +49,6 @@ _FEW = 6
 _LONGEST = 60_000
 
 
-class ImuInput(Protocol):
-    """Sample of the IMU as its driver has it."""
-
-    @property
-    def stamp(self) -> int:
-        """Stamp [ns]."""
-
-    @property
-    def specific_force(self) -> Sequence[float]:
-        """Three numbers."""
-
-    @property
-    def angular_rate(self) -> Sequence[float]:
-        """Three numbers."""
-
-    @property
-    def covariances(self) -> Sequence[float]:
-        """Of both, row by row: 18 numbers."""
-
-
-class LegInput(Protocol):
-    """Joint positions by name, as the driver has them."""
-
-    @property
-    def stamp(self) -> int:
-        """Stamp [ns]."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of J joints."""
-
-    @property
-    def positions(self) -> Array:
-        """By joint (J,)."""
-
-    @property
-    def efforts(self) -> Array:
-        """By joint (J,), or none (0,)."""
-
-
 class Backlog:
     """Queues of a running node before its pipeline.
 
@@ -106,8 +66,8 @@ class Backlog:
         self._pipeline = pipeline
         self._rule = LagRule(maximum_lag, _MOST, pipeline.health)
         self._longest_step = longest_step = round(1e9 * pipeline.config.clock_jump)
-        self._imu: SampleQueue[ImuInput] = SampleQueue(longest_step)
-        self._legs: SampleQueue[LegInput] = SampleQueue(longest_step)
+        self._imu: SampleQueue[ImuReading] = SampleQueue(longest_step)
+        self._legs: SampleQueue[JointReading] = SampleQueue(longest_step)
         self._takes_covariances = pipeline.config.imu_noise == 'messages'
         self._turn = _FEWEST
         self.baseline_wanted = pipeline.baseline_wanted
@@ -126,12 +86,12 @@ class Backlog:
 
     # -- samples -------------------------------------------------------------------------------------------------------
 
-    def add_imu(self, sample: ImuInput) -> None:
+    def add_imu(self, sample: ImuReading) -> None:
         """Queue a sample of the IMU."""
         self._make_room(self._imu, 'imu')
         self._imu.add(sample)
 
-    def add_legs(self, sample: LegInput) -> None:
+    def add_legs(self, sample: JointReading) -> None:
         """Queue joint positions, or leave them out."""
         if self._rule.is_left_out():
             self._pipeline.health.count('legs_decimated')
@@ -202,7 +162,7 @@ class Backlog:
             )
         return self._pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions, sample.efforts)
 
-    def _stretch(self, imu: Sequence[ImuInput], legs: Sequence[LegInput]) -> Stretch | None:
+    def _stretch(self, imu: Sequence[ImuReading], legs: Sequence[JointReading]) -> Stretch | None:
         """Samples as arrays; ``None`` where messages are not of one form."""
         if not legs or not imu:
             return None
