@@ -10,7 +10,7 @@ from pkm_description.motion.profiles import mp1_profile
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
-from pkm_estimation.stream.repeatable import LivePipeline
+from pkm_estimation.stream.stretch import LivePipeline
 from test_message_noise import DATA as NOISY_DATA
 from test_message_noise import FORCE, NOISY, PALIDA, stated
 from test_pipeline import NAMES, SRS, as_bytes

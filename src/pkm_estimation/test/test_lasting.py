@@ -27,7 +27,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.blocks import Block, excess
 from pkm_estimation.stream.causes import ALL, Explanation, constants_that_are_off, groups_of, usually_off
 from pkm_estimation.stream.lasting import LastingTest
-from pkm_estimation.stream.repeatable import RepeatablePipeline
+from pkm_estimation.stream.stretch import RepeatablePipeline
 from pkm_estimation.stream.verdict import summarise
 from pkm_estimation.tracking.hypotheses import Label
 from scipy.signal import savgol_filter

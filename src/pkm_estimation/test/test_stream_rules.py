@@ -17,8 +17,7 @@ from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.offline.result import collect
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.repeatable import LivePipeline
-from pkm_estimation.stream.stretch import Stretch
+from pkm_estimation.stream.stretch import LivePipeline, Stretch
 from pkm_estimation.tracking.hypotheses import GOOD
 from pkm_estimation.tracking.leg_sets import LegExplanation
 from test_stretches import assert_same

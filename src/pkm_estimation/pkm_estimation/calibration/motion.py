@@ -23,7 +23,7 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.estimate import AsToldPipeline
-from pkm_estimation.stream.repeatable import RepeatablePipeline
+from pkm_estimation.stream.stretch import RepeatablePipeline
 from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 

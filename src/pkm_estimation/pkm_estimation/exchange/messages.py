@@ -17,6 +17,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.exchange.health import HealthMonitor
 from pkm_estimation.exchange.samples import Instant
+from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.models.extra_states import ImuFrame
 
 #: numbers of the covariance of one sensor
@@ -34,30 +35,24 @@ class LegSample(NamedTuple):
 
 
 class LegMeasurement(NamedTuple):
-    """Positions of the drives at an instant."""
+    """Positions of the drives at an instant; counted as ``topic``."""
 
     instant: Instant
     sample: LegSample
-
-    @property
-    def topic(self) -> str:
-        """What it is counted as."""
-        return 'legs'
+    topic: str = 'legs'
 
 
 class UserMeasurement(NamedTuple):
-    """A user's measurement (m,) with its covariance (m, m); ``observe`` maps sigma points to predictions (m, N)."""
+    """A user's measurement (m,), counted as ``topic``, with its covariance (m, m).
+
+    ``observe`` maps sigma points to predictions (m, N).
+    """
 
     instant: Instant
-    name: str
+    topic: str
     observe: Callable[[Any], Array]
     value: Array
     covariance: Array
-
-    @property
-    def topic(self) -> str:
-        """What it is counted as."""
-        return self.name
 
 
 Measurement = LegMeasurement | UserMeasurement
@@ -65,7 +60,7 @@ Measurement = LegMeasurement | UserMeasurement
 
 def measurement_order(measurement: Measurement) -> tuple[Instant, str]:
     """Measurements are processed by time; of equal times the legs come first."""
-    return measurement.instant, measurement.name if isinstance(measurement, UserMeasurement) else ''
+    return measurement.instant, measurement.topic if isinstance(measurement, UserMeasurement) else ''
 
 
 def checked_measurement(value: Sequence[float] | Array, covariance: Array, name: str) -> tuple[Array, Array]:
@@ -212,21 +207,23 @@ class MessageNoise:
 
     Parameters
     ----------
-    frame : gets the noise
-    tell : takes its covariance (6, 6), platform axes
+    frame, filter_ : get the noise
     health : gets the events ``imu_covariance_missing`` and ``imu_covariance_changed``
     """
 
-    def __init__(self, frame: ImuFrame, tell: Callable[[Array], None], health: HealthMonitor) -> None:
-        self._frame, self._tell, self._health = frame, tell, health
+    def __init__(self, frame: ImuFrame, filter_: PlatformFilter, health: HealthMonitor) -> None:
+        self._frame, self._filter, self._health = frame, filter_, health
         self._first: Array | None = None
 
-    def go_on_with(self, frame: ImuFrame) -> None:
-        """Give what the first message stated to another frame."""
-        self._frame = frame
+    def go_on_with(self, frame: ImuFrame, filter_: PlatformFilter) -> None:
+        """Give what the first message stated to another frame and filter."""
+        self._frame, self._filter = frame, filter_
         if self._first is not None:
-            self._frame.take_stated(stated_covariance(self._first))
-            self._tell(self._frame.noise_covariance)
+            self._give(stated_covariance(self._first))
+
+    def _give(self, stated: Array) -> None:
+        self._frame.take_stated(stated)
+        self._filter.set_imu_noise(self._frame.noise_covariance)
 
     def take(self, stamp: int, covariances: Sequence[float] | Array | None) -> None:
         """Take what the message of a stamp [ns] states: of specific force, then of angular rate, row by row (18,)."""
@@ -254,8 +251,7 @@ class MessageNoise:
         if missing:
             detail = f'the first message states no {" and no ".join(missing)}: noise as in the machine file'
             self._health.event(stamp, 'imu_covariance_missing', detail)
-        self._frame.take_stated(stated)
-        self._tell(self._frame.noise_covariance)
+        self._give(stated)
 
 
 def stated_covariance(numbers: Array) -> Array:

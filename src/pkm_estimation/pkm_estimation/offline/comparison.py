@@ -159,16 +159,12 @@ class RecordedSamples:
 
     def together(self, pipeline: StretchPipeline, begin: int, end: int) -> Outputs | None:
         """Estimates from the samples of these places; ``None``, and nothing is done, where each must be looked at."""
-        stretch = self._stretch(begin, end)
-        return None if stretch is None else pipeline.add_stretch(stretch)
-
-    def _stretch(self, begin: int, end: int) -> Stretch | None:
         imu, legs = self.imu, self.legs
         row = slice(self._imu_before[begin], self._imu_before[end])
         leg = slice(begin - row.start, end - row.stop)
         if leg.start < self._first_leg or legs.unlike:
             return None
-        return Stretch(
+        return pipeline.add_stretch(Stretch(
             imu.stamps[row], self._values[row], legs.stamps[leg], self._names, legs.positions[leg], legs.efforts[leg],
             None if imu.covariances is None else imu.covariances[row],
-        )  # fmt: skip
+        ))  # fmt: skip

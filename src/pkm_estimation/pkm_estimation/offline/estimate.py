@@ -24,7 +24,7 @@ from pkm_estimation.offline.result import Collection, EstimationResult, baseline
 from pkm_estimation.offline.smoothing import Checkpoints, check_smoothable, smoothed
 from pkm_estimation.sensors import SensorData, SimulatedData
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.repeatable import RepeatablePipeline
+from pkm_estimation.stream.stretch import RepeatablePipeline
 
 Stamps = NDArray[np.int64]
 
@@ -223,8 +223,7 @@ def _baseline(pipeline: EstimatorPipeline, collection: Collection, first_stamp: 
     order = np.lexsort([stamps, epochs])
     epochs, stamps, positions = epochs[order], stamps[order], positions[order]
     if first_stamp is None:
-        series = baseline_series(machine, config, epochs, stamps, positions, health)
-        return baseline_motion(series.stamps, series.estimates)
+        return baseline_motion(*baseline_series(machine, config, epochs, stamps, positions, health))
     stream = BaselineStream(machine, config, health)
     estimates = [
         (stamp, stream.estimate(Instant(epoch, stamp), LegSample(row, row, np.flatnonzero(np.isfinite(row)))))

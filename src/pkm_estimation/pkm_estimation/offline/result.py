@@ -13,6 +13,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.exchange.health import HealthReport
 from pkm_estimation.exchange.output import OutputBlock, OutputModel, without_biases
+from pkm_estimation.filtering.point_motion import PointMotion
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.stream import EstimatorOutput
 
@@ -142,20 +143,23 @@ class Collection:
         return EstimationResult(motion=motion, baseline=baseline, extra_states=extra_states, health=health, **others)
 
 
+def stamped_motion(stamps: Stamps, motion: PointMotion) -> MotionEstimate:
+    """Motions of a point (leading axis N) with their stamps (N,) ns."""
+    return MotionEstimate(
+        stamps, motion.position, motion.orientation, motion.velocity, motion.angular_velocity, motion.pose_covariance,
+        motion.twist_covariance,
+    )  # fmt: skip
+
+
 def baseline_motion(stamps: Stamps, estimates: BaselineEstimate | None) -> MotionEstimate:
     """Baseline estimates (leading axis N; ``None``: there are none) as motion; the twist's covariance stays zero."""
     if estimates is None:
         none = np.zeros((0, 3))
         return MotionEstimate(stamps, none, np.zeros((0, 4)), none, none, np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
     return MotionEstimate(
-        stamps,
-        estimates.position,
-        estimates.orientation,
-        estimates.velocity,
-        estimates.angular_velocity,
-        estimates.pose_covariance,
-        np.zeros(estimates.pose_covariance.shape),
-    )
+        stamps, estimates.position, estimates.orientation, estimates.velocity, estimates.angular_velocity,
+        estimates.pose_covariance, np.zeros(estimates.pose_covariance.shape),
+    )  # fmt: skip
 
 
 def streamed_baseline(stamped: Sequence[tuple[int, BaselineEstimate | None]]) -> MotionEstimate:
@@ -171,18 +175,12 @@ def streamed_baseline(stamped: Sequence[tuple[int, BaselineEstimate | None]]) ->
 def _columns(block: OutputBlock, model: OutputModel) -> dict[str, NDArray[Any]]:
     """Arrays by the names of :class:`EstimationResult`."""
     known = block.known
-    motion, inertial = model.motion(known), vars(without_biases(model.inertial(known), block.by_legs_alone)).copy()
+    inertial = vars(without_biases(model.inertial(known), block.by_legs_alone)).copy()
     inertial.pop('imu_covariance')
-    return inertial | {
+    motion = stamped_motion(block.stamps, model.motion(known))
+    return inertial | {f'motion_{name}': values for name, values in vars(motion).items()} | {
         'epoch': block.epochs,
         'drive_positions': block.drive_positions,
-        'motion_stamps': block.stamps,
-        'motion_position': motion.position,
-        'motion_orientation': motion.orientation,
-        'motion_linear_velocity': motion.velocity,
-        'motion_angular_velocity': motion.angular_velocity,
-        'motion_pose_covariance': motion.pose_covariance,
-        'motion_twist_covariance': motion.twist_covariance,
         'started': block.started,
         'innovation': block.residual,
         'innovation_std': np.sqrt(block.variance),

@@ -7,7 +7,7 @@ of samples to the first, records the steps of each block again, and smooths back
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +22,8 @@ from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filtering.step_record import Estimated, Left, Started
 from pkm_estimation.models import BIASES
 from pkm_estimation.offline.comparison import RecordedSamples
-from pkm_estimation.offline.result import EstimationResult
-from pkm_estimation.stream.repeatable import Checkpoint, RepeatablePipeline
+from pkm_estimation.offline.result import EstimationResult, stamped_motion
+from pkm_estimation.stream.stretch import Checkpoint, RepeatablePipeline
 
 Entry = Passage | Estimated | Started | Left
 Smoothed = list[tuple[Estimated | None, Gaussian | None]]
@@ -100,8 +100,8 @@ def smoothed(
     sample_end, end = len(samples), len(result)
     for place, before in reversed(checkpoints.blocks):
         sample, begin = place.sample, place.estimates
-        block = _Block(pipeline, samples, before, sample, sample_end, ~lost[begin:end])
-        stamps, estimates = block.smooth(smoother)
+        usable = ~lost[begin:end]
+        stamps, estimates = _smoothed_block(pipeline, samples, before, sample, sample_end, usable, smoother)
         if stamps != result.motion.stamps[begin:end].tolist():
             raise AssertionError('the second run over the recording gave other estimates than the first')
         if estimates:
@@ -111,52 +111,44 @@ def smoothed(
     return replace(result, is_smoothed=True)
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Samples that are smoothed together.
+def _smoothed_block(
+    pipeline: RepeatablePipeline, samples: RecordedSamples, before: Place, begin: int, end: int,
+    usable: NDArray[np.bool_], smoother: Smoother,
+) -> tuple[list[int], Smoothed]:  # fmt: skip
+    """Stamps [ns] of the estimates of some samples, and the estimates with the smoothed ones.
 
-    Attributes
+    After a start the filter's models are linear in an estimate that may be far off, as it knows neither speed nor
+    biases. So the filter starts again from what came out: its prior counts next to nothing against that.
+
+    Parameters
     ----------
     pipeline, samples : of the recording
     before : from where it is run
-    begin, end : of its samples
-    usable : (N,) which of its estimates may be the last of a stretch
+    begin, end : of the samples
+    usable : (N,) which of the estimates may be the last of a stretch
     """
 
-    pipeline: RepeatablePipeline
-    samples: RecordedSamples
-    before: Place
-    begin: int
-    end: int
-    usable: NDArray[np.bool_]
-
-    def smooth(self, smoother: Smoother) -> tuple[list[int], Smoothed]:
-        """Stamps [ns] of the estimates, and the estimates with the smoothed ones.
-
-        After a start the filter's models are linear in an estimate that may be far off, as it knows neither speed nor
-        biases. So the filter starts again from what came out: its prior counts next to nothing against that.
-        """
-        after = smoother.after
-        stamps, before, entries = self._run(())
-        estimates = smoother.smooth(entries, self.usable.item, before)
-        starts = _starts(entries, estimates)
-        if not starts:
-            return stamps, estimates
-        reached, smoother.after = smoother.after, after
-        again, before, entries = self._run(starts)
-        if again == stamps:
-            return stamps, smoother.smooth(entries, self.usable.item, before)
-        smoother.after = reached
-        return stamps, estimates
-
-    def _run(self, starts: Sequence[Array | None]) -> tuple[list[int], list[Entry], list[Entry]]:
+    def run(starts: Sequence[Array | None]) -> tuple[list[int], list[Entry], list[Entry]]:
         """Stamps of the estimates, and the record before the block and in it."""
-        record = self.pipeline.return_to(self.before.checkpoint)
-        for _ in self.samples.one_by_one(self.pipeline, self.before.sample, self.begin):
+        record = pipeline.return_to(before.checkpoint)
+        for _ in samples.one_by_one(pipeline, before.sample, begin):
             pass
-        before, record.starts = record.take(), iter(starts)
-        stamps = [output.stamp for output in self.samples.one_by_one(self.pipeline, self.begin, self.end)]
-        return stamps, before, record.take()
+        earlier, record.starts = record.take(), iter(starts)
+        stamps = [output.stamp for output in samples.one_by_one(pipeline, begin, end)]
+        return stamps, earlier, record.take()
+
+    after = smoother.after
+    stamps, earlier, entries = run(())
+    estimates = smoother.smooth(entries, usable.item, earlier)
+    starts = _starts(entries, estimates)
+    if not starts:
+        return stamps, estimates
+    reached, smoother.after = smoother.after, after
+    again, earlier, entries = run(starts)
+    if again == stamps:
+        return stamps, smoother.smooth(entries, usable.item, earlier)
+    smoother.after = reached
+    return stamps, estimates
 
 
 def _starts(entries: Sequence[Entry], estimates: Smoothed) -> list[Array | None]:
@@ -187,14 +179,7 @@ def _put(result: EstimationResult, begin: int, estimates: Smoothed, model: Outpu
     states = _joined([_known(entry, estimate) for entry, estimate in pairs])
     felt = _joined([_known_with_input(entry, estimate) for entry, estimate in pairs])
     motion, inertial, corrected = model.motion(felt), model.inertial(states), model.inertial(felt)
-    for name, value in (
-        ('position', motion.position),
-        ('orientation', motion.orientation),
-        ('linear_velocity', motion.velocity),
-        ('angular_velocity', motion.angular_velocity),
-        ('pose_covariance', motion.pose_covariance),
-        ('twist_covariance', motion.twist_covariance),
-    ):
+    for name, value in vars(stamped_motion(result.motion.stamps[places], motion)).items():
         getattr(result.motion, name)[places] = value
     for name, value in (
         ('accelerometer_bias', inertial.accelerometer_bias),

@@ -75,7 +75,7 @@ class EstimatorPipeline:
         config.require_fitting(machine)
         self._know(machine, None, {}, 0.0)
         takes_noise = config.imu_noise == 'messages'
-        self._message_noise = MessageNoise(self.imu_frame, self._take_imu_noise, self.health) if takes_noise else None
+        self._message_noise = MessageNoise(self.imu_frame, self.filter, self.health) if takes_noise else None
         self._resolution = EncoderResolution(machine)
         # what is shorter than a gap is none
         self._silence = round(1e9 * max(config.imu_silence, config.maximum_imu_gap)) if config.imu_silence else None
@@ -125,7 +125,7 @@ class EstimatorPipeline:
         now.last_poses, now.imu_watch, now.filter.record = before.last_poses, before.imu_watch, before.filter.record
         now.delay.nanoseconds = delay + later
         if self._message_noise is not None:
-            self._message_noise.go_on_with(self.imu_frame)
+            self._message_noise.go_on_with(self.imu_frame, self.filter)
         self._imu = deque(map(self._seen_anew, self._imu))
         self._repeated = list(map(self._seen_anew, self._repeated))
 
@@ -335,10 +335,6 @@ class EstimatorPipeline:
             gate.follow(self._imu_gate, stamp)
         instant = self.health.admit(name, gate, stamp)
         return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
-
-    def _take_imu_noise(self, covariance: Array) -> None:
-        """Go on with another noise (6, 6) of one IMU sample, platform axes."""
-        self.filter.set_imu_noise(covariance)
 
     def _admit_legs(self, stamp: int, legs: set[int]) -> Instant | None:
         """Instant of a message of some legs; drives with publishers of their own may give the same stamp."""
