@@ -9,8 +9,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
-from pkm_estimation.stream.verdict import imu_balance, leg_balance
 
+from verification.soak.balance import imu_balance, leg_balance
 from verification.soak.faulty_stream import FaultyStream
 
 #: Hz, of both topics

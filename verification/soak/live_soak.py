@@ -19,9 +19,9 @@ import numpy as np
 from node_processes import NodeProcess, call_service, ros_domain, wait_for, wait_for_node
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_estimation.stream.verdict import imu_balance, leg_balance, node_balance
 from std_srvs.srv import Trigger
 
+from verification.soak.balance import imu_balance, leg_balance, node_balance
 from verification.soak.faulty_stream import ALL_FAULTS
 from verification.soak.live_sensors import RATE, Sensors
 from verification.soak.live_trouble import LIVE_FAULTS, Trouble

@@ -14,10 +14,11 @@ from pkm_description.motion.profiles import mp1  # noqa: E402
 from pkm_description.ros.conversions import array3, nanoseconds, stamp, vector3  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline  # noqa: E402
-from pkm_estimation.stream.verdict import imu_balance, leg_balance, node_balance  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from test_estimator_node import NAMES, RELIABLE, SRS, Sensors  # noqa: E402
 from warm_programs import WarmNode  # noqa: E402
+
+from verification.soak.balance import imu_balance, leg_balance, node_balance  # noqa: E402
 
 DATA = measure(SRS, mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 13000)], seed=4)
 

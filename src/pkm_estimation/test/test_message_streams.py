@@ -16,10 +16,12 @@ from pkm_estimation.bags.decoding import TYPESTORE, as_table
 from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
-from pkm_estimation.stream.repeatable import LivePipeline
-from pkm_estimation.stream.verdict import IMU_REASONS, LEG_REASONS, NORMAL, imu_balance, leg_balance, node_balance
+from pkm_estimation.stream.stretch import LivePipeline
+from pkm_estimation.stream.verdict import NORMAL
 from test_bags import write
 from test_pipeline import DATA, NAMES, SRS, as_bytes, pairs
+
+from verification.soak.balance import IMU_REASONS, LEG_REASONS, imu_balance, leg_balance, node_balance
 
 #: samples of each topic
 COUNT = 40

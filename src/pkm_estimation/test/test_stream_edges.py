@@ -9,10 +9,11 @@ import pytest
 from pkm_estimation.exchange.health import HealthMonitor
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog, LagRule, Load
-from pkm_estimation.stream.repeatable import LivePipeline, RepeatablePipeline
-from pkm_estimation.stream.verdict import imu_balance, node_balance
+from pkm_estimation.stream.stretch import LivePipeline, RepeatablePipeline
 from pkm_estimation.tracking.hypotheses import GOOD
 from test_pipeline import DATA, SRS, as_bytes, feed, imu_message, leg_message, pairs
+
+from verification.soak.balance import imu_balance, node_balance
 
 MS = 10**6
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -17,15 +17,6 @@ PARTS = ('innovation', 'sigma', 'nis')
 TOTAL = 'nis'
 #: counters of a run in which all is well
 WELL = ('imu_received', 'legs_received', 'imu_accepted', 'legs_accepted', 'estimates', 'started')
-#: reasons, after the topic's name, why a stamp is rejected
-STAMPS = ('zero_stamp', 'duplicate_stamp', 'out_of_order_stamp', 'stamp_jump', 'too_late')
-#: reasons why a sample of the IMU is not accepted, and why a measurement of the legs gives no estimate
-IMU_REASONS = ('imu_not_finite', *(f'imu_{reason}' for reason in STAMPS))
-LEG_REASONS = (
-    'legs_rejected', 'legs_queue_overflow', 'legs_dropped_by_reset', *(f'legs_{reason}' for reason in STAMPS)
-)  # fmt: skip
-#: reasons, after the topic's name, why a message of a running node does not come to the pipeline
-NODE_REASONS = ('unreadable', 'lost', 'decimated', 'backlog_overflow', 'dropped_inactive')
 #: warn if the mean NIS exceeds this many times its expected value, or a smaller fraction of innovations is in 2 sigma
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 
@@ -134,27 +125,6 @@ def _missing(report: HealthReport) -> str:
     if report.leg_rate == 0.0:
         return 'no usable leg samples'
     return 'stamps of IMU and leg samples do not overlap'
-
-
-def imu_balance(counters: Mapping[str, int]) -> int:
-    """Samples of the IMU that were received, less those that were accepted or have a reason; 0 if the books balance."""
-    reasons = sum(counters.get(name, 0) for name in IMU_REASONS)
-    return counters.get('imu_received', 0) - counters.get('imu_accepted', 0) - reasons
-
-
-def leg_balance(counters: Mapping[str, int], waiting: int = 0) -> int:
-    """Measurements of the legs that were received, less those with an estimate or a reason, and those that wait.
-
-    One that was rejected first and used later (a late sample of the IMU) is counted for both, and as answered late.
-    """
-    reasons = sum(counters.get(name, 0) for name in LEG_REASONS) - counters.get('legs_answered_late', 0)
-    return counters.get('legs_received', 0) - counters.get('estimates', 0) - reasons - waiting
-
-
-def node_balance(counters: Mapping[str, int], topic: str, sent: int) -> int:
-    """Messages that were sent to a running node, less those that its pipeline received and those with a reason."""
-    reasons = sum(counters.get(f'{topic}_{reason}', 0) for reason in NODE_REASONS)
-    return sent - counters.get(f'{topic}_received', 0) - reasons
 
 
 def innovation_names(drives: Sequence[str]) -> list[str]:
