@@ -25,7 +25,7 @@ from verification.consistency.state_error import normalised_error_squared, true_
 
 #: machine; Hz, of the fastest coordinate, and of both sensors
 MACHINE, FREQUENCIES, RATES = 'srs', (0.1, 0.2, 0.5, 1.0, 2.0), (100.0, 250.0, 1000.0)
-CONFIG = EstimatorConfig(baseline=False)
+CONFIG = EstimatorConfig(baseline=False, claim='repeatability')  # the IMU is as the file says
 #: s, by which stamps are wrong in runs with jitter, and Hz, up to which there are some
 JITTER, LARGEST_RATE_WITH_JITTER = 2e-4, 250.0
 #: of means of squares with jitter, which is counted to first order

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
 from pkm_description.export.urdf_loops import JointTransforms, moving_joints, urdf_joints
+from pkm_description.importing.graph import motion_of
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.ros.conversions import stamp, transform_stamped
 from pkm_description.ros.serialized import FramesWriter, JointStateWriter, read_joint_state
@@ -46,7 +45,7 @@ def test_joint_state(frame: str, last_name: str, has_rates: bool) -> None:
 
 
 def _pose(joint, position):
-    place = joint.first_frame @ replace(joint, position=position).motion
+    place = joint.first_frame @ motion_of(joint.kind, joint.axis, position)
     return place.position, place.rotation
 
 

@@ -108,7 +108,8 @@ def run(motion, sensors, seed, duration, config=None):
     arrives = random.random(len(imu_time)) >= sensors.loss
     middle = 0.5 * (SETTLING + duration)
     arrives &= (imu_time < middle) | (imu_time >= middle + sensors.gap)
-    config = config or EstimatorConfig(baseline=False, imu_delay=sensors.delay)
+    # the IMU is as the file says: errors are those of the noise
+    config = config or EstimatorConfig(baseline=False, imu_delay=sensors.delay, claim='repeatability')
     pipeline, outputs = EstimatorPipeline(machine, config), []
     stamps = [(round(1e9 * (5.0 + t + sensors.delay)), 0, k) for k, t in enumerate(imu_time.tolist()) if arrives[k]]
     stamps += [(round(1e9 * (5.0 + t)), 1, k) for k, t in enumerate(leg_time.tolist())]

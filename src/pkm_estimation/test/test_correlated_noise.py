@@ -104,7 +104,7 @@ def test_noise_of_a_process_with_errors_in_common():
 
 def test_users_measurement_with_errors_in_common():
     """A position whose axes err together: state and covariance are those of the two sources, weighted."""
-    pipeline, last = EstimatorPipeline(SRS, EstimatorConfig(baseline=False)), 60
+    pipeline, last = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, claim='repeatability')), 60
     feed(pipeline, [message(k) for k in range(last + 1) for message in (imu_message, leg_message)])
     imu = np.concatenate([DATA.specific_force[last], DATA.angular_rate[last]])
     before = pipeline.filter.point_motion(imu)

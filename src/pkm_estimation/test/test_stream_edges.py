@@ -187,7 +187,8 @@ JUMP = 24
 
 def velocity_std(size: float, **settings: object) -> np.ndarray:
     """Standard deviations m/s of the estimates of three samples from a jump [m/s^2] of the specific force on."""
-    pipeline, deviations = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, **settings)), []
+    config = EstimatorConfig(baseline=False, claim='repeatability', **settings)
+    pipeline, deviations = EstimatorPipeline(SRS, config), []
     for k in range(JUMP + 3):
         kind, stamp, force, rate = imu_message(k)
         feed(pipeline, [(kind, stamp, force + np.array([size * (k >= JUMP), 0.0, 0.0]), rate)])
