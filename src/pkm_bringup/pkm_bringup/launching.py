@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ _FIELDS = (*fields(ServoSettings), *fields(BeliefSettings))
 SERVO_ARGUMENTS = {
     entry.name: (
         '', f"{entry.metadata['description']} (empty: the node's default)",
-        ['', *entry.metadata['choices']] if entry.metadata['choices'] else [],
+        *([['', *entry.metadata['choices']]] if entry.metadata['choices'] else []),
     )
     for entry in _FIELDS
 }  # fmt: skip
@@ -41,7 +41,7 @@ RELIABILITY_ARGUMENT = {'reliability': (
 
 
 def listeners(
-    value: Mapping[str, str], names: Sequence[str] = (), state_publisher: str = 'true', **arguments: str
+    value: Mapping[str, str], names: Iterable[str] = (), state_publisher: str = 'true', **arguments: str
 ) -> list[GroupAction]:
     """What :data:`LISTENER_ARGUMENTS` ask for.
 

@@ -41,7 +41,7 @@ MACHINE_ARGUMENTS = {
     'use_sim_time': ('false', 'take the time from /clock'),
 }
 #: the same of launch files that set the time, or play what was recorded with it
-CLOCKED_ARGUMENTS = {**MACHINE_ARGUMENTS, 'use_sim_time': ('true', 'take the time from /clock')}
+CLOCKED_ARGUMENTS = MACHINE_ARGUMENTS | {'use_sim_time': ('true', MACHINE_ARGUMENTS['use_sim_time'][1])}
 #: of launch files with nodes that read sensors
 DRIVER_ARGUMENTS = _of(MachineSettings, 'driver', 'joint_topic', 'imu_topic')
 #: of launch files that start :func:`state_publisher`
@@ -76,7 +76,7 @@ def declared(**arguments: Sequence[Any]) -> list[DeclareLaunchArgument]:
     """
     found = []
     for name, (default, description, *choices) in arguments.items():
-        allowed = ['true', 'false'] if default in ('true', 'false') else next(iter(choices), None) or None
+        allowed = ['true', 'false'] if default in ('true', 'false') else choices[0] if choices else None
         found.append(DeclareLaunchArgument(name, default_value=default, description=description, choices=allowed))
     return found
 

@@ -26,4 +26,22 @@ if TYPE_CHECKING:
     from pkm_identification.online.estimators import ExtendedParameterFilter, UnscentedParameterFilter
     from pkm_identification.validation.other_motions import mean_relative_error, other_motions, relative_absolute_error
 
+__all__ = [
+    'Constraints',
+    'ExtendedParameterFilter',
+    'ForceFit',
+    'OwnEquations',
+    'RecursiveLeastSquares',
+    'UnscentedParameterFilter',
+    'bounded_least_squares',
+    'design_bounds',
+    'global_search',
+    'mean_relative_error',
+    'other_motions',
+    'pattern_search',
+    'relative_absolute_error',
+    'sqp',
+    'weak_directions',
+]
+
 __getattr__, __dir__ = lazy_names(__name__)
