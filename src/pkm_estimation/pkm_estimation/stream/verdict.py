@@ -20,6 +20,8 @@ WELL = ('imu_received', 'legs_received', 'imu_accepted', 'legs_accepted', 'estim
 #: warn if the mean NIS exceeds this many times its expected value, or a smaller fraction of innovations is in 2 sigma
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 
+#: what an estimate is asked for; the biases of an IMU that may be turned are not known before it has moved
+MOTION = frozenset(('position', 'velocity', 'attitude'))
 #: counters that belong to normal running
 NORMAL = (*WELL, 'reset', 'foreign_joints')
 
@@ -48,9 +50,10 @@ def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
             f'(mean NIS {report.nis_mean:.3g}, expected about {drive_count}): '
             'check lever arm, mounting and delay of the IMU, leg offsets, or raise q_scale'
         )
-    if report.unconverged:
-        return 'warn', f'converging: {", ".join(report.unconverged)}'
-    return 'ok', 'estimating'
+    unconverged = ', '.join(report.unconverged).replace('_', ' ')
+    if MOTION.intersection(report.unconverged):
+        return 'warn', f'converging: {unconverged}'
+    return 'ok', 'estimating' + (f'; not known yet: {unconverged}' if unconverged else '')
 
 
 def units(position_units: Sequence[str]) -> dict[str, str]:
