@@ -141,7 +141,7 @@ def test_what_is_claimed_covers_all_parts_with_a_hundredth_at_least():
     near = near.with_gaussian(1e-5 * RANDOM.normal(size=SIZE), *near.gaussian[1:], log(0.3))
     rare = rare.with_gaussian(1e-5 * RANDOM.normal(size=SIZE), *rare.gaussian[1:], log(1e-5))
     best = best._replace(logarithm=log(0.7))
-    claim = np.ones(best.gaussian[2].shape[1] - CARRIED_NOISES)
+    claim = np.eye(best.gaussian[2].shape[1] - CARRIED_NOISES)
     found = covariance_about(best, (best, near, rare), np.zeros(3), claim)
     expected = 0.7 * best.gaussian[1]
     for one, weight in ((near, 0.3), (rare, 0.01)):

@@ -105,7 +105,7 @@ class PlatformFilter:
         self.ukf = make_filter(config, self.layout, geometry, count, changes, self.legs.at_zero)
         self.columns = constant_columns(self.legs, changes, of_input, considered, count)
         known = weights(self.columns, count)
-        self.weigh_constants(known * (config.claim == 'accuracy'), known)
+        self.weigh_constants(np.diag(known * (config.claim == 'accuracy')), known)
         self.walk = walk_variances(self.layout, config, machine)
         self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
@@ -306,9 +306,10 @@ class PlatformFilter:
         return self._constants is None or not (self.legs.constraint_count and self._constants.are_considered)
 
     def weigh_constants(self, claim: Array, judge: Array, scale: float = 1.0, found: Array | float = 0.0) -> None:
-        """Consider constants with weights (p,) in what is claimed, and in how innovations are judged, from now on.
+        """Consider constants in what is claimed, and in how innovations are judged, from now on.
 
-        ``scale`` multiplies the covariance in what is claimed, ``found`` (p,) are constants in it, in their units.
+        By a lower root (p, p) of their covariance, and by weights (p,) of each. ``scale`` multiplies the covariance in
+        what is claimed, ``found`` (p,) are constants in it, in their units.
         """
         ukf = self.ukf
         ukf.claim[:], ukf.judge[:], ukf.scale[0], ukf.found[:] = claim, judge, scale, found

@@ -39,7 +39,7 @@ class Estimated(NamedTuple):
     estimate : of state and sample errors
     known : as :meth:`PlatformFilter.known` gives it
     parts : (c / 6,) of the sample errors in the input of now
-    sensitivity : (n, p) of the state to constants of the machine, with the weights of what is claimed: later
+    sensitivity : (n, p) of the state to constants of the machine, with the root of what is claimed: later
         measurements do not tell them either
     scale : factor on the covariance in what is claimed
     """
@@ -158,7 +158,7 @@ class StepRecord:
         estimate = self._now(filter_)
         count = (len(estimate.mean) - filter_.layout.size) // INPUTS
         parts, ukf = _parts(filter_, self._time, count), filter_.ukf
-        self.entries.append(Estimated(estimate, known, parts, ukf.claim * ukf.sensitivity, ukf.scale.item()))
+        self.entries.append(Estimated(estimate, known, parts, ukf.sensitivity @ ukf.claim, ukf.scale.item()))
 
     def take(self) -> list[Passage | Estimated | Started | Left]:
         """All entries up to now; what follows begins with the present estimate."""

@@ -94,7 +94,8 @@ class KalmanFilter(ABC):
     carried : (n, c) covariances of the state with causes of process noise that act in more than one step; behind them
         the columns of :attr:`sensitivity`
     carried_count : columns of it that are in use for noise
-    claim, judge : (p,) weights of the constants in what is claimed, and in how innovations are judged
+    claim : (p, p) lower root of the covariance of the constants in what is claimed
+    judge : (p,) weights of the constants in how innovations are judged
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants in what is claimed, in their units
     changes, at_zero, elapsed, rates : as in :class:`~pkm_estimation.kernels.unscented.FilterData`
@@ -215,7 +216,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         self.covariance = np.array(covariance, dtype=float)
         self.carried = np.zeros((len(state), CARRIED_NOISES + constants))
         self.carried_count = CARRIED_NOISES
-        self.claim, self.judge, self.scale = np.ones(constants), np.ones(constants), np.ones(1)
+        self.claim, self.judge, self.scale = np.eye(constants), np.ones(constants), np.ones(1)
         self.found, self.elapsed = np.zeros(constants), np.zeros(1)
         self.iterations = iterations
         self.slope = np.eye(len(state))

@@ -6,7 +6,8 @@ The others are the sensitivity of the estimate to the constants g of the machine
 deviations, ``B = d(x - x_estimated)/dg``: a step takes B to F B, a correction to B - K D, ``D = H B + H_g``, with the
 slopes H_g of the measurement with respect to g. They change neither estimate nor P: ``P + B W^2 B^T`` is what is
 claimed with the geometry, and innovations are judged by ``S + D W^2 D^T``, with a weight W of each constant: 1 where
-the machine file states its tolerance, 0 where it counts as exact.
+the machine file states its tolerance, 0 where it counts as exact. Constants that innovations have told are known
+together: ``B G B^T`` is claimed, with their covariance G.
 
 Innovations are white where the constants are as the file says. Else they are ``D g`` more, so that the sums
 ``s = sum D^T S^-1 y`` and ``I = sum D^T S^-1 D``, score and information, tell what g is (Rao 1948). With what they
@@ -17,6 +18,7 @@ Six sums run side by side, as in :func:`~pkm_estimation.kernels.unscented.sum_of
 
 from __future__ import annotations
 
+import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
@@ -145,14 +147,28 @@ def add_changes(changes: Integers, elapsed: float, position: float, speed: float
 
 
 @kernel
-def add_claim(carried: Array, first: int, weights: Array, scale: float, covariance: Array) -> None:
-    """Make of a covariance P (n, n) what is claimed: ``scale P + B W^2 B^T``, B the columns from ``first`` on."""
-    for i in range(len(carried)):
+def add_claim(carried: Array, first: int, root: Array, scale: float, covariance: Array) -> None:
+    """Make of a covariance P (n, n) what is claimed: ``scale P + B R R^T B^T``, B the columns from ``first`` on.
+
+    Most of the lower triangle of the root R (p, p) is zero: few constants are known together.
+    """
+    size, along = len(carried), np.empty(len(carried))
+    for i in range(size):
         for j in range(i + 1):
-            total = scale * covariance[i, j]
-            for c in range(len(weights)):
-                total += weights[c] * weights[c] * carried[i, first + c] * carried[j, first + c]
-            covariance[i, j] = covariance[j, i] = total
+            covariance[i, j] *= scale
+    for c in range(len(root)):
+        along[:] = 0.0
+        for k in range(c, len(root)):
+            if root[k, c] != 0.0:
+                for i in range(size):
+                    along[i] += root[k, c] * carried[i, first + k]
+        if root[c, c] != 0.0:
+            for i in range(size):
+                for j in range(i + 1):
+                    covariance[i, j] += along[i] * along[j]
+    for i in range(size):
+        for j in range(i):
+            covariance[j, i] = covariance[i, j]
 
 
 @kernel

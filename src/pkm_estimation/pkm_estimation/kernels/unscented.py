@@ -57,7 +57,8 @@ class FilterData(NamedTuple):
     stamp_variance : (1,) s^2, by which stamps of measurements are wrong
     rates, along_rates : (n,) slope of the state in time, and the same along the columns of the factor
     rate_variances : (n,) of the errors of the slope, which count as independent
-    claim, judge : (p,) weights W of the constants in what is claimed, and in how innovations are judged
+    claim : (p, p) lower root R of the covariance of the constants in what is claimed
+    judge : (p,) weights W of the constants in how innovations are judged
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants g in what is claimed, in their units
     changes : (d, 4) of zeros, see :func:`~pkm_estimation.kernels.carried.add_changes`
@@ -166,7 +167,7 @@ def filter_data(
         carried=np.zeros((size, columns)), carried_count=np.zeros(1, dtype=np.int64),
         along=np.zeros((size, columns)), stamp_variance=np.zeros(1), rates=np.zeros(size),
         along_rates=np.zeros(size), rate_variances=np.zeros(size),
-        claim=np.ones(constants), judge=np.ones(constants),
+        claim=np.eye(constants), judge=np.ones(constants),
         scale=np.ones(1), found=np.zeros(constants), changes=changes, at_zero=at_zero, elapsed=np.zeros(1),
         counted=np.ones(constants), score=np.zeros(constants),
         information=np.zeros((constants, constants)), scored=np.zeros(2),

@@ -5,6 +5,9 @@ the logarithm of how likely the innovations are is ``s^T V s / 2 - log det(1 + W
 Constants that are likely to be off together have one further variance v, of each, that makes this largest (evidence,
 MacKay 1992). How much larger it is than without, with the probability that anything is off at all, gives the
 probability of each such hypothesis: what is claimed contains all of them.
+
+An IMU is usually late, turned and moved, by a part of what is usual: those are hypotheses about all of it together.
+What they explain is no sign of anything else.
 """
 
 from __future__ import annotations
@@ -47,19 +50,19 @@ RATES = {'delay': 'skew', 'zero': 'drift'}
 WALKING = {'accelerometer bias': ACCELEROMETER_BIAS, 'gyroscope bias': GYROSCOPE_BIAS}
 #: kinds of constants of the machine's geometry
 GEOMETRY = 'zero', 'drift', 'scale', 'lateness', 'geometry'
-#: kinds that are off for all drives and legs where they are for several: homing, warming up, a delay of the IMU that
-#: has changed, tolerances not kept
-_TOGETHER = ('zero',), ('drift',), ('scale',), ('lateness',), ('geometry', 'zero')
+#: kinds that are off for all drives and legs where they are for several: homing, warming up, tolerances not kept; all
+#: drives that are late are an IMU that is early
+_TOGETHER = ('zero',), ('drift',), ('scale',), ('geometry', 'zero')
 #: name, unit and factor to it of each of them
 _OF_ALL = {
     'zero': ('offsets of all drives', 'mm or mrad', 1e3), 'drift': ('drifts of all drives', 'mm/s or mrad/s', 1e3),
-    'scale': ('scales of all drives', '%', 1e2), 'lateness': ('lateness of all drives', 'ms', 1e3),
+    'scale': ('scales of all drives', '%', 1e2),
     'geometry': ('geometry of all legs', 'mm or mrad', 1e3),
 }  # fmt: skip
 #: member of a group of all
 ALL = -1
-#: groups that say all that a kind of constants says, as their sum
-_SUMS = {'delay': (('axis delays', 0), ('lateness', ALL))}
+#: group that says all that a kind of constants says, as its sum
+_SUMS = {'delay': ('axis delays', 0)}
 #: parts of the squares of the priors' standard deviations that are tried as variances
 _PARTS = 10.0 ** np.arange(-6.0, 0.01, 0.5)
 #: parts of what is usual by which constants of the IMU may be off; the first: they are exact
@@ -92,7 +95,7 @@ class Group(NamedTuple):
 
     def contains(self, other: Group) -> bool:
         """Whether these say all that another group says."""
-        return self.key in _SUMS.get(other.kind, ()) or set(other.places.tolist()) <= set(self.places.tolist())
+        return self.key == _SUMS.get(other.kind) or set(other.places.tolist()) <= set(self.places.tolist())
 
 
 class Found(NamedTuple):
@@ -117,6 +120,22 @@ class Found(NamedTuple):
         return float(np.linalg.norm(self.size / [column.unit for column in self.group.columns]))
 
 
+class Off(NamedTuple):
+    """Constants that are off.
+
+    Attributes
+    ----------
+    found : those that are for certain, the likeliest first, each with those before it taken into account
+    likely, possible : (p,) further variances of all constants, in squares of their units, before innovations were seen
+    claimed : (p,) mean squares of them by what is possible, as they are
+    """
+
+    found: list[Found]
+    likely: Array
+    possible: Array
+    claimed: Array
+
+
 def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
     """Groups of columns: the constants of a sensor, a drive or a leg, and those of all drives or legs."""
     found: dict[Key, list[ConstantColumn]] = {}
@@ -134,9 +153,9 @@ def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
 
 
 def constants_that_are_off(
-    groups: Sequence[Group], weights: Array, seen: ConstantScore
-) -> tuple[list[Found], Array, Array]:
-    """Constants that are off, the likeliest first, each with those before it taken into account.
+    groups: Sequence[Group], weights: Array, seen: ConstantScore, usual: Mapping[Key, float]
+) -> Off:
+    """Constants that are off: an IMU that is usually off, or others one by one.
 
     Where all drives or legs are likelier to be off than any one of them, a few of them together may be likelier still.
 
@@ -144,47 +163,60 @@ def constants_that_are_off(
     ----------
     weights : (p,) standard deviations of the constants, in their units
     seen : of the constants by the innovations
-
-    Returns
-    -------
-    Those that are off, further variances (p,) of all constants, in squares of their units, by what is likely, and
-    by what is possible
+    usual : standard deviations, in their units, of groups that are exact or off by some part of that
     """
-    off = _one_by_one(groups, np.ones(len(groups), dtype=bool), weights, seen)
-    if not any(one.group.member == ALL for one in off[0]):
+    often = Usual.of([group for group in groups if group.key in usual], usual)
+    others = [group for group in groups if group.key not in usual]
+    off = _one_by_one(others, np.ones(len(others), dtype=bool), often, weights, seen)
+    if not any(one.group.member == ALL for one in off.found):
         return off
-    few = _one_by_one(groups, np.array([group.member != ALL for group in groups]), weights, seen)
-    return max(off, few, key=lambda one: sum(found.gain + log(POSSIBLE) for found in one[0]))
+    few = _one_by_one(others, np.array([group.member != ALL for group in others]), often, weights, seen)
+    return max(off, few, key=lambda one: sum(found.gain + log(POSSIBLE) for found in one.found))
 
 
 def _one_by_one(
-    groups: Sequence[Group], is_left: NDArray[np.bool_], weights: Array, seen: ConstantScore
-) -> tuple[list[Found], Array, Array]:
-    """Constants of some of the groups that are off, as :func:`constants_that_are_off`."""
+    groups: Sequence[Group], is_left: NDArray[np.bool_], often: Usual, weights: Array, seen: ConstantScore
+) -> Off:
+    """Some of the groups, the likeliest first, while any is likelier than all that is usual, and that at the end."""
     found: list[Found] = []
-    weights = weights.copy()
-    further = claimed = np.zeros(len(weights))
+    weights, further = weights.copy(), np.zeros(len(weights))
     broad = np.array([_BROADER.get(group.kind, _BROAD) for group in groups])
-    is_positive = np.array([group.kind == 'response' for group in groups])
-    first = np.array([group.places[0] for group in groups])
-    while is_left.any():
+    is_positive = np.array([group.kind == 'response' for group in groups], dtype=bool)
+    first = np.array([group.places[0] for group in groups], dtype=int)
+    while True:
         rest, shown, squares = _unexplained(weights, seen)
-        gains, variances, noise = _most_likely(broad, *_principal(groups, rest, shown), squares, seen.squares[1])
+        principal = _principal(groups, rest, shown)
+        explained = max(often.explained(rest, shown), _explained(broad, *principal))
+        noise = max(1.0, (squares - explained) / max(1.0, seen.squares[1]))  # it says less than it claims
+        usual_gains, usual_squares = often.weighed(rest, shown, noise)
+        gains, variances = _most_likely(broad, *principal, noise)
         gains[is_positive & (rest[first] < 0.0)] = 0.0  # a variance is positive
         gains[~is_left] = -np.inf
-        parts, best = _probabilities(gains, _PRIOR), int(np.argmax(gains))
-        claimed = further + _spread(groups, _probabilities(gains, POSSIBLE) * variances, len(weights))
-        further = further + _spread(groups, parts * variances, len(weights))
-        if not parts[best] > 1.0 - parts.sum():
+        usual, parts = _probabilities(usual_gains, gains, _PRIOR)
+        likely = further + _spread(groups, parts * variances, len(weights))
+        if not np.max(parts, initial=0.0) > usual.sum():
             break
-        group, is_left[best] = groups[best], False
+        best = int(np.argmax(gains))
+        group, is_left[best], further = groups[best], False, likely
         of_group = shown[np.ix_(group.places, group.places)]
         size = np.linalg.solve(of_group + noise / variances[best] * np.eye(len(of_group)), rest[group.places])
         size *= [column.unit for column in group.columns]
-        rivals = [other for other, part in zip(groups, parts, strict=True) if part > 0.0 and not other.contains(group)]
-        found.append(Found(group, size, float(gains[best]), not rivals))
+        others = [other for other, part in zip(groups, parts, strict=True) if part > 0.0 and not other.contains(group)]
+        found.append(Found(group, size, float(gains[best]), not others and usual.sum() < _MATTERS))
         weights[group.places] = np.sqrt(weights[group.places] ** 2 + variances[best])
-    return found, further, np.maximum(further, claimed)
+    usual, parts = _probabilities(usual_gains, gains, POSSIBLE)
+    claimed = further + _spread(groups, parts * variances, len(weights))
+    possible = claimed.copy()
+    possible[often.places] += usual @ often.roots**2
+    claimed[often.places] += usual @ usual_squares
+    for group, is_exact in zip(often.groups, (often.parts == 0.0).T, strict=True):
+        rivals = gains[[not other.contains(group) for other in groups]] + log(POSSIBLE)
+        gain = _together(usual_gains[~is_exact]) - _together(np.concatenate([usual_gains[is_exact], rivals]))
+        if gain > -log(POSSIBLE):
+            likely[often.places] = possible[often.places]  # they are known together
+            size = Explanation.of(weights, likely, seen).sizes[group.places]
+            found.append(Found(group, size * [column.unit for column in group.columns], gain))
+    return Off(found, likely, possible, claimed)
 
 
 def _unexplained(weights: Array, seen: ConstantScore) -> tuple[Array, Array, float]:
@@ -195,36 +227,59 @@ def _unexplained(weights: Array, seen: ConstantScore) -> tuple[Array, Array, flo
     return rest, shown, float(seen.squares[0] - seen.score @ known @ seen.score)
 
 
-def usually_off(weights: Array, groups: Sequence[tuple[Integers, Array]], seen: ConstantScore) -> Array:
-    """Further variances (p,) of constants that may be exact or off by some part of what is usual.
+class Usual(NamedTuple):
+    """Constants that are often off: hypotheses about all of them together, of the same probability before.
 
-    Each group with the same probability before, whatever the others are.
-
-    Parameters
+    Attributes
     ----------
-    weights : (p,) standard deviations of all constants, in their units, if those are exact
-    groups : their places (k,), and the usual standard deviations (k,), in their units
-    seen : of the constants by the innovations
+    groups : each is exact, or off by a part of what is usual, whatever the others are
+    parts : (H, G) of the hypotheses; those of the first are zero
+    places, roots : (k,), (H, k) of all their constants, and the standard deviations, in their units
     """
-    further = np.zeros(len(weights))
-    if not groups:
-        return further
-    rest, shown, _ = _unexplained(weights, seen)
-    places, stds = (np.concatenate(parts) for parts in zip(*groups, strict=True))
-    parts = np.array(list(product(_USUAL_PARTS, repeat=len(groups))))[1:]
-    roots = stds * np.repeat(parts, [len(one) for one, _ in groups], axis=1)
-    whole = np.eye(len(places)) + roots[:, :, None] * shown[np.ix_(places, places)] * roots[:, None]
-    covariances = roots[:, :, None] * np.linalg.inv(whole) * roots[:, None]
-    sizes = covariances @ rest[places]
-    gains = 0.5 * (sizes @ rest[places] - np.linalg.slogdet(whole)[1])
-    further[places] = probabilities(gains, 1.0) @ (np.diagonal(covariances, axis1=1, axis2=2) + sizes**2)
-    return further
+
+    groups: Sequence[Group]
+    parts: Array
+    places: Integers
+    roots: Array
+
+    @classmethod
+    def of(cls, groups: Sequence[Group], usual: Mapping[Key, float]) -> Usual:
+        """All hypotheses about groups that are off by standard deviations ``usual``, in their units."""
+        parts = np.array(list(product(_USUAL_PARTS, repeat=len(groups))))
+        stds, sizes = [usual[group.key] for group in groups], [len(group.places) for group in groups]
+        places = np.concatenate([np.zeros(0, dtype=int), *(group.places for group in groups)])
+        return cls(groups, parts, places, np.repeat(parts * stds, np.array(sizes, dtype=int), axis=1))
+
+    def explained(self, score: Array, information: Array) -> float:
+        """By how much the last hypothesis, which is the widest, lessens the square of the innovations."""
+        shown = information[np.ix_(self.places, self.places)] + np.diag(self.roots[-1] ** -2.0)
+        return float(score[self.places] @ np.linalg.solve(shown, score[self.places]))
+
+    def weighed(self, score: Array, information: Array, noise: float) -> tuple[Array, Array]:
+        """How much likelier the innovations are by each (H,), and the mean squares (H, k) of the constants then."""
+        score, roots = score[self.places] / noise, self.roots
+        shown = information[np.ix_(self.places, self.places)] / noise
+        whole = np.eye(len(score)) + roots[:, :, None] * shown * roots[:, None]
+        covariances = roots[:, :, None] * np.linalg.inv(whole) * roots[:, None]
+        sizes = covariances @ score
+        gains = 0.5 * (sizes @ score - np.linalg.slogdet(whole)[1])
+        return gains, np.diagonal(covariances, axis1=1, axis2=2) + sizes**2
 
 
-def _probabilities(gains: Array, prior: float) -> Array:
-    """Probabilities (G,) that groups are off, one at most, each with the same before innovations were seen."""
-    parts = probabilities(gains, prior)
-    return np.where(parts > _MATTERS, parts, 0.0)
+def _together(gains: Array) -> float:
+    """Logarithm of the sum of likelihoods, by their logarithms."""
+    return float(np.logaddexp.reduce(gains))
+
+
+def _probabilities(usual: Array, gains: Array, prior: float) -> tuple[Array, Array]:
+    """Probabilities of what is usual (H,), and (G,) that a group is off, by how much likelier each made what was seen.
+
+    ``prior`` is the probability of a group by that of one of what is usual, before.
+    """
+    parts = np.concatenate([usual, gains + log(prior)])
+    parts = np.exp(parts - _together(parts))
+    of_groups = parts[len(usual) :]
+    return parts[: len(usual)], np.where(of_groups > _MATTERS, of_groups, 0.0)
 
 
 def probabilities(gains: Array, prior: float) -> Array:
@@ -252,7 +307,7 @@ def _spread(groups: Sequence[Group], variances: Array, count: int) -> Array:
 def _principal(groups: Sequence[Group], score: Array, information: Array) -> tuple[Array, Array]:
     """Principal values (G, k) of the information of groups, and their scores (G, k) along the axes; others are zero."""
     sizes = [len(group.places) for group in groups]
-    values, along = np.zeros((len(groups), max(sizes))), np.zeros((len(groups), max(sizes)))
+    values, along = np.zeros((2, len(groups), max(sizes, default=0)))
     for size in set(sizes):
         rows = [row for row, other in enumerate(sizes) if other == size]
         places = np.array([groups[row].places for row in rows])
@@ -261,27 +316,25 @@ def _principal(groups: Sequence[Group], score: Array, information: Array) -> tup
     return values, along
 
 
-def _most_likely(
-    broad: Array, values: Array, along: Array, squares: float, count: float
-) -> tuple[Array, Array, float]:
-    """Gains (G,) and variances (G,), in units, of groups with what makes the innovations likeliest, and their noise.
+def _explained(broad: Array, values: Array, along: Array) -> float:
+    """By how much the best of the groups lessens the square of the innovations, as in :func:`_most_likely`."""
+    return float(np.max(np.sum(along**2 / (values + broad[:, None] ** -2.0), axis=1), initial=0.0))
 
-    Innovations that are larger than they claim even where the best of the groups has explained all that it can are
-    noise that says less than they claim, by the factor that is returned.
+
+def _most_likely(broad: Array, values: Array, along: Array, noise: float) -> tuple[Array, Array]:
+    """Gains (G,) and variances (G,), in units, of groups with what makes the innovations likeliest.
 
     Parameters
     ----------
     broad : (G,) standard deviations of the priors
-    values, along : (G, k), (G, k), see :func:`_principal`
-    squares, count : sum of the squares of the innovations, and how many there are
+    values, along : (G, k), see :func:`_principal`
+    noise : by how much the variance of innovations is larger than they claim
     """
-    explained = np.sum(along**2 / (values + broad[:, None] ** -2.0), axis=1).max()
-    noise = float(max(1.0, (squares - explained) / max(1.0, count)))
     tried = _PARTS[:, None] * broad**2
     widened = 1.0 + tried[:, :, None] * (values / noise)
     gains = 0.5 * np.sum(tried[:, :, None] * (along / noise) ** 2 / widened - np.log(widened), axis=2)
     best, rows = np.argmax(gains, axis=0), np.arange(len(broad))
-    return gains[best, rows], tried[best, rows], noise
+    return gains[best, rows], tried[best, rows]
 
 
 def _variances(weights: Array, information: Array) -> Array:
@@ -324,12 +377,6 @@ class Explanation(NamedTuple):
         covariance[place, place] = std**2
         return Explanation(sizes, covariance)
 
-    def walked(self, place: int, variance: float) -> Explanation:
-        """The same where one of them moves by a step of such a variance, in its unit."""
-        covariance = self.covariance.copy()
-        covariance[place, place] += variance
-        return Explanation(self.sizes, covariance)
-
     def predicts(self, later: ConstantScore) -> bool:
         """Whether they predict innovations that came later: as large as they should be (prequential, Dawid 1984)."""
         (square, *_), count = self._unpredicted(later, []), later.squares[1]
@@ -363,7 +410,7 @@ class Explanation(NamedTuple):
 def far_constants(
     groups: Sequence[Group], known: Set[Key], constants: Explanation, elapsed: float, priors: Mapping[str, float]
 ) -> dict[str, tuple[Array, Array]]:
-    """Constants of the IMU that are so far off that their columns do not say all: sizes and standard deviations, SI.
+    """Constants of the IMU, if one is so far off that its column does not say all: sizes and standard deviations, SI.
 
     Parameters
     ----------
@@ -374,6 +421,7 @@ def far_constants(
     priors : standard deviation of each kind; what is far beyond it has another cause
     """
     taken: dict[str, tuple[Array, Array]] = {}
+    is_far = False
     for group in groups:
         if group.kind not in priors or not known & {group.key, rate_of(group)}:
             continue
@@ -381,9 +429,10 @@ def far_constants(
         sizes, std = constants.sizes[group.places], constants.std[group.places]
         sizes = sizes + growth_of(group, groups, known, constants, elapsed) / unit
         size = float(np.linalg.norm(sizes))
-        if size > max(1.0, CERTAIN * float(np.linalg.norm(std))) and unit * size < _FAR * priors[group.kind]:
+        if unit * size < _FAR * priors[group.kind]:
             taken[group.kind] = unit * sizes, unit * std
-    return taken
+            is_far |= size > max(1.0, CERTAIN * float(np.linalg.norm(std)))
+    return taken if is_far else {}
 
 
 def growth_of(

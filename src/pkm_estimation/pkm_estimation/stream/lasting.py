@@ -17,7 +17,7 @@ that was taken for another one, is forgotten.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import exp, hypot
 from typing import Any
 
@@ -43,6 +43,7 @@ from pkm_estimation.stream.causes import (
     Found,
     Group,
     Key,
+    Off,
     constants_that_are_off,
     far_constants,
     groups_of,
@@ -50,7 +51,6 @@ from pkm_estimation.stream.causes import (
     probabilities,
     rate_of,
     told_cause,
-    usually_off,
 )
 from pkm_estimation.tracking.leg_sets import Offsets
 from pkm_estimation.tracking.start_poses import NEVER
@@ -83,6 +83,13 @@ def _is_taken(found: Found) -> bool:
     return found.is_told_apart and group.kind not in _CLAIMED and group.member != ALL and found.units > _MATTERS
 
 
+def _root(covariance: Array) -> Array:
+    """Lower root (k, k) of a covariance, also of one that rounding has made indefinite."""
+    values, axes = np.linalg.eigh(covariance)
+    _, upper = np.linalg.qr((axes * np.sqrt(values.clip(0.0))).T)
+    return np.asarray(upper.T)
+
+
 class LastingTest:
     """Tests the innovations of the last seconds, and weighs the constants of the tracker's filters by them.
 
@@ -106,12 +113,17 @@ class LastingTest:
         self._machine, self._config, self._tracker, self._health = machine, config, tracker, health
         self.is_on = config.filter != 'paper' and config.history == 0.0
         self._groups = groups_of(tracker.filter.columns) if tests_constants(config) else []
-        self._size = len(tracker.filter.ukf.claim)
+        self._size = len(tracker.filter.ukf.judge)
         self._found_before = known or {}
         self._weights, self._is_geometry = weights(tracker.filter.columns, self._size), np.zeros(self._size)
         self._is_geometry[[column.place for column in tracker.filter.columns if column.kind in GEOMETRY]] = 1.0
         self._is_known = np.zeros(self._size, dtype=bool)  # as well as innovations tell
+        self._is_usual = self._is_known.copy()
+        self._priors = {
+            'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std
+        }  # fmt: skip
         for group in self._groups:
+            self._is_usual[group.places] |= group.kind in self._priors
             if group.kind not in (*_CLAIMED, *GEOMETRY) and group.columns[0].is_considered:
                 self._is_known[group.places] = True
             if group.kind in self._found_before:
@@ -121,15 +133,12 @@ class LastingTest:
                 self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside a wrong IMU: or none
                 self._is_known[group.places] = True
         self.walks = dict.fromkeys(WALKING, 0.0)
-        self._priors = {
-            'delay': config.imu_delay_std, 'mounting': config.imu_rotation_std, 'place': config.imu_position_std
-        }  # fmt: skip
         self.clear()
 
     def clear(self) -> None:
         """Forget everything: the clock was restarted."""
         self._epoch, self._is_alone, self._tested_at = 0, False, 0
-        self._walk_evidence, self._walked = np.zeros(len(_DELAY_WALKS)), 0.0
+        self._walk_evidence = np.zeros(len(_DELAY_WALKS))
         self._sums = [self._nothing() for _ in _MEMORIES]
         self._trial = self._nothing()
         self.found: dict[str, tuple[Array, Array]] = {}
@@ -143,17 +152,13 @@ class LastingTest:
         self._tracker.tested_at = NEVER
         self._forget_innovations()
         self._constants = self._explanation = Explanation(np.zeros(self._size), np.diag(np.square(self._weights)))
-        self._weigh(self._usually_off(self._weights, self._nothing()), np.zeros(self._size), 1.0)
+        self._weigh(self._off(self._nothing(), self._groups).claimed, np.zeros(self._size), 1.0)
 
-    def _usually_off(self, weights: Array, seen: ConstantScore) -> Array:
-        """Variances (p,) of constants of the IMU that are usually off, and not known yet: part of the accuracy."""
-        kinds = self._priors if self._config.claim == 'accuracy' else {}
-        usual = [
-            (group.places, kinds[group.kind] / np.array([column.unit for column in group.columns]))
-            for group in self._groups
-            if group.kind in kinds and not self._is_known[group.places].all()
-        ]
-        return usually_off(weights, usual, seen)
+    def _off(self, seen: ConstantScore, groups: Sequence[Group]) -> Off:
+        """Constants that are off; those of the IMU that are not known yet are usually off."""
+        unknown = [one for one in groups if one.kind in self._priors and not self._is_known[one.places].all()]
+        usual = {one.key: self._priors[one.kind] / one.columns[0].unit for one in unknown}
+        return constants_that_are_off(groups, self._weights, seen, usual)
 
     def _nothing(self) -> ConstantScore:
         return ConstantScore.nothing(self._size)
@@ -175,15 +180,11 @@ class LastingTest:
         """State for :meth:`restore`; what is kept is never written into."""
         filter_ = self._tracker.filter
         score = filter_.score_memory if self._groups else None
-        weighed = [
-            (ukf.claim.copy(), ukf.judge.copy(), ukf.scale.item(), ukf.found.copy())
-            for ukf in (one.ukf for one in self._filters)
-        ]
         return (
             self._epoch, self._is_alone, self._tested_at, tuple(self._sums), self._trial, self._alarm, self._told,
-            tuple(self._blocks), tuple(self._waiting), self._tracker.tested_at, score, weighed, self._constants,
+            tuple(self._blocks), tuple(self._waiting), self._tracker.tested_at, score, self._weighed, self._constants,
             self._weights.copy(), self._is_known.copy(), self._is_explained, self._explanation, self.walks.copy(),
-            self._walk_evidence, self._walked,
+            self._walk_evidence,
         )  # fmt: skip
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
@@ -191,15 +192,14 @@ class LastingTest:
         self._epoch, self._is_alone, self._tested_at, sums, self._trial, self._alarm, self._told, *rest = snapshot
         blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, *explained = rest
         self._weights, self._is_known = stds.copy(), is_known.copy()
-        is_explained, self._explanation, walks, self._walk_evidence, self._walked = explained
+        is_explained, self._explanation, walks, self._walk_evidence = explained
         self._judge_explanation(is_explained)
         for kind in WALKING:
             self._walk(kind, walks[kind] - self.walks[kind])
         self._sums, self._blocks, self._waiting = list(sums), deque(blocks), list(waiting)
         if score is not None:
             self._tracker.filter.score_memory = score
-        for one, weight in zip(self._filters, weighed, strict=True):
-            one.weigh_constants(*weight)
+        self._weigh(*weighed)
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -272,41 +272,38 @@ class LastingTest:
         lately = self._sums[0].aged(exp(-seconds / _MEMORIES[0]), new)
         self._judge_explanation(self._explanation.predicts(new) and self._explanation.predicts(lately))
         delays = [one for one in self._known_groups if one.kind == 'delay']
-        walked = sum(self._walk_of_delay(delay, seconds, new) for delay in delays)
+        for delay in delays:  # since the last test
+            place, walked = int(delay.places[0]), self._walk_of_delay(delay, seconds, new)
+            self._sums = [sums.walked(place, walked) for sums in self._sums]
         if self._is_alone:
             is_unexplained = self._tracker.imu_report.kind in _UNEXPLAINED
             self._trial = self._trial.aged(exp(-seconds / _MEMORIES[-1]), new) if is_unexplained else self._nothing()
             new = self._nothing()
         self._sums = [old.aged(exp(-seconds / memory), new) for old, memory in zip(self._sums, _MEMORIES, strict=True)]
-        off, further, claimed = zip(
-            *(constants_that_are_off(self._groups, self._weights, sums) for sums in self._sums), strict=True
-        )
-        told, known, everything, wider, possible = off[0] + off[1], off[-1], self._sums[-1], further[-1], claimed[-1]
+        off = [self._off(sums, self._groups) for sums in self._sums]
+        newest, known, everything = off[0], off[-1], self._sums[-1]
+        told = newest.found + known.found
         if self._is_alone:  # the IMU that is tried says why it does not fit, the legs alone are as before
             groups = [group for group in self._groups if group.kind not in GEOMETRY]  # no witness against the legs
-            told, *_ = constants_that_are_off(groups, self._weights, self._trial)
+            told = self._off(self._trial, groups).found
             everything = everything.aged(1.0, self._trial)
-            known, wider, possible = constants_that_are_off(groups, self._weights, everything)
-        self._explanation = Explanation.of(self._weights, possible, everything)
+            known = self._off(everything, groups)
+        self._explanation = Explanation.of(self._weights, known.possible, everything)
         self._taken = []
-        if not self._is_explained and any(_is_taken(one) and one.group.kind in self._priors for one in known):
+        if not self._is_explained and any(_is_taken(one) and one.group.kind in self._priors for one in known.found):
             self._tracker.tested_at += _SOON - _INTERVAL  # soon their columns do not say all
         if self._is_explained:  # they explain it: go on with what innovations say of the IMU
-            self._taken = [one for one in known if _is_taken(one)]
-            self._take_into_account(Explanation.of(self._weights, wider, everything), wider)
+            self._taken = [one for one in known.found if _is_taken(one)]
+            self._take_into_account(Explanation.of(self._weights, known.likely, everything), known.likely)
         elif not self._is_alone:  # a bias that walks asserts nothing
-            self._taken = [one for one in off[0] if one.group.kind in WALKING and one.units > _MATTERS]
-            newest = Explanation.of(self._weights, further[0], self._sums[0])
+            self._taken = [one for one in newest.found if one.group.kind in WALKING and _is_taken(one)]
+            constants = Explanation.of(self._weights, newest.likely, self._sums[0])
             for one in self._taken:
-                self._let_walk(one.group, newest)
+                self._let_walk(one.group, constants)
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
             self._waiting = []
-        before, self._constants = self._constants, Explanation.of(self._weights, further[0], self._sums[0])
-        self._walked = walked
-        for place in (int(delay.places[0]) for delay in delays if walked):
-            self._constants = self._constants.walked(place, walked)
-            self._sums = [sums.walked(place, walked) for sums in self._sums]
+        before, self._constants = self._constants, Explanation.of(self._weights, newest.likely, self._sums[0])
         if not self._is_explained:  # an IMU that is not understood is no witness against legs
             stays = self._is_geometry > 0.0
             self._constants.sizes[stays] = before.sizes[stays]
@@ -317,20 +314,18 @@ class LastingTest:
         if not self._is_alone:
             self._declare()
         taken = {one.group.key for one in self._taken}
-        usual = self._usually_off(np.sqrt(np.square(self._weights) + wider), everything)
-        claims = np.maximum(np.maximum(*claimed), usual)
-        return [one for one in told if one.group.key not in taken], claims, np.maximum(*further)
+        claimed, likely = np.maximum(off[0].claimed, off[1].claimed), np.maximum(off[0].likely, off[1].likely)
+        return [one for one in told if one.group.key not in taken], claimed, likely
 
     def _walk_of_delay(self, delay: Group, seconds: float, new: ConstantScore) -> float:
-        """Variance, in its unit, by which a delay walks until the next test: mean over likely walks.
+        """Variance, in its unit, by which a delay has walked since the last test: mean over likely walks.
 
         An IMU that is noisier than stated is no witness: its errors look like steps of the delay, too.
         """
         place, steps = int(delay.places[0]), _DELAY_WALKS * seconds / delay.columns[0].unit ** 2
         self._walk_evidence = exp(-seconds / _MEMORIES[-1]) * self._walk_evidence
         if not self._is_alone and self._tracker.bank.label.imu_noise == 1.0:
-            before = self._constants.walked(place, -self._walked)
-            self._walk_evidence = self._walk_evidence + before.evidence_of_steps(place, steps, new)
+            self._walk_evidence = self._walk_evidence + self._constants.evidence_of_steps(place, steps, new)
         return float(steps @ probabilities(self._walk_evidence, POSSIBLE / len(steps)))
 
     def _declare(self) -> None:
@@ -370,12 +365,11 @@ class LastingTest:
             place = self._tracker.zero_columns[leg]
             unit = next(one.unit for one in filter_.columns if one.place == place)
             self._weights[place] = max(self._weights[place], variance**0.5 / unit)
-            self._is_known[place] = False
+            self._is_known[place] = True
             self._constants = self._constants.anew(place, float(self._weights[place]))
             self._sums = [sums.without(place) for sums in self._sums]
             filter_.score, self._trial = filter_.score.without(place), self._trial.without(place)
-            for ukf in (one.ukf for one in self._filters):
-                ukf.claim[place], ukf.judge[place], ukf.found[place] = self._weights[place], self._weights[place], 0.0
+        self._weigh(*self._weighed)
         self._blocks.clear()
         self._waiting = []
 
@@ -433,22 +427,20 @@ class LastingTest:
         self.walks[kind] += further
         self._tracker.filter.walk[WALKING[kind]] += further
 
-    @property
-    def _filters(self) -> tuple[Any, Any]:
-        return self._tracker.filter, self._tracker.alone.filter
-
     def _weigh(self, further: Array, likely: Array, ratio: float) -> None:
-        """Claim further variances (p,), and constants that were found as well as innovations tell them.
+        """Claim further variances (p,), and constants that were found as well as innovations tell them together.
 
         Innovations are judged by geometry that is off, with ``likely`` variances (p,), but not by an IMU that is off:
         it is not used then.
         """
-        known, constants = np.square(self._weights), self._constants
-        stated = known * (self._config.claim == 'accuracy')
-        judge = np.sqrt(known + self._is_explained * self._is_geometry * likely)
-        claim = np.sqrt(stated + further)
+        self._weighed = further, likely, ratio
+        variances, constants, known = np.square(self._weights), self._constants, np.flatnonzero(self._is_known)
+        is_stated = self._config.claim == 'accuracy'
+        judge = np.sqrt(variances + self._is_explained * self._is_geometry * likely)
+        claim = np.diag(np.sqrt(variances * is_stated + np.where(self._is_usual, is_stated, 1.0) * further))
         found = np.where(self._is_known, constants.sizes, 0.0)
-        claim[self._is_known] = judge[self._is_known] = constants.std[self._is_known]
+        judge[known], together = constants.std[known], np.ix_(known, known)
+        claim[together] = _root(constants.covariance[together])
         self._tracker.filter.weigh_constants(claim, judge, ratio, found)
         self._tracker.alone.filter.weigh_constants(claim, judge)
 
@@ -458,10 +450,11 @@ class LastingTest:
         """Say what is wrong, and what the likeliest causes are: each once, until all is well again."""
         health, because = self._health, told(causes)
         alarm = '' if self._is_alone else sentence or ('constants are not as they should be' if causes else '')
-        taken = self._taken_causes
+        taken, health.found = self._taken_causes, self._known_in_words()
         for cause in taken:
             if f'{cause.name}, taken' not in self._told:
-                told_of = f'{cause.name}, {cause.size}: taken into account ({cause.mend})'
+                mend = health.found.get(cause.name, cause.mend)
+                told_of = f'{cause.name}, {cause.size}: taken into account ({mend})'
                 health.event(end, 'constants_found', told_of)
         if alarm and not self._alarm:
             health.event(end, 'over_confident', alarm)
@@ -473,7 +466,6 @@ class LastingTest:
         health.findings = causes
         health.lasting = f'{alarm}: {because}' if alarm else ''
         health.imu_because = because if causes and self._is_alone else ''
-        health.found = self._known_in_words()
 
     def _known_in_words(self) -> dict[str, str]:
         """What is known of constants by the motion, and how well, by kind: what a file would have to say."""

@@ -277,7 +277,8 @@ class Bank:
     def known(self, known: tuple[Array, ...], claim: Array, scale: float = 1.0) -> tuple[Array, ...]:
         """What is known of the likeliest, as :meth:`PlatformFilter.known`, with a covariance that covers all.
 
-        ``claim`` (p,) are the weights of the machine's constants, ``scale`` is a factor on the filter's covariance.
+        ``claim`` (p, p) is the root of what is claimed of the machine's constants, ``scale`` a factor on the filter's
+        covariance.
         """
         if len(self.hypotheses) < 2:
             return known

@@ -206,13 +206,13 @@ def covariance_about(
     So what is claimed for the likeliest pose covers the others, too; those that trust the same sensors with a
     probability of at least 1 % each, as nothing but the motion tells them apart. They may be far: a deviation is the
     one whose linear image is the other part's pose, of the point of the platform that is ``arm`` (3,) m from the
-    state's. Constants of the machine count with the weights ``claim`` (p,), covariances ``scale`` times.
+    state's. Constants of the machine count with the root ``claim`` (p, p), covariances ``scale`` times.
     """
     q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
     by_q = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
     states, covariances, carried = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
-    covariances, sensitivity = scale * covariances, claim * carried[:, :, CARRIED_NOISES:]
+    covariances, sensitivity = scale * covariances, carried[:, :, CARRIED_NOISES:] @ claim
     if sensitivity.shape[2]:
         covariances += sensitivity @ sensitivity.transpose(0, 2, 1)
     relative = best.chart.T @ np.array([part.chart for part in parts])
