@@ -754,6 +754,7 @@ def test_constants_that_are_known_together_are_claimed_together() -> None:
     carried, covariance = random.normal(size=(15, 18)), np.diag(random.uniform(0.5, 2.0, 15))
     root = np.diag(random.uniform(0.0, 2.0, 12))
     root[3, 3] = 0.0
+    root[9, 9], root[11, 9] = 0.0, 0.7
     root[np.ix_([2, 5, 7], [2, 5, 7])] = np.linalg.cholesky(np.cov(random.normal(size=(3, 9))))
     claimed, columns = covariance.copy(), carried[:, 6:]
     add_claim(carried, 6, root, 1.7, claimed)

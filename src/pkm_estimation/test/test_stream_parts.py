@@ -167,6 +167,7 @@ LOST = {
         ({'nis_mean': 12.1}, 'warn', 'mean NIS 12.1, expected about 6'),
         ({'in_band': np.array([0.9, 0.8, 0.9, np.nan, 0.9, 0.9])}, 'ok', 'estimating'),
         ({'in_band': np.array([0.9, 0.79, 0.9, np.nan, 0.9, 0.9])}, 'warn', 'innovations are larger'),
+        ({'unconverged': ('velocity', 'attitude')}, 'warn', 'converging: velocity, attitude'),
         ({'unconverged': ('velocity', 'gyroscope_bias')}, 'warn', 'converging: velocity, gyroscope bias'),
         ({'unconverged': ('accelerometer_bias',)}, 'ok', 'estimating; not known yet: accelerometer bias'),
     ],

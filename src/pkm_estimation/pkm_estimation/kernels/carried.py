@@ -157,12 +157,13 @@ def add_claim(carried: Array, first: int, root: Array, scale: float, covariance:
         for j in range(i + 1):
             covariance[i, j] *= scale
     for c in range(len(root)):
-        along[:] = 0.0
+        along[:], is_used = 0.0, False
         for k in range(c, len(root)):
             if root[k, c] != 0.0:
+                is_used = True
                 for i in range(size):
                     along[i] += root[k, c] * carried[i, first + k]
-        if root[c, c] != 0.0:
+        if is_used:
             for i in range(size):
                 for j in range(i + 1):
                     covariance[i, j] += along[i] * along[j]

@@ -125,7 +125,8 @@ class Off(NamedTuple):
 
     Attributes
     ----------
-    found : those that are for certain, the likeliest first, each with those before it taken into account
+    found : those that are for certain, the likeliest first, each with those before it taken into account, and
+        at the end those that usually are
     likely, possible : (p,) further variances of all constants, in squares of their units, before innovations were seen
     claimed : (p,) mean squares of them by what is possible, as they are
     """
@@ -209,13 +210,17 @@ def _one_by_one(
     possible = claimed.copy()
     possible[often.places] += usual @ often.roots**2
     claimed[often.places] += usual @ usual_squares
+    certain = []
     for group, is_exact in zip(often.groups, (often.parts == 0.0).T, strict=True):
         rivals = gains[[not other.contains(group) for other in groups]] + log(POSSIBLE)
         gain = _together(usual_gains[~is_exact]) - _together(np.concatenate([usual_gains[is_exact], rivals]))
         if gain > -log(POSSIBLE):
-            likely[often.places] = possible[often.places]  # they are known together
-            size = Explanation.of(weights, likely, seen).sizes[group.places]
-            found.append(Found(group, size * [column.unit for column in group.columns], gain))
+            certain.append((group, gain))
+    if certain:  # they are known together
+        likely[often.places] = possible[often.places]
+        sizes = Explanation.of(weights, likely, seen).sizes
+        for group, gain in certain:
+            found.append(Found(group, sizes[group.places] * [column.unit for column in group.columns], gain))
     return Off(found, likely, possible, claimed)
 
 
@@ -271,13 +276,17 @@ def _together(gains: Array) -> float:
     return float(np.logaddexp.reduce(gains))
 
 
+def _shares(gains: Array) -> Array:
+    """Probabilities (n,) of hypotheses, by logarithms of their likelihoods."""
+    return np.asarray(np.exp(gains - _together(gains)))
+
+
 def _probabilities(usual: Array, gains: Array, prior: float) -> tuple[Array, Array]:
     """Probabilities of what is usual (H,), and (G,) that a group is off, by how much likelier each made what was seen.
 
     ``prior`` is the probability of a group by that of one of what is usual, before.
     """
-    parts = np.concatenate([usual, gains + log(prior)])
-    parts = np.exp(parts - _together(parts))
+    parts = _shares(np.concatenate([usual, gains + log(prior)]))
     of_groups = parts[len(usual) :]
     return parts[: len(usual)], np.where(of_groups > _MATTERS, of_groups, 0.0)
 
@@ -290,10 +299,7 @@ def probabilities(gains: Array, prior: float) -> Array:
     gains : (n,) logarithms of that
     prior : probability of each by that of none, before
     """
-    likely = np.append(gains + log(prior), 0.0)
-    likely = np.exp(likely - likely.max())
-    parts: Array = likely[:-1] / likely.sum()
-    return parts
+    return _shares(np.append(gains + log(prior), 0.0))[:-1]
 
 
 def _spread(groups: Sequence[Group], variances: Array, count: int) -> Array:
