@@ -681,6 +681,25 @@ def test_evidence_of_a_step_is_that_of_two_normal_distributions() -> None:
         assert known.predicts(later) is (moved < 3.0)
 
 
+def test_constants_that_predict_better_than_none_do_so_beside_other_errors() -> None:
+    """By the densities of what came later; what nothing explains makes both broader."""
+    random = np.random.default_rng(5)
+    columns, covariance = random.normal(size=(60, 3)), np.diag([0.04, 0.01, 0.09])
+    predicted, decisions = np.eye(60) + columns @ covariance @ columns.T, []
+    for sizes in ([2.0, -4.0, 6.0], [0.2, -0.4, 0.6], [0.0, 0.0, 0.0]):
+        known = Explanation(np.array(sizes), covariance)
+        white = columns @ (known.sizes + 0.5) + 2.0 * random.normal(size=60)
+        later = ConstantScore(columns.T @ white, columns.T @ columns, np.array([white @ white, 60.0]))
+        unexplained, raw = white - columns @ known.sizes, white @ white / 60.0
+        noise = unexplained @ np.linalg.solve(predicted, unexplained) / 60.0
+        with_them = multivariate_normal.logpdf(unexplained, cov=noise * predicted)
+        without = multivariate_normal.logpdf(white, cov=raw * np.eye(60))
+        decisions.append(known.predicts_better(later))
+        assert min(noise, raw) > 1.0 and not known.predicts(later)
+        assert decisions[-1] is bool(with_them - without > 9.0 * np.log(10.0))
+    assert decisions == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ('name', 'conditions'),
     [

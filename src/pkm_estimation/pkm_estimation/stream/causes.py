@@ -388,6 +388,14 @@ class Explanation(NamedTuple):
         (square, *_), count = self._unpredicted(later, []), later.squares[1]
         return bool(square <= count * max(LARGEST, 1.0 + CERTAIN * (2.0 / max(1.0, count)) ** 0.5))
 
+    def predicts_better(self, later: ConstantScore) -> bool:
+        """Whether innovations that came later are far likelier by them than without, each with noise as it is seen."""
+        (square, *_), (raw, count) = self._unpredicted(later, []), later.squares
+        noises = max(1.0, raw / count), max(1.0, square / count)
+        widened = np.linalg.slogdet(np.eye(len(self.sizes)) + later.information @ self.covariance)[1]
+        gain = 0.5 * (raw / noises[0] - square / noises[1] + count * log(noises[0] / noises[1]) - widened)
+        return bool(gain > -log(_PRIOR))
+
     def evidence_of_steps(self, place: int, variances: Array, later: ConstantScore) -> Array:
         """Logarithms of how much likelier later innovations are if one has moved by steps of variances (n,), its unit.
 

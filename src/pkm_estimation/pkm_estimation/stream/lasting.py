@@ -5,10 +5,10 @@ Innovations of half a second are summed up, and tested together:
 - whether they are as large as they claim, and white (:mod:`~pkm_estimation.stream.blocks`): the covariance that is
   claimed grows by as much as they are larger;
 - what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). An IMU is usually late,
-  turned and moved: what is claimed contains that from the start. Constants that predict the innovations that come next
-  are taken into account: what is claimed is the estimate of a filter that has them among its states (Friedland 1969).
-  Gravity, and what is off of all legs together, is considered with the variance that innovations show, so that the
-  claim contains it.
+  turned and moved: what is claimed contains that from the start. Constants that predict the innovations that come next,
+  or predict them far better than without, are taken into account: what is claimed is the estimate of a filter that has
+  them among its states (Friedland 1969). Gravity, and what is off of all legs together, is considered with the variance
+  that innovations show, so that the claim contains it.
 
 The filter itself goes on as before. Older innovations count less and less: a constant that is as it should be again, or
 that was taken for another one, is forgotten.
@@ -271,6 +271,7 @@ class LastingTest:
         new, filter_.score, self.found = filter_.score, self._nothing(), {}
         lately = self._sums[0].aged(exp(-seconds / _MEMORIES[0]), new)
         self._judge_explanation(self._explanation.predicts(new) and self._explanation.predicts(lately))
+        is_better = self._is_explained or self._explanation.predicts_better(lately)
         delays = [one for one in self._known_groups if one.kind == 'delay']
         for delay in delays:  # since the last test
             place, walked = int(delay.places[0]), self._walk_of_delay(delay, seconds, new)
@@ -290,9 +291,9 @@ class LastingTest:
             known = self._off(everything, groups)
         self._explanation = Explanation.of(self._weights, known.possible, everything)
         self._taken = []
-        if not self._is_explained and any(_is_taken(one) and one.group.kind in self._priors for one in known.found):
+        if not is_better and any(_is_taken(one) and one.group.kind in self._priors for one in known.found):
             self._tracker.tested_at += _SOON - _INTERVAL  # soon their columns do not say all
-        if self._is_explained:  # they explain it: go on with what innovations say of the IMU
+        if is_better:  # also where they are not all that is wrong: go on with what innovations say of the IMU
             self._taken = [one for one in known.found if _is_taken(one)]
             self._take_into_account(Explanation.of(self._weights, known.likely, everything), known.likely)
         elif not self._is_alone:  # a bias that walks asserts nothing
