@@ -25,7 +25,7 @@ from pkm_estimation.calibration.plan import (
     measured_targets,
     targets_around,
 )
-from pkm_estimation.calibration.problem import solve
+from pkm_estimation.calibration.problem import mean_square, solve
 from pkm_estimation.calibration.static_poses import LegRows, StaticPoses
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.nodes.calibrate import EXIT_CODES, main
@@ -156,6 +156,25 @@ def test_an_imu_in_motion_calibrates_the_geometry() -> None:
     assert any('centre' in told for told in solution.not_determined())
 
 
+@pytest.mark.parametrize('walks', [True, False])
+def test_biases_that_walk_are_seen(walks: bool) -> None:
+    """A file that says they stand still: what they do would be taken for geometry."""
+    machine, random = _machine('srs'), np.random.default_rng(3)
+    measured = measure(machine, profile('drives', machine, duration=20.0, rate=100.0), seed=3)
+    forces, rates = (np.cumsum(0.1 * walks * random.normal(size=(len(measured.stamps), 3)), axis=0) for _ in range(2))
+    forces, rates = measured.specific_force + 1e-3 * forces, measured.angular_rate + 6e-5 * rates
+    data = recorded(machine, replace(measured, specific_force=forces, angular_rate=rates))
+    constants, config = Constants(machine), of_motion(machine, data, EstimatorConfig())[1]
+    measurement, right = Motion(constants, data, config), np.zeros(len(constants))
+    found = measurement.with_walks(right)
+    if not walks:
+        assert found is measurement
+        return
+    assert mean_square(constants, measurement, right)[0] > 2.0
+    assert mean_square(constants, found, right)[0] == pytest.approx(1.0, abs=0.2)
+    assert 0.5 < found.config.accelerometer_bias_walk / 1e-3 < 2.0
+
+
 class _ThreeNumbers:
     """Constants of which the last one cannot be negative."""
 
@@ -175,11 +194,24 @@ def test_what_cannot_be_negative_is_zero_where_it_would_be(last: float) -> None:
     measurement = SimpleNamespace(score=lambda values: seen, leaves_out=lambda: False)
     solution = solve(_ThreeNumbers(), [measurement])
     count = 2 if last < 0.0 else 3
-    whole = seen.information[:count, :count] + np.eye(count)
+    information = seen.information[:count, :count]
     assert solution.has_converged and solution.values[count:] == pytest.approx(0.0, abs=1e-12)
-    assert solution.values[:count] == pytest.approx(np.linalg.solve(whole, seen.score[:count]))
-    assert solution.covariance[:count, :count] == pytest.approx(np.linalg.inv(whole))
+    assert solution.values[:count] == pytest.approx(np.linalg.solve(information + np.eye(count), seen.score[:count]))
+    noise = max(1.0, solution.squares / solution.count)  # what is taken for zero is not explained
+    assert solution.covariance[:count, :count] == pytest.approx(np.linalg.inv(information / noise + np.eye(count)))
     assert solution.covariance[2, 2] > 0.0
+
+
+def test_noise_larger_than_stated_is_in_the_deviations() -> None:
+    random = np.random.default_rng(1)
+    slopes = random.normal(size=(400, 3))
+    measured = slopes @ [1.0, -2.0, 3.0] + 2.0 * random.normal(size=400)
+    seen = ConstantScore(slopes.T @ measured, slopes.T @ slopes, np.array([measured @ measured, 400.0]))
+    solution = solve(_ThreeNumbers(), [SimpleNamespace(score=lambda values: seen, leaves_out=lambda: False)])
+    noise = solution.squares / solution.count
+    assert 3.0 < noise < 5.0
+    expected = np.linalg.inv(seen.information / noise + np.eye(3))
+    np.testing.assert_allclose(solution.covariance, expected, rtol=1e-9)
 
 
 def test_designed_poses_leave_less_than_random_ones() -> None:

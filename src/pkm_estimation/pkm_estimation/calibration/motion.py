@@ -8,6 +8,7 @@ such as where the base frame is, keeps its prior.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from math import exp, log
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,13 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.machine import Machine
+from pkm_description.machine.sensors import MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
+from scipy.optimize import minimize_scalar
+from scipy.special import chdtri
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.constants import IMU_PRIORS, Constants
+from pkm_estimation.calibration.problem import mean_square
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constant_columns import ConstantScore
 from pkm_estimation.offline.comparison import RecordedSamples
@@ -31,8 +36,14 @@ from pkm_estimation.tuning.streams import SensorStreams, TuningError
 _FITTED = 2.0 / 3.0
 #: s, before which innovations do not count
 _SETTLING = 5.0
+#: s, of a recording in which the estimator looks for an IMU that is far off
+_LIVELIEST = 20.0
 #: samples that are processed at once
 _TOGETHER = 1000
+#: probability with which innovations that are as stated pass for larger
+_BY_CHANCE = 1e-3
+#: times the walks of a usual IMU, up to which they are searched, and how exactly their logarithm is
+_MOST, _PRECISION = 30.0, 0.2
 #: standard deviations, and s, by which a delay is another one than is declared
 _CERTAIN, _FAR = 4.0, 2e-3
 
@@ -68,6 +79,34 @@ class Motion:
         """See :class:`~pkm_estimation.calibration.problem.Measurement`: the filter's gates do."""
         return False
 
+    def with_walks(self, values: Array) -> Motion:
+        """The same with biases that walk by as much more than stated as innovations show, with constants (p,).
+
+        As many times as those of a usual IMU as makes the innovations as large as they should be: those of a bias that
+        is taken for constant last, and look like constants of the machine.
+        """
+        imu = self.constants.machine.imu
+        stated = imu.accelerometer_bias_walk.max(), imu.gyroscope_bias_walk.max()
+
+        def walking(times: float) -> Motion:
+            walks = np.hypot(stated, times * np.array([MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK]))
+            accelerometer, gyroscope = (float(f'{walk:.3g}') for walk in walks)
+            config = replace(self.config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
+            return replace(self, config=config)
+
+        def ratio(motion: Motion) -> tuple[float, bool]:
+            square, count = mean_square(self.constants, motion, values)
+            return square, square < float(chdtri(count, _BY_CHANCE)) / count
+
+        if ratio(self)[1]:
+            return self
+        found = minimize_scalar(
+            lambda logarithm: log(ratio(walking(exp(logarithm)))[0]) ** 2, bounds=(-log(_MOST), log(_MOST)),
+            method='bounded', options={'xatol': _PRECISION},
+        )  # fmt: skip
+        motion = walking(exp(found.x))
+        return motion if ratio(motion)[1] else self
+
     def _of_constants(self, pipeline: RepeatablePipeline) -> ConstantScore:
         """The filter's score, in the order and the units of the problem's constants."""
         constants, score, columns = self.constants, pipeline.filter.score, pipeline.filter.columns
@@ -93,7 +132,7 @@ def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> 
     """Constants that a recording of a motion shows, counted from those of the IMU that the estimator finds by itself.
 
     An IMU that is mounted degrees off, or late by many ms, is too far away for a linear step: the delay is that of the
-    legs' motion, and the estimator, which tests its innovations for the rest, runs once before.
+    legs' motion, and the estimator, which tests its innovations for the rest, runs before where most motion is.
     """
     # a filter whose innovations say what constants are
     config = replace(
@@ -107,7 +146,7 @@ def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> 
         if abs(delay - config.imu_delay) > max(_FAR, _CERTAIN * std):
             config = replace(config, imu_delay=delay)
     pipeline = RepeatablePipeline(machine, config)
-    _run(pipeline, data)
+    _run(pipeline, _liveliest(data))
     found = pipeline.as_found()
     return _constants(found[0], config, found[1].imu_delay), replace(config, imu_delay=found[1].imu_delay)
 
@@ -139,6 +178,16 @@ def _run(pipeline: RepeatablePipeline, data: RecordedData) -> None:
         if end == settled:
             pipeline.filter.score = ConstantScore.nothing(len(pipeline.filter.ukf.claim))
     pipeline.finish()
+
+
+def _liveliest(data: RecordedData) -> RecordedData:
+    """The part of a recording in which its drives move most."""
+    legs = data.require(data.joint_states, 'joint_states')
+    steps = np.abs(np.diff(legs.positions, axis=0, prepend=legs.positions[:1]))
+    way = np.cumsum(np.nansum(steps, axis=1))
+    last = np.searchsorted(legs.stamps, legs.stamps + round(1e9 * _LIVELIEST), side='right') - 1
+    begin = int(np.argmax(way[last] - way))
+    return between(data, int(legs.stamps[begin]), int(legs.stamps[last[begin]]))
 
 
 def fitted_until(data: RecordedData) -> int:

@@ -50,7 +50,7 @@ class Solution:
     Attributes
     ----------
     constants, values : what they are, (p,) in standard deviations of their prior
-    covariance : (p, p), the same units
+    covariance : (p, p), the same units; of residuals that are larger than the noise, with the noise that they show
     iterations : until no direction moved by more than :data:`CONVERGED`
     has_converged : whether that happened
     squares, count : of all measurements with these constants; their ratio is 1 where the noise is as stated
@@ -147,9 +147,10 @@ def solve(
             if not any(changes):
                 break
             seen = _score(measurements, values)
-    squares = _cost(seen, values, constants) - float(values @ values)
-    covariance = _likeliest(seen.information + np.eye(len(values)), seen, values, constants)[1]
-    return Solution(constants, values, covariance, iteration, has_converged, squares, float(seen.squares[1]))
+    squares, count = _cost(seen, values, constants) - float(values @ values), float(seen.squares[1])
+    noise = max(1.0, squares / max(1.0, count))
+    covariance = _likeliest(seen.information / noise + np.eye(len(values)), seen, values, constants)[1]
+    return Solution(constants, values, covariance, iteration, has_converged, squares, count)
 
 
 def _likeliest(whole: Array, seen: ConstantScore, values: Array, constants: Constants) -> tuple[Array, Array]:
@@ -168,14 +169,23 @@ def _likeliest(whole: Array, seen: ConstantScore, values: Array, constants: Cons
     return np.asarray(found, dtype=float), np.asarray(covariance, dtype=float)
 
 
+def mean_square(constants: Constants, measurement: Measurement, values: Array) -> tuple[float, float]:
+    """Mean of the squares of the residuals of a measurement with constants (p,), and of how many numbers it is."""
+    seen = measurement.score(values)
+    count = max(1.0, float(seen.squares[1]))
+    return (_cost(seen, values, constants) - float(values @ values)) / count, count
+
+
 def held_out(
-    constants: Constants, measurements: Sequence[Measurement], progress: Callable[[str], None] = lambda line: None
-) -> tuple[Array, float, float]:
+    constants: Constants, measurements: Sequence[Measurement], start: Array | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> tuple[Array, float, float]:  # fmt: skip
     """Constants by a part of the data, and the mean squares of the residuals of the rest, before and after.
 
     What the rest adds to the sum of the squares, with frames, targets and poses that fit best in both cases.
+    ``start`` and ``progress`` are those of :func:`solve`.
     """
-    values = solve(constants, [one.part() for one in measurements], progress=progress).values
+    values = solve(constants, [one.part() for one in measurements], start, progress).values
     means = []
     for tried in (np.zeros(len(constants)), values):
         whole, part = (_score(some, tried) for some in (measurements, [one.part() for one in measurements]))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from pkm_description.arrays import Array
 from pkm_description.loading.load import machine_of_options
 from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import USUAL_TOLERANCE
@@ -82,10 +83,10 @@ def _run(options: argparse.Namespace) -> int:
     if not options.data:
         raise CalibrationDataError('give recordings or CSV files; --plan N says what N static poses would tell')
     overlay = None if options.output is None else new_overlay(options.output, 'calibration.yaml')
-    constants, measurements, config = _measurements(options, machine)
+    constants, measurements, config, start = _measurements(options, machine)
     data = ', '.join(map(str, options.data))
     report = Findings(machine, {'data': data, 'machine': f'{machine.name}: {machine.description}'})
-    values, before, after = held_out(constants, measurements, say)
+    values, before, after = held_out(constants, measurements, start, say)
     lines = [f'held-out data: mean square of the residuals {before:.4g} before, {after:.4g} after']
     solution = solve(constants, measurements, values, say)
     for one in measurements:
@@ -132,8 +133,8 @@ def _with_tolerance(machine: Machine, tolerance: float | None) -> Machine:
 
 def _measurements(
     options: argparse.Namespace, machine: Machine
-) -> tuple[Constants, list[Measurement], EstimatorConfig]:
-    """Constants of the problem, all that was measured, and the user's settings of the estimator."""
+) -> tuple[Constants, list[Measurement], EstimatorConfig, Array | None]:
+    """Constants, all that was measured, the user's settings with walks that are seen, and values to begin with."""
     files = [path for path in options.data if path.suffix == '.csv' and not path.is_dir()]
     recordings = [
         read_bag(path, namespace=options.namespace, driver=machine.driver) for path in options.data if path not in files
@@ -147,7 +148,7 @@ def _measurements(
             static = read_static_poses(path, constants, options.noise, options.noise_rotation, data)
             require_usable(static)
             measurements.append(static)
-        return constants, measurements, config
+        return constants, measurements, config, None
     if len(recordings) > 1:
         raise CalibrationDataError('one recording of a motion at a time; the delay of the IMU may differ')
     data = recordings[0]
@@ -156,7 +157,14 @@ def _measurements(
         raise CalibrationDataError('the machine never moved in the recording: record a motion in all freedoms')
     say('estimator as it is, which finds an IMU that is far off')
     constants, scoring = of_motion(machine, data, config)
-    return constants, [Motion(constants, data, scoring)], config
+    motion = Motion(constants, data, scoring)
+    start = solve(constants, [motion.part()], progress=say).values
+    motion.config = motion.part().with_walks(start).config
+    accelerometer, gyroscope = motion.config.accelerometer_bias_walk, motion.config.gyroscope_bias_walk
+    if motion.config != scoring:
+        say(f'biases walk more than stated: by {accelerometer:g} m/s^2 and {gyroscope:g} rad/s per root of a second')
+    config = replace(config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
+    return constants, [motion], config, start
 
 
 def _plan(options: argparse.Namespace, machine: Machine) -> int:
