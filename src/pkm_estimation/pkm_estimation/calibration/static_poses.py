@@ -32,8 +32,11 @@ _EXACT = 1e-9
 _DOUBTED, _OUTLIER = 3.4, 10.0
 #: every so many poses is held out
 _HELD_OUT = 5
-#: Gauss-Newton steps of poses and instruments, and the step [m, rad] that ends them
-_STEPS, _SMALL = 20, 1e-8
+#: Gauss-Newton steps of poses and instruments, and the steps that end them: m and rad of the poses, standard deviations
+#: of what is unknown of the instruments
+_STEPS, _SMALL, _SMALL_OWN = 20, 1e-8, 0.02
+#: how often the step of a pose is halved, and what a sum of squares may grow by
+_HALVED, _NOTHING = 6, 1e-3
 _STEP = 1e-6
 #: part of the platform radius by which the legs of a machine that is not yet calibrated may miss a measured pose
 _ROUGH = 1e-2
@@ -53,20 +56,28 @@ class LegRows:
         self._count = len(self._model.constants())
         self.constraints = self._model.constraint_count
 
+    def values(self, position: Array, rotation: Array) -> Array:
+        """Positions of the drives and gaps (N, A + K)."""
+        return self._model.observe(_states(position, rotation)) - self._at_zero
+
     def at(self, position: Array, rotation: Array) -> tuple[Array, Array, Array]:
         """Positions of the drives and gaps (N, A + K), slopes by twist (N, A + K, 6) and by constants (N, A + K, p)."""
         values, by_twist, by_constants = [], [], []
         turned = np.concatenate([np.zeros((1, 6)), _STEP * np.eye(6), -_STEP * np.eye(6)])
         for place, attitude in zip(position, rotation, strict=True):
-            points = np.zeros((13, STATE_SIZE))
-            moved, rotations = displaced(np.tile(place, (13, 1)), np.tile(attitude, (13, 1, 1)), turned)
-            quaternion = quaternion_from_matrix(rotations)
-            points[:, POSITION], points[:, ATTITUDE] = moved, quaternion[:, :3] * np.sign(quaternion[:, 3:])
+            points = _states(*displaced(np.tile(place, (13, 1)), np.tile(attitude, (13, 1, 1)), turned))
             seen = self._model.observe(points) - self._at_zero
             values.append(seen[0])
             by_twist.append((seen[1:7] - seen[7:]).T / (2.0 * _STEP))
             by_constants.append(self._model.slopes_by_constants(points[:1])[:, : self._count])
         return np.array(values), np.array(by_twist), np.array(by_constants)
+
+
+def _states(position: Array, rotation: Array) -> Array:
+    """States (N, n) of a platform at rest."""
+    points, quaternion = np.zeros((len(position), STATE_SIZE)), quaternion_from_matrix(rotation)
+    points[:, POSITION], points[:, ATTITUDE] = position, quaternion[:, :3] * np.sign(quaternion[:, 3:])
+    return points
 
 
 @dataclass
@@ -130,7 +141,7 @@ class StaticPoses:
         if self.poses is None:
             self.start(machine)
         for _ in range(_STEPS):
-            below, back = self._eliminated(legs)
+            below, *back = self._eliminated(legs)
             extra = sum(len(one.prior) for one in self.instruments)
             priors = np.concatenate([np.zeros(0), *(1.0 / one.prior for one in self.instruments)])
             columns = below.shape[1]
@@ -139,8 +150,8 @@ class StaticPoses:
             rows = np.vstack([below, known])
             triangle = qr(rows, mode='r')[0][:columns]
             step = np.linalg.lstsq(triangle[:extra, :extra], triangle[:extra, -1], rcond=1e-12)[0]
-            size = self._move(back, step)
-            if size < _SMALL:
+            own = float(np.linalg.norm(triangle[:extra, :extra] @ step))
+            if self._move(legs, back, step) < _SMALL and own < _SMALL_OWN:
                 break
         geometry = len(self.constants.geometry.kind)
         left = triangle[extra:, extra:]
@@ -152,11 +163,14 @@ class StaticPoses:
 
     def rows_of_poses(self) -> Array:
         """Rows (N, r, e + p) of instruments and constants, without the poses: what each pose tells."""
-        below, _ = self._eliminated(LegRows(self.constants.machine))
+        below = self._eliminated(LegRows(self.constants.machine))[0]
         return below.reshape(len(self), -1, below.shape[1])[..., :-1]
 
-    def _eliminated(self, legs: LegRows) -> tuple[Array, Array]:
-        """Rows of instruments, constants and residual without the poses (R, e + p + 1), twists by these (N, 6, ..)."""
+    def _eliminated(self, legs: LegRows) -> tuple[Array, Array, Array]:
+        """Rows of instruments, constants and residual without the poses (R, e + p + 1), and twists by these (N, 6, ..).
+
+        Twists that legs which hold the platform ask for, and those along what they leave free.
+        """
         assert self.poses is not None
         values, by_twist, by_constants = legs.at(*self.poses)
         count = len(self)
@@ -193,17 +207,36 @@ class StaticPoses:
         turned = turn.transpose(0, 2, 1) @ rest
         width = free.shape[2]
         back = free @ np.linalg.solve(triangle[:, :width], turned[:, :width])
-        return turned[:, width:].reshape(-1, turned.shape[2]), along + back
+        return turned[:, width:].reshape(-1, turned.shape[2]), along, back
 
-    def _move(self, back: Array, step: Array) -> float:
-        """Move instruments and poses by a Gauss-Newton step (e,); returns the largest part of the poses, m and rad."""
+    def _move(self, legs: LegRows, back: list[Array], step: Array) -> float:
+        """Move instruments and poses by a Gauss-Newton step (e,); returns the largest part of the poses, m and rad.
+
+        A pose that would fit worse moves by less: near a singularity, or out of reach of the machine as it is, the step
+        is too long.
+        """
         assert self.poses is not None
-        twist = back[..., -1] - back[..., : len(step)] @ step
-        self.poses = displaced(*self.poses, twist)
+        held, free = (twists[..., -1] - twists[..., : len(step)] @ step for twists in back)
         first, moved = 0, []
         for one in self.instruments:
             own = len(one.prior)
             moved.append(one.moved(step[first : first + own]))
             first += own
-        self.instruments = moved
-        return float(np.abs(twist).max(initial=0.0))
+        self.instruments, parts = moved, np.ones(len(self))
+        before = self._squares(legs, displaced(*self.poses, held))
+        for _ in range(_HALVED):
+            poses = displaced(*self.poses, held + parts[:, None] * free)
+            is_worse = ~(self._squares(legs, poses) < before + _NOTHING)
+            if not is_worse.any():
+                break
+            parts[is_worse] *= 0.5
+        self.poses = poses
+        return float(np.abs(held + free).max(initial=0.0))
+
+    def _squares(self, legs: LegRows, poses: tuple[Array, Array]) -> Array:
+        """Squares of the residuals of each pose (N,), those of the instruments as they are weighed."""
+        drives = self.drives.shape[1]
+        squares = np.sum(((self.drives - legs.values(*poses)[:, :drives]) / self.noise) ** 2, axis=1)
+        for one, weight in zip(self.instruments, self.weights, strict=True):
+            squares += np.sum(weight * np.sum(one.residuals(*poses) ** 2, axis=2), axis=1)
+        return squares
