@@ -85,14 +85,16 @@ class Motion:
         As many times as those of a usual IMU as makes the innovations as large as they should be: those of a bias that
         is taken for constant last, and look like constants of the machine.
         """
-        imu = self.constants.machine.imu
-        stated = imu.accelerometer_bias_walk.max(), imu.gyroscope_bias_walk.max()
+        imu, config = self.constants.machine.imu, self.config
+        of_file = imu.accelerometer_bias_walk.max(), imu.gyroscope_bias_walk.max()
+        settings = config.accelerometer_bias_walk, config.gyroscope_bias_walk
+        stated = [walk if setting < 0.0 else setting for walk, setting in zip(of_file, settings, strict=True)]
 
         def walking(times: float) -> Motion:
             walks = np.hypot(stated, times * np.array([MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK]))
             accelerometer, gyroscope = (float(f'{walk:.3g}') for walk in walks)
-            config = replace(self.config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
-            return replace(self, config=config)
+            tried = replace(config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
+            return replace(self, config=tried)
 
         def ratio(motion: Motion) -> tuple[float, bool]:
             square, count = mean_square(self.constants, motion, values)

@@ -161,8 +161,6 @@ def _measurements(
     start = solve(constants, [motion.part()], progress=say).values
     motion.config = motion.part().with_walks(start).config
     accelerometer, gyroscope = motion.config.accelerometer_bias_walk, motion.config.gyroscope_bias_walk
-    if motion.config != scoring:
-        say(f'biases walk more than stated: by {accelerometer:g} m/s^2 and {gyroscope:g} rad/s per root of a second')
     config = replace(config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
     return constants, [motion], config, start
 
