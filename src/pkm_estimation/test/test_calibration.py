@@ -176,7 +176,7 @@ def test_an_imu_in_motion_calibrates_the_geometry() -> None:
 def test_biases_that_walk_are_seen(walks: bool) -> None:
     """A file that says they stand still: what they do would be taken for geometry."""
     machine, random = _machine('srs'), np.random.default_rng(3)
-    measured = measure(machine, profile('drives', machine, duration=20.0, rate=100.0), seed=3)
+    measured = measure(machine, profile('drives', machine, duration=12.0, rate=100.0), seed=3)
     forces, rates = (np.cumsum(0.1 * walks * random.normal(size=(len(measured.stamps), 3)), axis=0) for _ in range(2))
     forces, rates = measured.specific_force + 1e-3 * forces, measured.angular_rate + 6e-5 * rates
     data = recorded(machine, replace(measured, specific_force=forces, angular_rate=rates))
