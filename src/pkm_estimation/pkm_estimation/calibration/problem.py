@@ -170,10 +170,14 @@ def _likeliest(whole: Array, seen: ConstantScore, values: Array, constants: Cons
 
 
 def mean_square(constants: Constants, measurement: Measurement, values: Array) -> tuple[float, float]:
-    """Mean of the squares of the residuals of a measurement with constants (p,), and of how many numbers it is."""
+    """Mean of the squares of the residuals of a measurement, and of how many numbers it is.
+
+    With the constants that fit best, a linear step from (p,) values.
+    """
     seen = measurement.score(values)
-    count = max(1.0, float(seen.squares[1]))
-    return (_cost(seen, values, constants) - float(values @ values)) / count, count
+    found = _likeliest(seen.information + np.eye(len(values)), seen, values, constants)[0]
+    step, count = found - np.where(constants.applied, values, 0.0), max(1.0, float(seen.squares[1]))
+    return float(seen.squares[0] - 2.0 * seen.score @ step + step @ seen.information @ step) / count, count
 
 
 def held_out(
