@@ -8,6 +8,7 @@ such as where the base frame is, keeps its prior.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from math import exp, log
 from typing import Any
 
@@ -90,24 +91,30 @@ class Motion:
         settings = config.accelerometer_bias_walk, config.gyroscope_bias_walk
         stated = [walk if setting < 0.0 else setting for walk, setting in zip(of_file, settings, strict=True)]
 
-        def walking(times: float) -> Motion:
-            walks = np.hypot(stated, times * np.array([MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK]))
+        def walking(logarithm: float) -> Motion:
+            walks = np.hypot(stated, exp(logarithm) * np.array([MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK]))
             accelerometer, gyroscope = (float(f'{walk:.3g}') for walk in walks)
             tried = replace(config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
             return replace(self, config=tried)
 
-        def ratio(motion: Motion) -> tuple[float, bool]:
-            square, count = mean_square(self.constants, motion, values)
-            return square, square < float(chdtri(count, _BY_CHANCE)) / count
+        @cache
+        def judged(logarithm: float) -> tuple[float, float]:  # a run of the filter
+            return mean_square(self.constants, walking(logarithm), values)
 
-        if ratio(self)[1]:
+        if _is_as_stated(*mean_square(self.constants, self, values)):
             return self
         found = minimize_scalar(
-            lambda logarithm: log(ratio(walking(exp(logarithm)))[0]) ** 2, bounds=(-log(_MOST), log(_MOST)),
+            lambda logarithm: log(judged(logarithm)[0]) ** 2, bounds=(-log(_MOST), log(_MOST)),
             method='bounded', options={'xatol': _PRECISION},
-        )  # fmt: skip
-        motion = walking(exp(found.x))
-        return motion if ratio(motion)[1] else self
+        ).x  # fmt: skip
+        return walking(found) if _is_as_stated(*judged(found)) else self
+
+    def told(self) -> list[str]:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`: how the biases walk by settings."""
+        if self.config.accelerometer_bias_walk < 0.0:
+            return []
+        walks = f'{self.config.accelerometer_bias_walk:g} m/s^2 and {self.config.gyroscope_bias_walk:g} rad/s'
+        return [f'biases of the IMU walk by {walks} per root of a second']
 
     def _of_constants(self, pipeline: RepeatablePipeline) -> ConstantScore:
         """The filter's score, in the order and the units of the problem's constants."""
@@ -128,6 +135,11 @@ class Motion:
         return ConstantScore(
             factors * score.score[places], factors[:, None] * block * factors, score.squares.copy()
         )
+
+
+def _is_as_stated(square: float, count: float) -> bool:
+    """Whether a mean of so many squares is no larger than chance makes it."""
+    return square < float(chdtri(count, _BY_CHANCE)) / count
 
 
 def of_motion(machine: Machine, data: RecordedData, config: EstimatorConfig) -> tuple[Constants, EstimatorConfig]:

@@ -42,6 +42,9 @@ class Measurement(Protocol):
     def leaves_out(self) -> bool:
         """Leave out outliers from now on; returns whether that changes anything."""
 
+    def told(self) -> list[str]:
+        """What was found of it besides the constants, in lines."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -177,7 +180,7 @@ def mean_square(constants: Constants, measurement: Measurement, values: Array) -
     seen = measurement.score(values)
     found = _likeliest(seen.information + np.eye(len(values)), seen, values, constants)[0]
     step, count = found - np.where(constants.applied, values, 0.0), max(1.0, float(seen.squares[1]))
-    return float(seen.squares[0] - 2.0 * seen.score @ step + step @ seen.information @ step) / count, count
+    return _squares(seen, step) / count, count
 
 
 def held_out(
@@ -200,8 +203,12 @@ def held_out(
 
 def _cost(seen: ConstantScore, values: Array, constants: Constants) -> float:
     """Sum of the squares of all residuals, of prior and measurements."""
-    left = np.where(constants.applied, 0.0, values)
-    return float(seen.squares[0] - 2.0 * seen.score @ left + left @ seen.information @ left + values @ values)
+    return _squares(seen, np.where(constants.applied, 0.0, values)) + float(values @ values)
+
+
+def _squares(seen: ConstantScore, step: Array) -> float:
+    """Sum of the squares of the residuals of measurements, a linear step (p,) from where they were scored."""
+    return float(seen.squares[0] - 2.0 * seen.score @ step + step @ seen.information @ step)
 
 
 def _score(measurements: Sequence[Measurement], values: Array) -> ConstantScore:

@@ -16,9 +16,7 @@ from pkm_description.report.page import inline, render
 from pkm_description.report.words import now_in_words, sentence_of
 from pkm_description.writing import write_text
 
-from pkm_estimation.calibration.motion import Motion
 from pkm_estimation.calibration.problem import Measurement, Solution
-from pkm_estimation.calibration.static_poses import StaticPoses
 
 #: root mean square of the residuals, in those of the noise, above which the model lacks something
 _LACK_OF_FIT = 1.5
@@ -39,12 +37,7 @@ def solution_report(solution: Solution, measurements: Sequence[Measurement]) -> 
             'noise is as stated)'
         )
     for one in measurements:
-        if isinstance(one, StaticPoses) and one.weights:
-            out = float(np.mean([np.mean(weight == 0.0) for weight in one.weights]))
-            lines.append(f'{len(one)} static poses; outliers left out: {100.0 * out:.1f} %')
-        if isinstance(one, Motion) and one.config.accelerometer_bias_walk >= 0.0:
-            walks = f'{one.config.accelerometer_bias_walk:g} m/s^2 and {one.config.gyroscope_bias_walk:g} rad/s'
-            lines.append(f'biases of the IMU walk by {walks} per root of a second')
+        lines += one.told()
     names, units, std = solution.constants.names, solution.constants.units, solution.std
     sizes = solution.values * solution.constants.std
     lines.append('constants that are off by more than two standard deviations, the clearest first')

@@ -124,6 +124,13 @@ class StaticPoses:
         changes, self.is_near = self.is_robust and not self.is_near, True
         return changes
 
+    def told(self) -> list[str]:
+        """See :class:`~pkm_estimation.calibration.problem.Measurement`: how many poses, and the part of outliers."""
+        if not self.weights:
+            return []
+        out = float(np.mean([np.mean(weight == 0.0) for weight in self.weights]))
+        return [f'{len(self)} static poses; outliers left out: {100.0 * out:.1f} %']
+
     def start(self, machine: Machine) -> None:
         """Poses by the legs of a machine, and instruments aligned with them; raises KinematicsError."""
         try:
