@@ -16,11 +16,15 @@ from pkm_description.kinematics.rotation import (
     rotation_exp,
 )
 from pkm_description.machine import Machine, Tolerances
-from pkm_estimation.filtering.constant_columns import considered_tolerances
+from pkm_description.machine.tolerances import Calibrated
+from pkm_estimation.calibration.constants import Constants
+from pkm_estimation.calibration.plan import built_machine
+from pkm_estimation.filtering.constant_columns import considered_tolerances, named_columns
 from pkm_estimation.filtering.parts import measurement_model
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import measures_lengths
+from pkm_estimation.stream.stretch import RepeatablePipeline
 
 from pkm_description import load_machine, profile
 from pkm_estimation import EstimatorConfig, estimate, measure
@@ -95,6 +99,49 @@ def test_claims_contain_the_geometry(name: str, tolerance: float) -> None:
     """At all times; 6 is expected of one seed, 3 is the standard deviation of a chi-square of six."""
     nees = np.mean([_normalised_errors(name, tolerance, seed)[0] for seed in range(4)], axis=0)
     assert nees.max() < 12.0 and nees.min() > 1.0
+
+
+def _calibrated(machine: Machine, seed: int) -> Machine:
+    """Machine of which a calibration has seen most, but by far not all; the constants are correlated."""
+    constants, random = Constants(machine), np.random.default_rng(seed)
+    seen = 30.0 * random.normal(size=(len(constants) - 12, len(constants)))
+    covariance = np.linalg.inv(np.eye(len(constants)) + seen.T @ seen)
+    calibrated = Calibrated(tuple(constants.names), constants.std[:, None] * np.linalg.cholesky(covariance))
+    return replace(machine, tolerances=replace(machine.tolerances, calibrated=calibrated))
+
+
+@pytest.mark.parametrize('name', ['srs', 'valencia_3rps', 'delta'])
+def test_claims_contain_what_a_calibration_left(name: str) -> None:
+    """Of machines drawn from its covariance: the mean of twelve chi-squares of six has a standard deviation of 1."""
+    found = []
+    for seed in range(12):
+        machine = _calibrated(_with_tolerance(name, 3e-4), seed)
+        built = built_machine(machine, np.random.default_rng(seed))
+        motion = profile('drives', built, duration=2.0, rate=100.0)
+        data = measure(built, motion, seed=seed)
+        result = estimate(machine, data, EstimatorConfig(baseline=False)).motion
+        found.append(squares(pose_errors(result, motion), result.pose_covariance)[100:].mean())
+    assert 4.0 < np.mean(found) < 9.0  # of 6: what the legs do not admit is uncertain, too
+
+
+def test_an_imu_that_is_calibrated_is_as_uncertain_as_the_calibration_left_it() -> None:
+    """Not as one that is usually late and turned; what lies between the two covariances is in the claim."""
+    machine = _with_tolerance('srs', 1e-6)
+    places = [f'{kind} {axis}' for kind in ('mounting', 'place') for axis in 'xyz']
+    names, stds = ('zero of leg2_prismatic', 'delay', *places), np.array([5e-7, 2e-5, *[1e-4] * 6])
+    root = stds[:, None] * np.linalg.cholesky(0.5 * np.eye(8) + 0.5)
+    known = replace(machine, tolerances=replace(machine.tolerances, calibrated=Calibrated(names, root)))
+    pipeline = RepeatablePipeline(known, EstimatorConfig())
+    own = named_columns(known, pipeline.filter.columns)
+    places = [own[name].place for name in names]
+    units = np.array([own[name].unit for name in names])
+    prior = pipeline.filter.prior
+    np.testing.assert_allclose(units[:, None] * prior[np.ix_(places, places)] * units, root @ root.T, rtol=1e-9)
+    others = [place for place in np.flatnonzero(prior.diagonal()) if place not in places]
+    assert not prior[np.ix_(places, others)].any() and len(others) == 41
+    data = measure(machine, profile('drives', machine, duration=1.0, rate=100.0), seed=0)
+    claims = [estimate(one, data).motion.pose_covariance[19, :3, :3].trace() for one in (machine, known)]
+    assert claims[1] < 0.1 * claims[0]
 
 
 def test_repeatability_leaves_the_geometry_out() -> None:

@@ -18,7 +18,7 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion, Tolerances
 from pkm_description.motion.profiles import drives_profile, fourier_profile, mp1_profile
 from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
-from pkm_estimation.kernels.carried import add_claim, add_score, add_to_block
+from pkm_estimation.kernels.carried import add_claim, add_score, add_to_block, rows_of_root
 from pkm_estimation.models import ATTITUDE, POSITION
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.estimate import estimate, estimate_by, recorded
@@ -510,10 +510,10 @@ def linear_world(true: Sequence[float], seed: int = 0) -> tuple[list, ConstantSc
 
 def test_constants_that_are_off_are_told_apart() -> None:
     groups, seen, _ = linear_world([0.0, 3.0, 0.0, 0.0, 2.0, 0.0])
-    found, further, *_ = constants_that_are_off(groups, np.zeros(6), seen, {})
+    found, further, *_ = constants_that_are_off(groups, np.zeros((6, 6)), seen, {})
     assert {(one.group.kind, one.group.member) for one in found} == {('leg', 1), ('mounting', 0)}
     assert further[1] > 1.0 and further[4] > 0.5 and further[0] < 0.01
-    constants = Explanation.of(np.zeros(6), further, seen)
+    constants = Explanation.of(np.zeros((6, 6)), further, seen)
     np.testing.assert_allclose(constants.sizes, [0.0, 3.0, 0.0, 0.0, 2.0, 0.0], atol=0.4)
     assert constants.std[1] < 0.05
     assert constants.predicts(linear_world([0.0, 3.0, 0.0, 0.0, 2.0, 0.0], seed=1)[1])
@@ -530,13 +530,13 @@ def test_all_drives_are_off_where_more_than_a_few_are(true: float | Sequence[flo
     slopes = random.normal(size=(3000, 6))
     white = random.normal(size=3000) + slopes @ (true * np.array([1.0, -0.7, 1.2, 0.6, -1.1, 0.8]))
     seen = ConstantScore(slopes.T @ white, slopes.T @ slopes, np.array([white @ white, 3000.0]))
-    found = constants_that_are_off(groups_of(columns), np.zeros(6), seen, {}).found
+    found = constants_that_are_off(groups_of(columns), np.zeros((6, 6)), seen, {}).found
     assert [one.group.key for one in found] == off
 
 
 def test_what_is_within_its_tolerance_is_not_off() -> None:
     groups, seen, _ = linear_world([0.0, 3.0, 0.0, 0.0, 0.0, 0.0])
-    found, further, *_ = constants_that_are_off(groups, np.array([0.0, 3.0, 0.0, 0.0, 0.0, 0.0]), seen, {})
+    found, further, *_ = constants_that_are_off(groups, np.diag([0.0, 9.0, 0.0, 0.0, 0.0, 0.0]), seen, {})
     assert not found and further.max() < 1e-3
 
 
@@ -544,7 +544,7 @@ def test_chance_is_no_cause() -> None:
     possible = []
     for seed in range(60):
         groups, seen, _ = linear_world(np.zeros(6), seed)
-        found, further, _, claimed = constants_that_are_off(groups, np.zeros(6), seen, {})
+        found, further, _, claimed = constants_that_are_off(groups, np.zeros((6, 6)), seen, {})
         assert not found and further.max() < 1e-2
         possible.append(claimed.max())
     assert np.mean(possible) < 1e-2
@@ -738,13 +738,13 @@ def test_what_is_usually_off_is_weighed_as_normal_distributions_say() -> None:
         total += likelihood
     seen = ConstantScore(columns.T @ white, columns.T @ columns, np.array([white @ white, 30.0]))
     groups = [Group('place', 0, tuple(units[:2]), np.array([0, 1])), Group('delay', 0, (units[2],), np.array([2]))]
-    found, likely, possible, claimed = constants_that_are_off(groups, np.array([0.0, 0.0, 0.0, 0.5]), seen, usual)
+    found, likely, possible, claimed = constants_that_are_off(groups, np.diag([0.0, 0.0, 0.0, 0.25]), seen, usual)
     np.testing.assert_allclose(claimed, [*after[:3] / total, 0.0], rtol=1e-9)
     np.testing.assert_allclose(possible, [*before[:3] / total, 0.0], rtol=1e-9)
     assert exact.min() > 1e-3 * total and not found and not likely.any()  # neither is off for certain
     white = white + 20.0 * columns[:, 2]
     seen = ConstantScore(columns.T @ white, columns.T @ columns, np.array([white @ white, 30.0]))
-    found = constants_that_are_off(groups, np.array([0.0, 0.0, 0.0, 0.5]), seen, usual).found
+    found = constants_that_are_off(groups, np.diag([0.0, 0.0, 0.0, 0.25]), seen, usual).found
     assert [one.group.key for one in found] == [('delay', 0)]
 
 
@@ -776,5 +776,5 @@ def test_constants_that_are_known_together_are_claimed_together() -> None:
     root[9, 9], root[11, 9] = 0.0, 0.7
     root[np.ix_([2, 5, 7], [2, 5, 7])] = np.linalg.cholesky(np.cov(random.normal(size=(3, 9))))
     claimed, columns = covariance.copy(), carried[:, 6:]
-    add_claim(carried, 6, root, 1.7, claimed)
+    add_claim(carried, 6, root, rows_of_root(root), 1.7, claimed)
     np.testing.assert_allclose(claimed, 1.7 * covariance + columns @ root @ root.T @ columns.T, rtol=1e-12, atol=1e-12)

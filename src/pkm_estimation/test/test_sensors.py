@@ -11,6 +11,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile, mp2_profile
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import InertialProcess
+from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.sensors import SensorConditions, imu_truth, measure, simulate_sensors
 from pkm_estimation.sensors.conditions import ImuFault
 
@@ -122,6 +123,19 @@ def test_misalignment_turns_the_vectors():
     turn = (0.02, -0.01, 0.03)
     data = sense(replace(QUIET, imu_misalignment=turn))
     assert data.specific_force == pytest.approx(IDEAL.specific_force @ rotation_exp(np.array(turn)), abs=1e-12)
+
+
+def test_matrices_of_the_imu_correct_its_samples():
+    random, motion = np.random.default_rng(0), mp1_profile(SRS).evaluate(np.arange(0.0, 10.0, 0.01))
+    matrices = [np.eye(3) + 0.01 * random.normal(size=(3, 3)) for _ in range(2)]
+    imu = replace(SRS.imu, accelerometer_matrix=matrices[0], gyroscope_matrix=matrices[1])
+    data = measure(replace(SRS, imu=imu), motion, seed=None)
+    plain = measure(SRS, motion, seed=None)
+    bias = np.hstack([imu.accelerometer_bias, imu.gyroscope_bias])
+    samples = [np.hstack([one.specific_force, one.angular_rate]) - bias for one in (data, plain)]
+    assert np.abs(samples[0] - samples[1]).max() > 0.01
+    ours, true = (ImuFrame(one).to_platform(part) for one, part in zip((imu, SRS.imu), samples, strict=True))
+    np.testing.assert_allclose(ours, true, atol=1e-12)
 
 
 def test_offsets_steps_and_drift():

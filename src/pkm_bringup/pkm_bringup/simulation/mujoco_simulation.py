@@ -183,7 +183,7 @@ class MujocoSimulation:
         if imu_due:
             sensor = self.machine.imu
             ideal = imu_truth(truth, self.machine.gravity, sensor.position, sensor.rotation_platform_imu)
-            imu = self._imu.measure(*(signal[0] for signal in ideal))
+            imu = self._imu.measure(*(signal[0] for signal in sensor.readings(*ideal)))
         joints = None
         if joints_due:
             joints = self._joint_sensors.measure(self.joint_positions, self.joint_velocities, efforts)

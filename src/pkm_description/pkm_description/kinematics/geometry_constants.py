@@ -26,6 +26,7 @@ from pkm_description.machine.machine import with_home
 
 #: m or rad, of all constants, at which a home is sought anew
 _LONGEST_STEP = 1e-4
+_AXES = 'xyz'
 
 
 def geometry_constants(machine: Machine) -> GeometryData:
@@ -62,6 +63,22 @@ def geometry_constants(machine: Machine) -> GeometryData:
     kinds, places, axes, stds = zip(*rows, strict=True) if rows else ((), (), (), ())
     first, kind, place, axis = (np.array(values, dtype=np.int64) for values in (start, kinds, places, axes))
     return GeometryData(first, kind, place, axis, np.array(stds, dtype=float))
+
+
+def geometry_constant_names(machine: Machine) -> list[str]:
+    """What each constant of :func:`geometry_constants` is, in words."""
+    geometry = geometry_constants(machine)
+    closures = [closure.name for leg in machine.legs for closure in leg.closures]
+    names = []
+    for kind, place, axis in zip(*(values.tolist() for values in geometry[1:4]), strict=True):
+        if kind == DRIVE_ZERO:
+            names.append(f'zero of {machine.actuated_joint_names[place]}')
+        elif kind == JOINT_CENTRE:
+            names.append(f'centre of {machine.joints[place].name} {_AXES[axis]}')
+        else:
+            side = 'end on the leg' if kind == CLOSURE_POINT else 'end on the platform'
+            names.append(f'{side} of {closures[place]} {_AXES[axis]}')
+    return names
 
 
 def with_geometry(machine: Machine, deviations: Array) -> Machine:

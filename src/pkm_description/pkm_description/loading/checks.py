@@ -9,6 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import MachineFileError, nearest_of
+from pkm_description.kinematics.geometry_constants import geometry_constant_names
 from pkm_description.loading.home_checks import check_home
 from pkm_description.loading.yaml_reader import (
     MILLIMETRES,
@@ -21,6 +22,7 @@ from pkm_description.loading.yaml_reader import (
 )
 from pkm_description.machine import Joint, Machine
 from pkm_description.machine.machine import closure_ends
+from pkm_description.machine.tolerances import IMU_CONSTANTS, imu_constant_name
 
 #: m/s and rad/s that no drive of a machine reaches
 _FASTEST = {'prismatic': 100.0, 'revolute': 1000.0}
@@ -96,6 +98,22 @@ def check_machine(machine: Machine) -> None:
     # after home: a mass in grams shows in these, too, and is better recognised by the forces at home
     check_drives(machine)
     _check_inertias(machine)
+    _check_calibrated(machine)
+
+
+def _check_calibrated(machine: Machine) -> None:
+    """What a calibration has found are constants of this machine."""
+    named = machine.tolerances.calibrated.names
+    if not named:
+        return
+    known = geometry_constant_names(machine)
+    known += [imu_constant_name(kind, axis) for kind, count in IMU_CONSTANTS.items() for axis in range(count)]
+    for name in named:
+        if name not in known or named.count(name) > 1:
+            reason = 'stands there twice' if name in known else 'is no constant of this machine that is not exact'
+            raise machine_error(
+                machine, 'tolerances.calibrated.constants', name, f'{reason}; calibrate the machine as it is now'
+            )
 
 
 def _check_inertias(machine: Machine) -> None:

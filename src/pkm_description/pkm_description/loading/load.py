@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pkm_description.errors import MachineFileError, UnknownMachineError
 from pkm_description.loading.checks import check_machine, check_provenance
+from pkm_description.loading.driver_values import texts
 from pkm_description.loading.overlay import apply_overlay, blame_overlay
 from pkm_description.loading.read_driver import COPY, driver_of
 from pkm_description.loading.read_joints import read_platform, read_rotation
 from pkm_description.loading.read_legs import read_legs
 from pkm_description.loading.yaml_reader import Section, by_name, read_yaml
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, Machine, ServoGains
-from pkm_description.machine.tolerances import USUAL_TOLERANCE, USUAL_TOLERANCES, Tolerances
+from pkm_description.machine.tolerances import USUAL_TOLERANCE, USUAL_TOLERANCES, Calibrated, Tolerances
 
 SCHEMA = 1
 
@@ -205,13 +208,21 @@ def read_tolerances(top: Section, legs: int, drives: int) -> Tolerances:
         return Tolerances(whole, whole)
     section = top.section('tolerances')
     others = ['gravity', 'imu_position', 'imu_rotation', 'imu_scale']
-    section.expect_keys([], ['joint_centres', 'leg_zeros', *others])
+    section.expect_keys([], ['joint_centres', 'leg_zeros', 'calibrated', *others])
     gravity, position, rotation, scale = (section.number(key, 0.0, least=0.0) for key in others)
     return Tolerances(
         section.per_leg('joint_centres', legs, USUAL_TOLERANCE, least=0.0),
         section.per_leg('leg_zeros', drives, USUAL_TOLERANCE, least=0.0, each='drive'),
         gravity, position, rotation, scale,
+        calibrated=_read_calibrated(section.section('calibrated')) if 'calibrated' in section.content else Calibrated(),
     )  # fmt: skip
+
+
+def _read_calibrated(section: Section) -> Calibrated:
+    """What a calibration left of the uncertainty of constants."""
+    section.expect_keys(['constants', 'root'])
+    names = texts(section, 'constants')
+    return Calibrated(names, section.rows('root', range(1, len(names) + 1)))
 
 
 def read_sensors(top: Section, count: int, each: str = 'leg') -> tuple[ImuSensor, LegSensors, ServoGains]:
@@ -236,11 +247,16 @@ def _read_imu(section: Section) -> ImuSensor:
     parts: dict[str, Any] = {}
     for name in ('accelerometer', 'gyroscope'):
         sensor = section.section(name)
-        sensor.expect_keys(['noise', 'bias'], ['bias_walk', 'resolution', 'range'])
+        sensor.expect_keys(['noise', 'bias'], ['bias_walk', 'resolution', 'range', 'matrix'])
         for key in sensor.content:
-            least = None if key == 'bias' else 0.0
-            value = sensor.number(key, above=0.0) if key == 'range' else sensor.vector(key, 3, least)
-            parts[f'{name}_{key}'] = value
+            if key == 'range':
+                parts[f'{name}_{key}'] = sensor.number(key, above=0.0)
+            elif key == 'matrix':
+                parts[f'{name}_{key}'] = matrix = sensor.rows(key, (3, 3, 3))
+                if not np.linalg.det(matrix) > 0.0:
+                    raise sensor.error(key, matrix.tolist(), 'must be near [[1, 0, 0], [0, 1, 0], [0, 0, 1]]')
+            else:
+                parts[f'{name}_{key}'] = sensor.vector(key, 3, None if key == 'bias' else 0.0)
     place = section.vector('xyz', 3), read_rotation(section, 'rpy')
     return ImuSensor(section.identifier('link'), *place, section.number('rate', above=0.0), **parts)
 

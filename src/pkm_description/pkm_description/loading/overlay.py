@@ -21,7 +21,9 @@ _HEADER = ('overlay', 'standard_deviations')
 _OPTIONAL = ('sensors', 'sensors.imu', 'sensors.legs', 'servo')
 
 #: values that it may lack
-_VALUES = ('tolerances', 'sensors.legs.effort_delay')
+_VALUES = (
+    'tolerances', 'sensors.legs.effort_delay', 'sensors.imu.accelerometer.matrix', 'sensors.imu.gyroscope.matrix'
+)  # fmt: skip
 
 #: the same of joints, beside friction
 _OPTIONAL_OF_JOINTS = ('rotor_inertia',)
@@ -105,7 +107,7 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
             if not isinstance(value, dict):
                 raise MachineFileError(path, where, value, 'must be a mapping, as in the machine file')
             yield from _merge(target[key], value, path, where)
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and where not in _VALUES:
             raise MachineFileError(path, where, value, 'must be a value, as in the machine file')
         else:
             target[key] = value
@@ -117,7 +119,7 @@ def _may_be_added(where: str, value: object) -> bool:
     chain, _, key = where.rpartition('.')
     if chain.startswith(('leg_chain.', 'leg_chains.')) and (_is_friction(key) or key in _OPTIONAL_OF_JOINTS):
         return isinstance(value, dict) == _is_friction(key)
-    return where in _VALUES or (where in _OPTIONAL and isinstance(value, dict))
+    return where in _VALUES or chain == 'tolerances' or (where in _OPTIONAL and isinstance(value, dict))
 
 
 def _is_friction(key: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -247,6 +247,17 @@ class Section:
         if not isinstance(value, list) or len(value) != length:
             raise self.error(key, value, f'must be a list of {length} numbers')
         return np.array([self._number(f'{key}[{i}]', item, None, least) for i, item in enumerate(value)])
+
+    def rows(self, key: str, lengths: Sequence[int]) -> Array:
+        """Matrix (n, m) at ``key``: a list of n lists of finite numbers, as many as ``lengths`` says; others are 0."""
+        value = self.content[key]
+        if not isinstance(value, list) or len(value) != len(lengths):
+            raise self.error(key, value, f'must be a list of {len(lengths)} rows')
+        found = np.zeros((len(lengths), max(lengths, default=0)))
+        parts = Section(self.path, self.place, {f'{key}[{i}]': row for i, row in enumerate(value)})
+        for row, part, length in zip(found, parts.content, lengths, strict=True):
+            row[:length] = parts.vector(part, length)
+        return found
 
     def per_leg(
         self,

@@ -30,6 +30,8 @@ class ImuSensor:
     accelerometer_bias_walk, gyroscope_bias_walk : (3,) random walk of the biases, m/s^2 and rad/s per sqrt(s), IMU axes
     accelerometer_resolution, gyroscope_resolution : (3,) step of the digits, m/s^2 and rad/s; 0: not known to matter
     accelerometer_range, gyroscope_range : m/s^2 and rad/s, greatest number of an axis; infinite where it is not known
+    accelerometer_matrix, gyroscope_matrix : (3, 3) what samples are multiplied by: scales, and axes that are not at
+        right angles, as a calibration has found them
     """
 
     frame: str
@@ -46,6 +48,25 @@ class ImuSensor:
     gyroscope_resolution: Array = field(default_factory=lambda: np.zeros(3))
     accelerometer_range: float = inf
     gyroscope_range: float = inf
+    accelerometer_matrix: Array = field(default_factory=lambda: np.eye(3))
+    gyroscope_matrix: Array = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def matrix(self) -> Array:
+        """What pairs of vectors (6,) of samples are multiplied by (6, 6)."""
+        zero = np.zeros((3, 3))
+        return np.block([[self.accelerometer_matrix, zero], [zero, self.gyroscope_matrix]])
+
+    def corrected_matrix(self, sensor: str, missing: Array) -> Array:
+        """Matrix (3, 3) of a sensor whose samples lack so much of themselves (3, 3), platform axes."""
+        turn = self.rotation_platform_imu
+        matrix: Array = turn.T @ (np.eye(3) + missing) @ turn @ getattr(self, f'{sensor}_matrix')
+        return matrix
+
+    def readings(self, specific_force: Array, angular_rate: Array) -> tuple[Array, Array]:
+        """Samples (..., 3) of what an IMU without bias feels (..., 3)."""
+        force, rate = np.linalg.inv(self.accelerometer_matrix), np.linalg.inv(self.gyroscope_matrix)
+        return specific_force @ force.T, angular_rate @ rate.T
 
 
 @dataclass(frozen=True)

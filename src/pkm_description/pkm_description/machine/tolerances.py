@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,6 +10,25 @@ from pkm_description.arrays import Array
 
 #: m or rad, of a machine whose file does not say: usual machining
 USUAL_TOLERANCE = 1e-4
+#: constants of an IMU and of what it feels: kinds, and how many of each; nine are a matrix, row by row
+IMU_CONSTANTS = {
+    'gravity': 3, 'place': 3, 'mounting': 3, 'accelerometer': 9, 'gyroscope': 9, 'delay': 1, 'skew': 1, 'response': 1
+}  # fmt: skip
+_AXES = 'xyz'
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """What a calibration left of the uncertainty of constants: they are known together.
+
+    Attributes
+    ----------
+    names : of k constants, in words
+    root : (k, k) lower triangular, SI; times its transpose the covariance of the constants
+    """
+
+    names: tuple[str, ...] = ()
+    root: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True)
@@ -24,6 +43,7 @@ class Tolerances:
     imu_position, imu_rotation : m and rad, of each component of the IMU's place, and about each axis
     imu_scale : of each number of a sample, relative
     is_stated : whether the machine file says so
+    calibrated : of constants that a calibration has found, instead
     """
 
     joint_centres: Array | float = USUAL_TOLERANCE
@@ -33,11 +53,12 @@ class Tolerances:
     imu_rotation: float = 0.0
     imu_scale: float = 0.0
     is_stated: bool = True
+    calibrated: Calibrated = Calibrated()
 
     @property
     def are_zero(self) -> bool:
         """Whether the machine is exactly as its file says."""
-        return not (self.has_geometry or any(value for value, _ in self._of_imu()))
+        return not (self.has_geometry or self.calibrated.names or any(value for value, _ in self._of_imu()))
 
     @property
     def has_geometry(self) -> bool:
@@ -58,8 +79,16 @@ class Tolerances:
             return 'exact'
         centres, zeros = (_range(1e3 * np.asarray(value)) for value in (self.joint_centres, self.leg_zeros))
         told = f'joint centres {centres} mm, zeros of the drives {zeros} mm or mrad'
+        if self.calibrated.names:
+            told = f'{len(self.calibrated.names)} constants calibrated; before that {told}'
         told = ', '.join([told, *(text.format(f'{value:.3g}') for value, text in self._of_imu() if value)])
         return told if self.is_stated else f'{told} (usual machining: the machine file has no tolerances)'
+
+
+def imu_constant_name(kind: str, axis: int) -> str:
+    """Name of a constant of :data:`IMU_CONSTANTS` in words; of a matrix, scale along x: xx, what x has of y: xy."""
+    count = IMU_CONSTANTS[kind]
+    return kind if count == 1 else f'{kind} {_AXES[axis // 3] if count > 3 else ""}{_AXES[axis % 3]}'
 
 
 def _range(values: Array) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kernels.kinematics.geometry_slopes import CLOSURE_POINT, DRIVE_ZERO, JOINT_CENTRE, GeometryData
-from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
+from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO, GeometryData
+from pkm_description.kinematics.geometry_constants import geometry_constant_names, geometry_constants, with_geometry
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
+from pkm_description.machine.tolerances import imu_constant_name
 
 #: priors of the constants of an IMU that nobody has calibrated: m, rad, s, relative, m/s^2; and of its stamps
 IMU_PRIORS = {
@@ -18,8 +20,7 @@ IMU_PRIORS = {
     'skew': 5e-5, 'response': 2e-5,
 }  # fmt: skip
 #: of the IMU that change the machine or the settings; the others act linearly only
-APPLIED = 'mounting', 'place', 'delay'
-_AXES = 'xyz'
+APPLIED = 'mounting', 'place', 'delay', 'accelerometer', 'gyroscope', 'gravity'
 _UNITS = {
     'place': 'm', 'mounting': 'rad', 'delay': 's', 'accelerometer': '', 'gyroscope': '', 'gravity': 'm/s^2', 'skew': '',
     'response': 's^2',
@@ -39,15 +40,26 @@ class Constants:
     machine : as its file says, with the tolerances that are the prior of the geometry
     imu : kind and axis of each constant of the IMU, behind those of the geometry
     imu_delay : s, from which the delay is counted
+    prior : (p, p) covariance before anything is measured: one, or what an earlier calibration left
+    precision : (p, p) inverse of it
     """
 
     machine: Machine
     imu: tuple[tuple[str, int], ...] = ()
     imu_delay: float = 0.0
     geometry: GeometryData = field(init=False)
+    prior: Array = field(init=False)
+    precision: Array = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'geometry', geometry_constants(self.machine))
+        prior, names, calibrated = np.eye(len(self)), self.names, self.machine.tolerances.calibrated
+        there = [place for place, name in enumerate(calibrated.names) if name in names]
+        own = [names.index(calibrated.names[place]) for place in there]
+        root = calibrated.root[there] / self.std[own][:, None]
+        prior[np.ix_(own, own)] = root @ root.T
+        object.__setattr__(self, 'prior', prior)
+        object.__setattr__(self, 'precision', np.linalg.inv(prior))
 
     def __len__(self) -> int:
         return len(self.geometry.kind) + len(self.imu)
@@ -70,23 +82,7 @@ class Constants:
     @property
     def names(self) -> list[str]:
         """What each constant is, in words."""
-        machine, geometry = self.machine, self.geometry
-        closures = [closure.name for leg in machine.legs for closure in leg.closures]
-        told = []
-        for kind, place, axis in zip(*(values.tolist() for values in geometry[1:4]), strict=True):
-            if kind == DRIVE_ZERO:
-                told.append(f'zero of {machine.actuated_joint_names[place]}')
-            elif kind == JOINT_CENTRE:
-                told.append(f'centre of {machine.joints[place].name} {_AXES[axis]}')
-            else:
-                side = 'end on the leg' if kind == CLOSURE_POINT else 'end on the platform'
-                told.append(f'{side} of {closures[place]} {_AXES[axis]}')
-        of_matrix = {'accelerometer', 'gyroscope'}  # scale along x: xx; what x has of y: xy
-        return told + [
-            kind if kind in ('delay', 'skew', 'response')
-            else f'{kind} {_AXES[axis // 3] if kind in of_matrix else ""}{_AXES[axis % 3]}'
-            for kind, axis in self.imu
-        ]  # fmt: skip
+        return geometry_constant_names(self.machine) + [imu_constant_name(*one) for one in self.imu]
 
     def places(self, kind: str) -> list[int]:
         """Places of the constants of the IMU of a kind."""
@@ -109,12 +105,17 @@ class Constants:
         if not self.imu:
             return machine
         imu, sizes = machine.imu, values * self.std
-        if self.places('mounting'):
-            turn = rotation_exp(sizes[self.places('mounting')])
-            imu = replace(imu, rotation_platform_imu=turn @ imu.rotation_platform_imu)
-        if self.places('place'):
-            imu = replace(imu, position=imu.position + sizes[self.places('place')])
-        return replace(machine, imu=imu)
+        found = {kind: sizes[self.places(kind)] for kind, _ in self.imu}
+        if 'mounting' in found:
+            imu = replace(imu, rotation_platform_imu=rotation_exp(found['mounting']) @ imu.rotation_platform_imu)
+        if 'place' in found:
+            imu = replace(imu, position=imu.position + found['place'])
+        matrices: dict[str, Any] = {
+            f'{name}_matrix': imu.corrected_matrix(name, found[name].reshape(3, 3))
+            for name in found.keys() & {'accelerometer', 'gyroscope'}
+        }
+        imu = replace(imu, **matrices)
+        return replace(machine, imu=imu, gravity=machine.gravity + found.get('gravity', 0.0))
 
     def delay_at(self, values: Array) -> float:
         """Delay of the IMU's stamps [s] with constants (p,)."""

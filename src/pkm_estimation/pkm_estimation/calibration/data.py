@@ -72,7 +72,8 @@ def read_static_poses(
         reach = _REACH * machine.platform_radius
         instruments.append(Poses.of(position, rotation, noise, noise_rotation, reach))
     if all(name in column for name in _FORCE):
-        imu, force = machine.imu, np.stack([column[name] for name in _FORCE], -1)
+        imu = machine.imu
+        force = np.stack([column[name] for name in _FORCE], -1) @ imu.accelerometer_matrix.T
         level = float(np.mean(imu.accelerometer_noise))
         turn, bias = imu.rotation_platform_imu, imu.accelerometer_bias
         instruments.append(Inclination.of(force, level, machine.gravity, turn, bias))

@@ -7,8 +7,8 @@ such as where the base frame is, keeps its prior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import cache
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
 from math import exp, log
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.machine import Machine
 from pkm_description.machine.sensors import MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
 from scipy.optimize import minimize_scalar
@@ -26,7 +25,7 @@ from pkm_estimation.bags import RecordedData
 from pkm_estimation.calibration.constants import IMU_PRIORS, Constants
 from pkm_estimation.calibration.problem import mean_square
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.constant_columns import ConstantScore
+from pkm_estimation.filtering.constant_columns import ConstantScore, named_columns
 from pkm_estimation.offline.comparison import RecordedSamples
 from pkm_estimation.offline.estimate import AsToldPipeline
 from pkm_estimation.stream.stretch import RepeatablePipeline
@@ -49,9 +48,9 @@ _MOST, _PRECISION = 30.0, 0.2
 _CERTAIN, _FAR = 4.0, 2e-3
 
 
-@dataclass
+@dataclass(frozen=True)
 class Motion:
-    """A recording of IMU and legs while the platform moves.
+    """A recording of IMU and legs while the platform moves. What it says at values that were tried is kept.
 
     Attributes
     ----------
@@ -63,9 +62,16 @@ class Motion:
     constants: Constants
     data: RecordedData
     config: EstimatorConfig
+    _scores: dict[bytes, ConstantScore] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def score(self, values: Array) -> ConstantScore:
         """See :class:`~pkm_estimation.calibration.problem.Measurement`."""
+        if (key := values.tobytes()) not in self._scores:
+            self._scores[key] = self._scored(values)
+        return self._scores[key]
+
+    def _scored(self, values: Array) -> ConstantScore:
+        """Pass of the filter over the recording."""
         machine = self.constants.machine_at(values)
         config = replace(self.config, imu_delay=self.constants.delay_at(values))
         pipeline = AsToldPipeline(machine, config)
@@ -74,6 +80,10 @@ class Motion:
 
     def part(self) -> Motion:
         """See :class:`~pkm_estimation.calibration.problem.Measurement`: the first part of the recording."""
+        return self._part
+
+    @cached_property
+    def _part(self) -> Motion:
         return replace(self, data=between(self.data, 0, fitted_until(self.data)))
 
     def leaves_out(self) -> bool:
@@ -118,19 +128,10 @@ class Motion:
 
     def _of_constants(self, pipeline: RepeatablePipeline) -> ConstantScore:
         """The filter's score, in the order and the units of the problem's constants."""
-        constants, score, columns = self.constants, pipeline.filter.score, pipeline.filter.columns
-        zeros = {column.member: column.place for column in columns if column.kind == 'zero'}
-        centres = iter([column.place for column in columns if column.kind == 'geometry'])
-        geometry = constants.geometry
-        places = [
-            zeros[place] if kind == DRIVE_ZERO else next(centres)
-            for kind, place in zip(geometry.kind.tolist(), geometry.place.tolist(), strict=True)
-        ]
-        factors = np.ones(len(constants))
-        for kind, axis in constants.imu:
-            own = next(column for column in columns if (column.kind, column.axis) == (kind, axis))
-            factors[len(places)] = IMU_PRIORS[kind] / own.unit
-            places.append(own.place)
+        own, score = named_columns(self.constants.machine, pipeline.filter.columns), pipeline.filter.score
+        columns = [own[name] for name in self.constants.names]
+        places = [column.place for column in columns]
+        factors = self.constants.std / [column.unit for column in columns]
         block = score.information[np.ix_(places, places)]
         return ConstantScore(
             factors * score.score[places], factors[:, None] * block * factors, score.squares.copy()

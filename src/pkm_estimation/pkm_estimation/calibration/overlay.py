@@ -12,10 +12,11 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading.load import load_machine, machine_content
 from pkm_description.loading.overlay import write_overlay
-from pkm_description.machine import Leg, Machine, Tolerances
+from pkm_description.machine import Leg, Machine
 from pkm_description.machine.parts import Placement
 from scipy.spatial.transform import Rotation
 
+from pkm_estimation.calibration.problem import Solution
 from pkm_estimation.calibration.static_poses import LegRows
 
 #: m or rad, by which what a file says may differ from what was found, by rounding
@@ -112,10 +113,6 @@ def write_calibration(
     values: dict[str, object] = {key: _at(content, key) for key in replaced}
     found = geometry_values(content, machine) | others
     values |= {key: value for key, value in found.items() if key in values or not _says(content, key, value)}
-    if not isinstance(content.get('tolerances', {}), dict):  # one number for both
-        both = [values.pop(f'tolerances.{name}', None) for name in ('joint_centres', 'leg_zeros')]
-        if both[0] is not None:
-            values['tolerances'] = both[0]
     data, method = origin
     write_overlay(path, machine.name, values, date=date.today().isoformat(), data=data, method=method)
     try:
@@ -146,20 +143,28 @@ def _says(content: dict[str, Any], dotted: str, value: object) -> bool:
 
 
 def imu_values(machine: Machine) -> dict[str, object]:
-    """Values of an overlay for place and mounting of the IMU."""
-    return {
-        'sensors.imu.xyz': machine.imu.position,
-        'sensors.imu.rpy': rpy_from_matrix(machine.imu.rotation_platform_imu),
+    """Values of an overlay for the IMU, and for gravity, which is what it feels."""
+    imu = machine.imu
+    values: dict[str, object] = {
+        'gravity': machine.gravity,
+        'sensors.imu.xyz': imu.position,
+        'sensors.imu.rpy': rpy_from_matrix(imu.rotation_platform_imu),
     }
+    matrices = {'accelerometer': imu.accelerometer_matrix, 'gyroscope': imu.gyroscope_matrix}
+    changed = [(name, matrix) for name, matrix in matrices.items() if np.abs(matrix - np.eye(3)).max() > _ROUNDING]
+    return values | {f'sensors.imu.{name}.matrix': matrix for name, matrix in changed}
 
 
-def tolerance_values(prior: Tolerances, part: float) -> dict[str, object]:
-    """Values of an overlay for tolerances: those of a prior times ``part``.
-
-    Independent constants with these make as large an error of the pose as what is left of the constants that were
-    found, which are correlated.
-    """
+def tolerance_values(solution: Solution) -> dict[str, object]:
+    """Values of an overlay for tolerances: what is left of those of the constants that were found, all together."""
+    constants, std = solution.constants, solution.constants.std
+    root = np.linalg.cholesky(std[:, None] * solution.covariance * std)
+    stated = constants.machine.tolerances
     return {
-        f'tolerances.{name}': float(f'{part * float(np.mean(value)):.3g}')
-        for name, value in (('joint_centres', prior.joint_centres), ('leg_zeros', prior.leg_zeros))
-    }
+        'tolerances.joint_centres': stated.joint_centres,
+        'tolerances.leg_zeros': stated.leg_zeros,
+        'tolerances.calibrated.constants': constants.names,
+        'tolerances.calibrated.root': [
+            [float(f'{value:.6g}') for value in row[: place + 1]] for place, row in enumerate(root.tolist())
+        ],
+    }  # fmt: skip

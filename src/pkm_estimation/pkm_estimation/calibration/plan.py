@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics import ForwardKinematicsResult, drive_positions, forward_kinematics
-from pkm_description.kinematics.geometry_constants import geometry_constants, with_geometry
+from pkm_description.kinematics.geometry_constants import with_geometry
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
 
@@ -129,7 +129,8 @@ def designed_poses(
 
 def built_machine(machine: Machine, random: np.random.Generator) -> Machine:
     """Machine with constants of the geometry drawn from the tolerances of its file."""
-    return with_geometry(machine, random.normal(size=len(geometry_constants(machine).kind)))
+    root = np.linalg.cholesky(Constants(machine).prior)
+    return with_geometry(machine, root @ random.normal(size=len(root)))
 
 
 def drives_in_reach(machine: Machine, count: int, random: np.random.Generator, part: float = 0.8) -> Array:

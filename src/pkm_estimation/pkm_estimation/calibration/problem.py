@@ -1,9 +1,9 @@
 """One estimate of all constants: maximum a posteriori over every kind of measurement, by Gauss-Newton.
 
 Each measurement says what it knows of the constants as score ``s = sum J^T r`` and information ``I = sum J^T J`` at
-values g, with its own unknowns eliminated. With a prior of unit deviations around zero the step solves
-``(I + 1) dg = s - g``; it is done when no direction moves by more than a part of its own standard deviation,
-or the sum of the squares is as small as it gets.
+values g, with its own unknowns eliminated. With a prior around zero of precision P the step solves
+``(I + P) dg = s - P g``; it is done when no direction moves by more than a part of its own standard deviation, or the
+sum of the squares is as small as it gets.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def solve(
     seen = _score(measurements, values)
     has_converged = False
     for iteration in range(1, _MOST + 1):
-        whole = seen.information + np.eye(len(values))
+        whole = seen.information + constants.precision
         step = _likeliest(whole, seen, values, constants)[0] - values
         size = float(np.sqrt(step @ whole @ step / max(1, len(step))))
         progress(f'step {iteration}: {size:.3g} standard deviations')
@@ -150,9 +150,9 @@ def solve(
             if not any(changes):
                 break
             seen = _score(measurements, values)
-    squares, count = _cost(seen, values, constants) - float(values @ values), float(seen.squares[1])
+    squares, count = _squares(seen, np.where(constants.applied, 0.0, values)), float(seen.squares[1])
     noise = max(1.0, squares / max(1.0, count))
-    covariance = _likeliest(seen.information / noise + np.eye(len(values)), seen, values, constants)[1]
+    covariance = _likeliest(seen.information / noise + constants.precision, seen, values, constants)[1]
     return Solution(constants, values, covariance, iteration, has_converged, squares, count)
 
 
@@ -178,7 +178,7 @@ def mean_square(constants: Constants, measurement: Measurement, values: Array) -
     With the constants that fit best, a linear step from (p,) values.
     """
     seen = measurement.score(values)
-    found = _likeliest(seen.information + np.eye(len(values)), seen, values, constants)[0]
+    found = _likeliest(seen.information + constants.precision, seen, values, constants)[0]
     step, count = found - np.where(constants.applied, values, 0.0), max(1.0, float(seen.squares[1]))
     return _squares(seen, step) / count, count
 
@@ -203,7 +203,7 @@ def held_out(
 
 def _cost(seen: ConstantScore, values: Array, constants: Constants) -> float:
     """Sum of the squares of all residuals, of prior and measurements."""
-    return _squares(seen, np.where(constants.applied, 0.0, values)) + float(values @ values)
+    return _squares(seen, np.where(constants.applied, 0.0, values)) + float(values @ constants.precision @ values)
 
 
 def _squares(seen: ConstantScore, step: Array) -> float:

@@ -143,6 +143,11 @@ def _with_what_is_off(
         'place': (moved, f'the place {other}, by {place:.3g} mm'),
         'zero': (zeros, f'zeros of the drives are off, by {farthest:.3g} mm or mrad at most'),
     }
+    for kind in ('accelerometer', 'gyroscope', 'gravity'):
+        size = (values * constants.std)[constants.places(kind)]
+        most = float(np.linalg.norm(size))
+        told = f'{most:.3g} m/s^2' if kind == 'gravity' else f'{100.0 * most:.3g} % (scale or axes)'
+        kinds[kind] = size, f'the {kind} is off by {told}'
     off, held, known = {}, np.zeros(len(values), dtype=bool), values.copy()
     for kind, (size, words) in kinds.items():
         rows = list(range(len(zeros))) if kind == 'zero' else constants.places(kind)
@@ -216,7 +221,7 @@ def foretold(machine: Machine, motion: PlatformMotion, config: EstimatorConfig, 
     constants, scoring = of_motion(without_geometry(machine, zero_std), data, replace(config, imu_delay=0.0))
     nothing = np.zeros(len(constants))
     seen = Motion(constants, data, scoring).score(nothing)
-    covariance: Array = np.linalg.inv(seen.information + np.eye(len(nothing))).astype(float)
+    covariance: Array = np.linalg.inv(seen.information + constants.precision).astype(float)
     return Solution(constants, nothing, covariance, 0, True, float(seen.squares[0]), float(seen.squares[1]))
 
 

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.kernels.model import Integers
+from pkm_description.kinematics.geometry_constants import geometry_constant_names, geometry_constants
 from pkm_description.machine import Machine, Tolerances
-from pkm_description.machine.tolerances import EXACT, USUAL_TOLERANCE
+from pkm_description.machine.tolerances import EXACT, IMU_CONSTANTS, USUAL_TOLERANCE, imu_constant_name
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.kernels.carried import BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
@@ -209,8 +211,41 @@ def constant_columns(
     return columns
 
 
-def weights(columns: Sequence[ConstantColumn], total: int) -> Array:
-    """Weights (total,) of the columns: 1 of those that are considered, else 0."""
-    known = np.zeros(total)
-    known[[column.place for column in columns if column.is_considered]] = 1.0
-    return known
+def named_columns(machine: Machine, columns: Sequence[ConstantColumn]) -> dict[str, ConstantColumn]:
+    """Columns of constants that a machine file or a calibration has, by their names in words."""
+    geometry, found = geometry_constants(machine), {}
+    zeros = {column.member: column for column in columns if column.kind == 'zero'}
+    centres = iter([column for column in columns if column.kind == 'geometry' and column.is_considered])
+    for name, kind, place in zip(geometry_constant_names(machine), geometry.kind, geometry.place, strict=True):
+        column = zeros.get(int(place)) if kind == DRIVE_ZERO else next(centres, None)
+        if column is not None and column.is_considered:
+            found[name] = column
+    of_imu = [column for column in columns if column.kind in IMU_CONSTANTS]
+    return found | {imu_constant_name(column.kind, column.axis): column for column in of_imu}
+
+
+def prior_covariance(machine: Machine | None, columns: Sequence[ConstantColumn], total: int) -> Array:
+    """Covariance (total, total) of the constants, in their units: by tolerances, or by what a calibration left of them.
+
+    Zero of those that are exact. A calibrated constant without a column of its own is a state, or does not matter.
+    """
+    prior = np.zeros((total, total))
+    for column in columns:
+        prior[column.place, column.place] = float(column.is_considered)
+    if machine is None or not machine.tolerances.calibrated.names:
+        return prior
+    calibrated, own = machine.tolerances.calibrated, named_columns(machine, columns)
+    there = [place for place, name in enumerate(calibrated.names) if name in own]
+    known = [own[calibrated.names[place]] for place in there]
+    root = calibrated.root[there] / np.array([column.unit for column in known]).reshape(-1, 1)
+    places = [column.place for column in known]
+    prior[np.ix_(places, places)] = root @ root.T
+    return prior
+
+
+def root_of(covariance: Array) -> Array:
+    """Lower root (p, p) of a covariance (p, p) with rows of zeros, of what is exact."""
+    root, some = np.zeros_like(covariance), np.flatnonzero(covariance.diagonal())
+    rows = np.ix_(some, some)
+    root[rows] = np.linalg.cholesky(covariance[rows] + _SHARPEST * np.diag(covariance.diagonal()[some]))
+    return root

@@ -20,7 +20,8 @@ from pkm_estimation.filtering.constant_columns import (
     considered_tolerances,
     constant_columns,
     input_constants,
-    weights,
+    prior_covariance,
+    root_of,
 )
 from pkm_estimation.filtering.parts import (
     constant_states,
@@ -66,6 +67,7 @@ class PlatformFilter:
     record : takes note of all steps, for smoothing; default: nothing does
     length_covariance : (m, m) of the leg measurements, including constraints
     columns : of the sensitivity to constants that are not estimated
+    prior : (p, p) covariance of them before anything is measured, in their units
     constraint_nis : normalised innovation squared of the constraints at the last :meth:`update`
 
     Raises
@@ -104,8 +106,9 @@ class PlatformFilter:
         count = self.legs.constant_count + whole_sixes(len(changes)) + whole_sixes(len(of_input))
         self.ukf = make_filter(config, self.layout, geometry, count, changes, self.legs.at_zero)
         self.columns = constant_columns(self.legs, changes, of_input, considered, count)
-        known = weights(self.columns, count)
-        self.weigh_constants(np.diag(known * (config.claim == 'accuracy')), known)
+        self.prior = prior_covariance(machine, self.columns, count)
+        root = root_of(self.prior)
+        self.weigh_constants(root * (config.claim == 'accuracy'), root)
         self.walk = walk_variances(self.layout, config, machine)
         self._constants = constant_states(self.layout, geometry, config, self.legs)
         self._set_chart(np.eye(3))
@@ -308,11 +311,10 @@ class PlatformFilter:
     def weigh_constants(self, claim: Array, judge: Array, scale: float = 1.0, found: Array | float = 0.0) -> None:
         """Consider constants in what is claimed, and in how innovations are judged, from now on.
 
-        By a lower root (p, p) of their covariance, and by weights (p,) of each. ``scale`` multiplies the covariance in
-        what is claimed, ``found`` (p,) are constants in it, in their units.
+        By roots (p, p) of their covariance. ``scale`` multiplies the covariance in what is claimed, ``found`` (p,) are
+        constants in it, in their units.
         """
-        ukf = self.ukf
-        ukf.claim[:], ukf.judge[:], ukf.scale[0], ukf.found[:] = claim, judge, scale, found
+        self.ukf.weigh_constants(claim, judge, scale, found)
 
     def score_constants(self) -> None:
         """Let the last correction count in what innovations say of the constants."""

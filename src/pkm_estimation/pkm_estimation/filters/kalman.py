@@ -16,7 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
-from pkm_estimation.kernels.carried import add_claim, add_found
+from pkm_estimation.kernels.carried import add_claim, add_found, rows_of_root
 from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_CHANGES
 
 Indices = NDArray[np.intp]
@@ -94,11 +94,8 @@ class KalmanFilter(ABC):
     carried : (n, c) covariances of the state with causes of process noise that act in more than one step; behind them
         the columns of :attr:`sensitivity`
     carried_count : columns of it that are in use for noise
-    claim : (p, p) lower root of the covariance of the constants in what is claimed
-    judge : (p,) weights of the constants in how innovations are judged
-    scale : (1,) factor on the covariance in what is claimed
-    found : (p,) constants in what is claimed, in their units
-    changes, at_zero, elapsed, rates : as in :class:`~pkm_estimation.kernels.unscented.FilterData`
+    claim, judge, claim_rows, judge_rows, scale, found : as in :class:`~pkm_estimation.kernels.unscented.FilterData`
+    changes, at_zero, elapsed, rates : the same
     """
 
     state: Array
@@ -107,6 +104,8 @@ class KalmanFilter(ABC):
     carried_count: int
     claim: Array
     judge: Array
+    claim_rows: Integers
+    judge_rows: Integers
     scale: Array
     found: Array
     changes: Integers = NO_CHANGES
@@ -154,6 +153,11 @@ class KalmanFilter(ABC):
     def estimate(self, estimate: tuple[Array, Array, Array]) -> None:
         self.state[:], self.covariance[:], self.carried[:] = estimate
 
+    def weigh_constants(self, claim: Array, judge: Array, scale: float, found: Array | float) -> None:
+        """Set roots, scale and constants that were found, see :class:`~pkm_estimation.kernels.unscented.FilterData`."""
+        self.claim[:], self.judge[:], self.scale[0], self.found[:] = claim, judge, scale, found
+        self.claim_rows[:], self.judge_rows[:] = rows_of_root(claim), rows_of_root(judge)
+
     @property
     def claimed_state(self) -> Array:
         """State (n,) with what was found of the constants of the machine."""
@@ -166,7 +170,7 @@ class KalmanFilter(ABC):
         """Covariance (n, n) with what the constants of the machine make of the estimate."""
         claimed = self.covariance.copy()
         if len(self.claim) or self.scale[0] != 1.0:
-            add_claim(self.carried, CARRIED_NOISES, self.claim, self.scale.item(), claimed)
+            add_claim(self.carried, CARRIED_NOISES, self.claim, self.claim_rows, self.scale.item(), claimed)
         return claimed
 
     @abstractmethod
@@ -216,7 +220,8 @@ class ExtendedKalmanFilter(KalmanFilter):
         self.covariance = np.array(covariance, dtype=float)
         self.carried = np.zeros((len(state), CARRIED_NOISES + constants))
         self.carried_count = CARRIED_NOISES
-        self.claim, self.judge, self.scale = np.eye(constants), np.ones(constants), np.ones(1)
+        self.claim, self.judge, self.scale = np.eye(constants), np.eye(constants), np.ones(1)
+        self.claim_rows, self.judge_rows = rows_of_root(self.claim), rows_of_root(self.judge)
         self.found, self.elapsed = np.zeros(constants), np.zeros(1)
         self.iterations = iterations
         self.slope = np.eye(len(state))
@@ -250,7 +255,7 @@ class ExtendedKalmanFilter(KalmanFilter):
             gain = np.linalg.solve(spread, slope @ self.covariance).T
             seen = self.seen_constants(reading, here[None], slope)
             if first is None:
-                judged = self.judge * seen
+                judged = seen @ self.judge
                 if seen.size:
                     spread = spread + judged @ judged.T
                     root = np.linalg.cholesky(spread)
@@ -279,7 +284,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted, slope = self._linearise(reading.model.observe, self.state)
         spread = slope @ self.covariance @ slope.T + reading.noise
-        seen = self.judge * self.seen_constants(reading, self.state[None], slope)
+        seen = self.seen_constants(reading, self.state[None], slope) @ self.judge
         if seen.size:
             spread += seen @ seen.T
         return reading.values - predicted, spread

@@ -78,6 +78,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         self.memory = FilterMemory(data, structure(data))
         self.state, self.covariance = state, covariance
         self.claim, self.judge, self.scale, self.found = data.claim, data.judge, data.scale, data.found
+        self.claim_rows, self.judge_rows = data.claim_rows, data.judge_rows
         self.changes, self.at_zero = data.changes, data.at_zero
         self.elapsed, self.rates = data.elapsed, data.rates
         self._corrections: dict[int, CorrectionMemory] = {}
@@ -183,7 +184,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         if self.sensitivity.shape[1]:
             slope = solve_triangular(data.factor, memory.data.slopes.T, trans=1, lower=True).T
             seen = self.seen_constants(reading, data.points, slope)
-            spread += (self.judge * seen) @ (self.judge * seen).T
+            spread += seen @ self.judge @ self.judge.T @ seen.T
             return memory.data.residual - seen @ self.found, spread
         return memory.data.residual.copy(), spread
 

@@ -4,10 +4,10 @@ The first columns are those of noise that acts in several steps: a step takes C 
 
 The others are the sensitivity of the estimate to the constants g of the machine's geometry, in their standard
 deviations, ``B = d(x - x_estimated)/dg``: a step takes B to F B, a correction to B - K D, ``D = H B + H_g``, with the
-slopes H_g of the measurement with respect to g. They change neither estimate nor P: ``P + B W^2 B^T`` is what is
-claimed with the geometry, and innovations are judged by ``S + D W^2 D^T``, with a weight W of each constant: 1 where
-the machine file states its tolerance, 0 where it counts as exact. Constants that innovations have told are known
-together: ``B G B^T`` is claimed, with their covariance G.
+slopes H_g of the measurement with respect to g. They change neither estimate nor P: ``P + B W W^T B^T`` is what is
+claimed with the geometry, and innovations are judged by ``S + D W W^T D^T``, with a root W of the covariance of the
+constants: as the machine file states their tolerances, zero where it says that they are exact. Constants that
+innovations have told are known together, beside those.
 
 Innovations are white where the constants are as the file says. Else they are ``D g`` more, so that the sums
 ``s = sum D^T S^-1 y`` and ``I = sum D^T S^-1 D``, score and information, tell what g is (Rao 1948). With what they
@@ -146,27 +146,36 @@ def add_changes(changes: Integers, elapsed: float, position: float, speed: float
             slopes[changes[k, 0]] = factor * slopes[changes[k, 1]]
 
 
+def rows_of_root(root: Array) -> Integers:
+    """First row (p, 2) of each column of a root (p, p) that is not zero, and the one behind the last; alike: none."""
+    is_used = root != 0.0
+    last = len(root) - np.argmax(is_used[::-1], axis=0) if len(root) else np.zeros(0, dtype=int)
+    first = np.argmax(is_used, axis=0) if len(root) else last
+    return np.stack([first, np.where(is_used.any(axis=0), last, first)], axis=1).astype(np.int64)
+
+
 @kernel
-def add_claim(carried: Array, first: int, root: Array, scale: float, covariance: Array) -> None:
+def add_claim(
+    carried: Array, first: int, root: Array, rows: Integers, scale: float, covariance: Array
+) -> None:
     """Make of a covariance P (n, n) what is claimed: ``scale P + B R R^T B^T``, B the columns from ``first`` on.
 
-    Most of the lower triangle of the root R (p, p) is zero: few constants are known together.
+    ``rows`` (p, 2) of the root R (p, p), see :func:`rows_of_root`: most of it is zero.
     """
     size, along = len(carried), np.empty(len(carried))
     for i in range(size):
         for j in range(i + 1):
             covariance[i, j] *= scale
     for c in range(len(root)):
-        along[:], is_used = 0.0, False
-        for k in range(c, len(root)):
-            if root[k, c] != 0.0:
-                is_used = True
-                for i in range(size):
-                    along[i] += root[k, c] * carried[i, first + k]
-        if is_used:
+        if rows[c, 0] == rows[c, 1]:
+            continue
+        along[:] = 0.0
+        for k in range(rows[c, 0], rows[c, 1]):
             for i in range(size):
-                for j in range(i + 1):
-                    covariance[i, j] += along[i] * along[j]
+                along[i] += root[k, c] * carried[i, first + k]
+        for i in range(size):
+            for j in range(i + 1):
+                covariance[i, j] += along[i] * along[j]
     for i in range(size):
         for j in range(i):
             covariance[j, i] = covariance[i, j]

@@ -332,7 +332,8 @@ def follow(
         put(estimate, states[k])
         add_found(filter_.carried, CARRIED_NOISES, filter_.found, states[k])
         put_rows(covariance, covariances[k])
-        add_claim(filter_.carried, CARRIED_NOISES, filter_.claim, filter_.scale[0], covariances[k])
+        weight = filter_.scale[0]
+        add_claim(filter_.carried, CARRIED_NOISES, filter_.claim, filter_.claim_rows, weight, covariances[k])
         score(filter_, process, correction)
         put(data.now, taken[k])
         correct_input(process, filter_.found, taken[k])

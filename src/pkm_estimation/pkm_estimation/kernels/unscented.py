@@ -22,7 +22,14 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
-from pkm_estimation.kernels.carried import add_changes, along_factor, correct_carried, see_carried, slopes_of_state
+from pkm_estimation.kernels.carried import (
+    add_changes,
+    along_factor,
+    correct_carried,
+    rows_of_root,
+    see_carried,
+    slopes_of_state,
+)
 
 #: what the kernels return
 DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
@@ -57,8 +64,9 @@ class FilterData(NamedTuple):
     stamp_variance : (1,) s^2, by which stamps of measurements are wrong
     rates, along_rates : (n,) slope of the state in time, and the same along the columns of the factor
     rate_variances : (n,) of the errors of the slope, which count as independent
-    claim : (p, p) lower root R of the covariance of the constants in what is claimed
-    judge : (p,) weights W of the constants in how innovations are judged
+    claim, judge : (p, p) roots R, W of the covariance of the constants in what is claimed, and in how innovations are
+        judged
+    claim_rows, judge_rows : (p, 2) first row of each of their columns that is not zero, and the one behind the last
     scale : (1,) factor on the covariance in what is claimed
     found : (p,) constants g in what is claimed, in their units
     changes : (d, 4) of zeros, see :func:`~pkm_estimation.kernels.carried.add_changes`
@@ -86,6 +94,8 @@ class FilterData(NamedTuple):
     rate_variances: Array
     claim: Array
     judge: Array
+    claim_rows: Integers
+    judge_rows: Integers
     scale: Array
     found: Array
     changes: Integers
@@ -118,12 +128,13 @@ class CorrectionData(NamedTuple):
     observation : (m, n) H, whitened
     seen : (m, c) covariances of the whitened measurement with the carried causes; D of the constants
     constants : (m, p) H_g, slopes of the measurement with respect to the constants, in their standard deviations
-    considered, considered_root : (m, m) ``I + D W^2 D^T``, and its lower Cholesky factor
+    considered, considered_root : (m, m) ``I + D W W^T D^T``, and its lower Cholesky factor
+    cause : (m,) a column of ``D W``
     judged : (m,) ``white``, divided by that factor
     rows : (n + m, n') the corrected covariance is the sum of their squares, as in :class:`FilterData`
-    residual, variance : (m,) of the innovation less ``D g``; NaN where not used; by ``S + D W^2 D^T``
+    residual, variance : (m,) of the innovation less ``D g``; NaN where not used; by ``S + D W W^T D^T``
     shared : (m,) part of the variance that constants of the machine have: an error that hardly changes with time
-    nis : (1,) normalised innovation squared, by ``S + D W^2 D^T``, too
+    nis : (1,) normalised innovation squared, by ``S + D W W^T D^T``, too
     """
 
     values: Array
@@ -146,6 +157,7 @@ class CorrectionData(NamedTuple):
     constants: Array
     considered: Array
     considered_root: Array
+    cause: Array
     judged: Array
     rows: Array
     residual: Array
@@ -167,7 +179,8 @@ def filter_data(
         carried=np.zeros((size, columns)), carried_count=np.zeros(1, dtype=np.int64),
         along=np.zeros((size, columns)), stamp_variance=np.zeros(1), rates=np.zeros(size),
         along_rates=np.zeros(size), rate_variances=np.zeros(size),
-        claim=np.eye(constants), judge=np.ones(constants),
+        claim=np.eye(constants), judge=np.eye(constants),
+        claim_rows=rows_of_root(np.eye(constants)), judge_rows=rows_of_root(np.eye(constants)),
         scale=np.ones(1), found=np.zeros(constants), changes=changes, at_zero=at_zero, elapsed=np.zeros(1),
         counted=np.ones(constants), score=np.zeros(constants),
         information=np.zeros((constants, constants)), scored=np.zeros(2),
@@ -187,7 +200,7 @@ def correction_data(size: int, count: int, constants: int = 0) -> CorrectionData
         speeds=zeros(count), excess=zeros(count, count), spread=zeros(count, count), root=zeros(count, count),
         gain=zeros(count, size), observation=zeros(count, size), seen=zeros(count, CARRIED_NOISES + constants),
         constants=zeros(count, constants), considered=zeros(count, count), considered_root=zeros(count, count),
-        judged=zeros(count),
+        cause=zeros(count), judged=zeros(count),
         excess_root=zeros(count, count), white=zeros(count), rows=zeros(size + count, whole_blocks(size)),
         residual=zeros(count), variance=zeros(count), shared=zeros(count), nis=zeros(1),
     )  # fmt: skip
@@ -402,13 +415,13 @@ def correct_estimate(filter_: FilterData, correction: CorrectionData) -> None:
 
 @kernel
 def consider(filter_: FilterData, correction: CorrectionData) -> int:
-    """Judge the innovation less ``D g`` by ``S + D W^2 D^T``: what is seen of the constants is no error.
+    """Judge the innovation less ``D g`` by ``S + D W W^T D^T``: what is seen of the constants is no error.
 
     ``D = H B + H_g``, with constants g that were found.
     """
     count, first, last = correction.used_count[0], CARRIED_NOISES, filter_.carried.shape[1]
     root, seen, total, judged = correction.root, correction.seen, correction.considered, correction.judged
-    weights, found = filter_.judge, filter_.found
+    cause, rows, found = correction.cause, filter_.judge_rows, filter_.found
     for k in range(count):
         drive = correction.used[k]
         if drive < len(filter_.at_zero):
@@ -428,8 +441,20 @@ def consider(filter_: FilterData, correction: CorrectionData) -> int:
     for i in range(count):
         for j in range(i + 1):
             total[i, j] = 1.0 if i == j else 0.0
-            for c in range(first, last):
-                total[i, j] += weights[c - first] * weights[c - first] * seen[i, c] * seen[j, c]
+        correction.shared[correction.used[i]] = 0.0
+    for c in range(last - first):
+        if rows[c, 0] == rows[c, 1]:
+            continue
+        for i in range(count):
+            cause[i] = 0.0
+            for k in range(rows[c, 0], rows[c, 1]):
+                cause[i] += seen[i, first + k] * filter_.judge[k, c]
+        for i in range(count):
+            raw = 0.0  # of R (D W W^T D^T) R^T, row by row
+            for j in range(i + 1):
+                total[i, j] += cause[i] * cause[j]
+                raw += root[i, j] * cause[j]
+            correction.shared[correction.used[i]] += raw * raw
     if not factorise(total, count, correction.considered_root):
         return INNOVATION_INDEFINITE
     for i in range(count):
@@ -441,17 +466,14 @@ def consider(filter_: FilterData, correction: CorrectionData) -> int:
         judged[i] /= correction.considered_root[i, i]
         nis += judged[i] * judged[i]
     correction.nis[0] = nis
-    for i in range(count):  # R (D W^2 D^T) R^T, row by row
-        variance = 0.0
-        for c in range(first, last):
-            raw = 0.0
-            for j in range(i + 1):
-                raw += root[i, j] * seen[j, c]
-            variance += weights[c - first] * weights[c - first] * raw * raw
-            correction.residual[correction.used[i]] -= raw * found[c - first]
+    for i in range(count):
         number = correction.used[i]
-        correction.variance[number] += variance
-        correction.shared[number] = variance / correction.variance[number]
+        for c in range(last - first):
+            if found[c] != 0.0:
+                for j in range(i + 1):
+                    correction.residual[number] -= root[i, j] * seen[j, first + c] * found[c]
+        correction.variance[number] += correction.shared[number]
+        correction.shared[number] /= correction.variance[number]
     return DONE
 
 

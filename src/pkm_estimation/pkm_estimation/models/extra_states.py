@@ -102,7 +102,7 @@ class ImuFrame:
 
     Parameters
     ----------
-    imu : its axes and noise
+    imu : its axes, matrices and noise
     conversion : units and signs of the samples that :meth:`to_platform` takes
 
     Attributes
@@ -114,6 +114,7 @@ class ImuFrame:
     def __init__(self, imu: ImuSensor, conversion: ImuConversion = STANDARD_IMU) -> None:
         self._scale = None if conversion.is_standard else conversion.scale
         self._block: Array = np.kron(np.eye(2), imu.rotation_platform_imu).astype(float)
+        self._corrected = self._block @ imu.matrix
         steps = np.concatenate([imu.accelerometer_resolution, imu.gyroscope_resolution])
         variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2 + steps**2 / 12.0
         self._variances = variances
@@ -131,7 +132,7 @@ class ImuFrame:
     def to_platform(self, sample: Array) -> Array:
         """Pairs of vectors (..., 6) of the driver from IMU axes to platform axes, in SI units."""
         samples = sample if self._scale is None else sample * self._scale
-        return self._block.dot(samples) if samples.ndim == 1 else rotated(self._block, samples)
+        return self._corrected.dot(samples) if samples.ndim == 1 else rotated(self._corrected, samples)
 
     def to_imu(self, samples: Array) -> Array:
         """Pairs of vectors (..., 6) from platform axes to IMU axes."""

@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> int:
         return EXIT_CODES[code]
     make_folder(options.output)
     if overlay is not None and code == 'good':
-        others = tolerance_values(machine.tolerances, left[0] / errors.deviation(np.eye(size))[0])
+        others = tolerance_values(solution)
         if constants.imu:
             others |= imu_values(found)
             tuned = replace(config, imu_delay=round(constants.delay_at(solution.values), 6))
@@ -159,7 +159,9 @@ def _measurements(
     constants, scoring = of_motion(machine, data, config)
     motion = Motion(constants, data, scoring)
     start = solve(constants, [motion.part()], progress=say).values
-    motion.config = motion.part().with_walks(start).config
+    walking = motion.part().with_walks(start)
+    if walking is not motion.part():
+        motion = replace(motion, config=walking.config)
     accelerometer, gyroscope = motion.config.accelerometer_bias_walk, motion.config.gyroscope_bias_walk
     config = replace(config, accelerometer_bias_walk=accelerometer, gyroscope_bias_walk=gyroscope)
     return constants, [motion], config, start

@@ -61,7 +61,7 @@ def measure(
     """
     legs = measured_positions(machine, motion.position, motion.rotation_base_platform)
     imu = machine.imu
-    force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
+    force, rate = imu.readings(*imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu))
     force, rate = force + imu.accelerometer_bias, rate + imu.gyroscope_bias
     if seed is not None:
         random = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def _imu(machine: Machine, evaluate: Evaluate, time: Array, conditions: SensorCo
     mounting = imu.rotation_platform_imu @ rotation_exp(np.array(conditions.imu_misalignment))
 
     def truth(times: Array) -> Array:
-        return np.hstack(imu_truth(evaluate(times), machine.gravity, imu.position, mounting))
+        return np.hstack(imu.readings(*imu_truth(evaluate(times), machine.gravity, imu.position, mounting)))
 
     def sampled(times: Array) -> Array:
         if not conditions.averaging:

@@ -1,7 +1,8 @@
 """Which constants of machine and sensors are not as they should be, by what innovations say of each.
 
-With score ``s`` and information ``I`` of the constants (:mod:`pkm_estimation.kernels.carried`) and their variances W^2,
-the logarithm of how likely the innovations are is ``s^T V s / 2 - log det(1 + W I W) / 2``, ``V = W (1 + W I W)^-1 W``.
+With score ``s`` and information ``I`` of the constants (:mod:`pkm_estimation.kernels.carried`) and their covariance
+``W W^T``, the logarithm of how likely the innovations are is ``s^T V s / 2 - log det(1 + W^T I W) / 2``,
+``V = W (1 + W^T I W)^-1 W^T``.
 Constants that are likely to be off together have one further variance v, of each, that makes this largest (evidence,
 MacKay 1992). How much larger it is than without, with the probability that anything is off at all, gives the
 probability of each such hypothesis: what is claimed contains all of them.
@@ -25,7 +26,7 @@ from pkm_description.kinematics.rotation import rotation_exp, rpy_from_matrix
 from pkm_description.machine import Machine
 
 from pkm_estimation.exchange.health import LikelyCause
-from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore
+from pkm_estimation.filtering.constant_columns import ConstantColumn, ConstantScore, root_of
 from pkm_estimation.models import ACCELEROMETER_BIAS, GYROSCOPE_BIAS
 from pkm_estimation.stream.blocks import LARGEST
 
@@ -154,7 +155,7 @@ def groups_of(columns: Sequence[ConstantColumn]) -> list[Group]:
 
 
 def constants_that_are_off(
-    groups: Sequence[Group], weights: Array, seen: ConstantScore, usual: Mapping[Key, float]
+    groups: Sequence[Group], prior: Array, seen: ConstantScore, usual: Mapping[Key, float]
 ) -> Off:
     """Constants that are off: an IMU that is usually off, or others one by one.
 
@@ -162,30 +163,30 @@ def constants_that_are_off(
 
     Parameters
     ----------
-    weights : (p,) standard deviations of the constants, in their units
+    prior : (p, p) covariance of the constants, in their units
     seen : of the constants by the innovations
     usual : standard deviations, in their units, of groups that are exact or off by some part of that
     """
     often = Usual.of([group for group in groups if group.key in usual], usual)
     others = [group for group in groups if group.key not in usual]
-    off = _one_by_one(others, np.ones(len(others), dtype=bool), often, weights, seen)
+    off = _one_by_one(others, np.ones(len(others), dtype=bool), often, prior, seen)
     if not any(one.group.member == ALL for one in off.found):
         return off
-    few = _one_by_one(others, np.array([group.member != ALL for group in others]), often, weights, seen)
+    few = _one_by_one(others, np.array([group.member != ALL for group in others]), often, prior, seen)
     return max(off, few, key=lambda one: sum(found.gain + log(POSSIBLE) for found in one.found))
 
 
 def _one_by_one(
-    groups: Sequence[Group], is_left: NDArray[np.bool_], often: Usual, weights: Array, seen: ConstantScore
+    groups: Sequence[Group], is_left: NDArray[np.bool_], often: Usual, prior: Array, seen: ConstantScore
 ) -> Off:
     """Some of the groups, the likeliest first, while any is likelier than all that is usual, and that at the end."""
     found: list[Found] = []
-    weights, further = weights.copy(), np.zeros(len(weights))
+    prior, further = prior.copy(), np.zeros(len(prior))
     broad = np.array([_BROADER.get(group.kind, _BROAD) for group in groups])
     is_positive = np.array([group.kind == 'response' for group in groups], dtype=bool)
     first = np.array([group.places[0] for group in groups], dtype=int)
     while True:
-        rest, shown, squares = _unexplained(weights, seen)
+        rest, shown, squares = _unexplained(prior, seen)
         principal = _principal(groups, rest, shown)
         explained = max(often.explained(rest, shown), _explained(broad, *principal))
         noise = max(1.0, (squares - explained) / max(1.0, seen.squares[1]))  # it says less than it claims
@@ -194,7 +195,7 @@ def _one_by_one(
         gains[is_positive & (rest[first] < 0.0)] = 0.0  # a variance is positive
         gains[~is_left] = -np.inf
         usual, parts = _probabilities(usual_gains, gains, _PRIOR)
-        likely = further + _spread(groups, parts * variances, len(weights))
+        likely = further + _spread(groups, parts * variances, len(prior))
         if not np.max(parts, initial=0.0) > usual.sum():
             break
         best = int(np.argmax(gains))
@@ -204,9 +205,9 @@ def _one_by_one(
         size *= [column.unit for column in group.columns]
         others = [other for other, part in zip(groups, parts, strict=True) if part > 0.0 and not other.contains(group)]
         found.append(Found(group, size, float(gains[best]), not others and usual.sum() < _MATTERS))
-        weights[group.places] = np.sqrt(weights[group.places] ** 2 + variances[best])
+        prior[group.places, group.places] += variances[best]
     usual, parts = _probabilities(usual_gains, gains, POSSIBLE)
-    claimed = further + _spread(groups, parts * variances, len(weights))
+    claimed = further + _spread(groups, parts * variances, len(prior))
     possible = claimed.copy()
     possible[often.places] += usual @ often.roots**2
     claimed[often.places] += usual @ usual_squares
@@ -218,15 +219,15 @@ def _one_by_one(
             certain.append((group, gain))
     if certain:  # they are known together
         likely[often.places] = possible[often.places]
-        sizes = Explanation.of(weights, likely, seen).sizes
+        sizes = Explanation.of(prior, likely, seen).sizes
         for group, gain in certain:
             found.append(Found(group, sizes[group.places] * [column.unit for column in group.columns], gain))
     return Off(found, likely, possible, claimed)
 
 
-def _unexplained(weights: Array, seen: ConstantScore) -> tuple[Array, Array, float]:
-    """Score (p,), information (p, p) and square that constants with standard deviations (p,) do not explain."""
-    known = _variances(weights, seen.information)
+def _unexplained(prior: Array, seen: ConstantScore) -> tuple[Array, Array, float]:
+    """Score (p,), information (p, p) and square that constants with a covariance (p, p) do not explain."""
+    known = _posterior(prior, seen.information)
     rest = seen.score - seen.information @ (known @ seen.score)
     shown = seen.information - seen.information @ known @ seen.information
     return rest, shown, float(seen.squares[0] - seen.score @ known @ seen.score)
@@ -343,13 +344,13 @@ def _most_likely(broad: Array, values: Array, along: Array, noise: float) -> tup
     return gains[best, rows], tried[best, rows]
 
 
-def _variances(weights: Array, information: Array) -> Array:
-    """Covariance (p, p) of constants that had standard deviations (p,) before, in their units."""
-    some = np.flatnonzero(weights)  # what is known exactly stays so
-    rows, within = np.ix_(some, some), weights[some]
-    whole = np.eye(len(some)) + within[:, None] * information[rows] * within
-    covariance = np.zeros((len(weights), len(weights)))
-    covariance[rows] = within[:, None] * np.linalg.solve(whole, np.diag(within))
+def _posterior(prior: Array, information: Array) -> Array:
+    """Covariance (p, p) of constants that had another one (p, p) before, in their units."""
+    some = np.flatnonzero(prior.diagonal())  # what is known exactly stays so
+    rows = np.ix_(some, some)
+    root = root_of(prior[rows])
+    covariance = np.zeros_like(prior)
+    covariance[rows] = root @ np.linalg.solve(np.eye(len(some)) + root.T @ information[rows] @ root, root.T)
     return covariance
 
 
@@ -366,9 +367,9 @@ class Explanation(NamedTuple):
     covariance: Array
 
     @classmethod
-    def of(cls, weights: Array, further: Array, seen: ConstantScore) -> Explanation:
-        """Those that have standard deviations (p,) and further variances (p,) before innovations are seen."""
-        covariance = _variances(np.sqrt(weights**2 + further), seen.information)
+    def of(cls, prior: Array, further: Array, seen: ConstantScore) -> Explanation:
+        """Those that have a covariance (p, p) and further variances (p,) before innovations are seen."""
+        covariance = _posterior(prior + np.diag(further), seen.information)
         return cls(covariance @ seen.score, covariance)
 
     @property
@@ -505,8 +506,8 @@ def told_cause(found: Found, machine: Machine, delay: float) -> LikelyCause:
         mend = f'gravity: {_list(machine.gravity + size)}'
     else:
         name, told = f'scale or axes of the {kind}', f'off by {100.0 * most:.3g} %'
-        rows = ', '.join(_list(row) for row in np.eye(3) + size.reshape(3, 3))
-        mend = f'driver: the samples of the {kind}, platform axes, times [{rows}]'
+        rows = ', '.join(_list(row) for row in imu.corrected_matrix(kind, size.reshape(3, 3)))
+        mend = f'sensors.imu.{kind}.matrix: [{rows}]'
     return LikelyCause(name, told, mend, found.gain)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from math import exp, hypot
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
+from scipy.linalg import solve_triangular
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.exchange.health import HealthMonitor, LikelyCause
 from pkm_estimation.exchange.output import EstimatorOutput, OutputBlock
-from pkm_estimation.filtering.constant_columns import ConstantScore, tests_constants, weights
+from pkm_estimation.filtering.constant_columns import ConstantScore, root_of, tests_constants
 from pkm_estimation.stream.blocks import Block, Excess, excess
 from pkm_estimation.stream.causes import (
     ALL,
@@ -83,11 +84,14 @@ def _is_taken(found: Found) -> bool:
     return found.is_told_apart and group.kind not in _CLAIMED and group.member != ALL and found.units > _MATTERS
 
 
-def _root(covariance: Array) -> Array:
-    """Lower root (k, k) of a covariance, also of one that rounding has made indefinite."""
-    values, axes = np.linalg.eigh(covariance)
-    _, upper = np.linalg.qr((axes * np.sqrt(values.clip(0.0))).T)
-    return np.asarray(upper.T)
+def _root_with(covariance: Array, known: Array, is_known: NDArray[np.bool_]) -> Array:
+    """Root (p, p) of a covariance (p, p) of constants, of which some are as another one has them, beside the others."""
+    rest, own = (np.flatnonzero(some) for some in (~is_known & (covariance.diagonal() > 0.0), is_known))
+    root = root_of(np.where(np.outer(is_known, is_known), 0.0, covariance))
+    along = solve_triangular(root[np.ix_(rest, rest)], known[np.ix_(rest, own)], lower=True)
+    values, axes = np.linalg.eigh(known[np.ix_(own, own)] - along.T @ along)
+    root[np.ix_(own, rest)], root[np.ix_(own, own)] = along.T, axes * np.sqrt(values.clip(0.0))  # rounding
+    return root
 
 
 class LastingTest:
@@ -115,7 +119,7 @@ class LastingTest:
         self._groups = groups_of(tracker.filter.columns) if tests_constants(config) else []
         self._size = len(tracker.filter.ukf.judge)
         self._found_before = known or {}
-        self._weights, self._is_geometry = weights(tracker.filter.columns, self._size), np.zeros(self._size)
+        self._prior, self._is_geometry = tracker.filter.prior.copy(), np.zeros(self._size)
         self._is_geometry[[column.place for column in tracker.filter.columns if column.kind in GEOMETRY]] = 1.0
         self._is_known = np.zeros(self._size, dtype=bool)  # as well as innovations tell
         self._is_usual = self._is_known.copy()
@@ -127,10 +131,11 @@ class LastingTest:
             if group.kind not in (*_CLAIMED, *GEOMETRY) and group.columns[0].is_considered:
                 self._is_known[group.places] = True
             if group.kind in self._found_before:
-                self._weights[group.places] = self._found_before[group.kind] / [column.unit for column in group.columns]
+                std = self._found_before[group.kind] / [column.unit for column in group.columns]
+                self._set_prior(group.places, std**2)
                 self._is_known[group.places] = True
             if group.kind == 'zero' and group.member != ALL and (zero := tracker.filter.legs.zeros[group.member]):
-                self._weights[group.places] = abs(zero) / group.columns[0].unit  # found beside a wrong IMU: or none
+                self._set_prior(group.places, (zero / group.columns[0].unit) ** 2)  # found beside a wrong IMU: or none
                 self._is_known[group.places] = True
         self.walks = dict.fromkeys(WALKING, 0.0)
         self.clear()
@@ -151,14 +156,14 @@ class LastingTest:
         self._health.found = {}
         self._tracker.tested_at = NEVER
         self._forget_innovations()
-        self._constants = self._explanation = Explanation(np.zeros(self._size), np.diag(np.square(self._weights)))
+        self._constants = self._explanation = Explanation(np.zeros(self._size), self._prior.copy())
         self._weigh(self._off(self._nothing(), self._groups).claimed, np.zeros(self._size), 1.0)
 
     def _off(self, seen: ConstantScore, groups: Sequence[Group]) -> Off:
         """Constants that are off; those of the IMU that are not known yet are usually off."""
-        unknown = [one for one in groups if one.kind in self._priors and not self._is_known[one.places].all()]
+        unknown = [one for one in groups if one.kind in self._priors and not self._prior[one.places, one.places].any()]
         usual = {one.key: self._priors[one.kind] / one.columns[0].unit for one in unknown}
-        return constants_that_are_off(groups, self._weights, seen, usual)
+        return constants_that_are_off(groups, self._prior, seen, usual)
 
     def _nothing(self) -> ConstantScore:
         return ConstantScore.nothing(self._size)
@@ -183,15 +188,15 @@ class LastingTest:
         return (
             self._epoch, self._is_alone, self._tested_at, tuple(self._sums), self._trial, self._alarm, self._told,
             tuple(self._blocks), tuple(self._waiting), self._tracker.tested_at, score, self._weighed, self._constants,
-            self._weights.copy(), self._is_known.copy(), self._is_explained, self._explanation, self.walks.copy(),
+            self._prior.copy(), self._is_known.copy(), self._is_explained, self._explanation, self.walks.copy(),
             self._walk_evidence,
         )  # fmt: skip
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Restore a snapshot."""
         self._epoch, self._is_alone, self._tested_at, sums, self._trial, self._alarm, self._told, *rest = snapshot
-        blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, stds, is_known, *explained = rest
-        self._weights, self._is_known = stds.copy(), is_known.copy()
+        blocks, waiting, self._tracker.tested_at, score, weighed, self._constants, prior, is_known, *explained = rest
+        self._prior, self._is_known = prior.copy(), is_known.copy()
         is_explained, self._explanation, walks, self._walk_evidence = explained
         self._judge_explanation(is_explained)
         for kind in WALKING:
@@ -289,22 +294,22 @@ class LastingTest:
             told = self._off(self._trial, groups).found
             everything = everything.aged(1.0, self._trial)
             known = self._off(everything, groups)
-        self._explanation = Explanation.of(self._weights, known.possible, everything)
+        self._explanation = Explanation.of(self._prior, known.possible, everything)
         self._taken = []
         if not is_better and any(_is_taken(one) and one.group.kind in self._priors for one in known.found):
             self._tracker.tested_at += _SOON - _INTERVAL  # soon their columns do not say all
         if is_better:  # also where they are not all that is wrong: go on with what innovations say of the IMU
             self._taken = [one for one in known.found if _is_taken(one)]
-            self._take_into_account(Explanation.of(self._weights, known.likely, everything), known.likely)
+            self._take_into_account(Explanation.of(self._prior, known.likely, everything), known.likely)
         elif not self._is_alone:  # a bias that walks asserts nothing
             self._taken = [one for one in newest.found if one.group.kind in WALKING and _is_taken(one)]
-            constants = Explanation.of(self._weights, newest.likely, self._sums[0])
+            constants = Explanation.of(self._prior, newest.likely, self._sums[0])
             for one in self._taken:
                 self._let_walk(one.group, constants)
         if self._taken:  # innovations before were those of another model
             self._blocks.clear()
             self._waiting = []
-        before, self._constants = self._constants, Explanation.of(self._weights, newest.likely, self._sums[0])
+        before, self._constants = self._constants, Explanation.of(self._prior, newest.likely, self._sums[0])
         if not self._is_explained:  # an IMU that is not understood is no witness against legs
             stays = self._is_geometry > 0.0
             self._constants.sizes[stays] = before.sizes[stays]
@@ -351,11 +356,11 @@ class LastingTest:
             filter_.ukf.state += size * filter_.ukf.sensitivity[:, place]
             constants.sizes[place] -= size
             if rate_of(group) not in known and abs(size) > 1.0:  # all else was said beside a square of it
-                self._weights[place] = hypot(float(constants.std[place]), _BENT * size)
+                self._set_prior([place], float(constants.covariance[place, place]) + (_BENT * size) ** 2)
                 others = self._is_known & (np.arange(self._size) != place)
                 self._sums = [ConstantScore.of_known(constants.sizes, constants.std, others)] * len(_MEMORIES)
             else:  # what a rate made of it until now is a constant of its own
-                self._weights[place] = max(self._weights[place], abs(size))
+                self._widen_prior(place, size**2)
                 self._sums = [sums.moved(place, size) for sums in self._sums]
             self._is_known[place] = True
 
@@ -365,9 +370,9 @@ class LastingTest:
         for leg, (_, variance) in moved.items():
             place = self._tracker.zero_columns[leg]
             unit = next(one.unit for one in filter_.columns if one.place == place)
-            self._weights[place] = max(self._weights[place], variance**0.5 / unit)
+            self._widen_prior(place, variance / unit**2)
             self._is_known[place] = True
-            self._constants = self._constants.anew(place, float(self._weights[place]))
+            self._constants = self._constants.anew(place, float(self._prior[place, place]) ** 0.5)
             self._sums = [sums.without(place) for sums in self._sums]
             filter_.score, self._trial = filter_.score.without(place), self._trial.without(place)
         self._weigh(*self._weighed)
@@ -408,7 +413,7 @@ class LastingTest:
                 self._let_walk(group, constants)
                 continue
             self._is_known[group.places] = True
-            self._weights[group.places] = np.hypot(self._weights, np.sqrt(wider))[group.places]
+            self._prior[group.places, group.places] += wider[group.places]
 
     def _let_walk(self, group: Group, constants: Explanation) -> None:
         """Let a bias that drifts walk from now on, by as much in the time of the memory: no drift is the same for ever.
@@ -424,6 +429,15 @@ class LastingTest:
         filter_.ukf.sensitivity[:, places] = 0.0
         self._sums = [ConstantScore.of_known(constants.sizes, constants.std, self._is_known)] * len(_MEMORIES)
 
+    def _set_prior(self, places: Integers | list[int], variances: Array | float) -> None:
+        """Constants are independent of all others from now on, with variances in squares of their units."""
+        self._prior[places], self._prior[:, places] = 0.0, 0.0
+        self._prior[places, places] = variances
+
+    def _widen_prior(self, place: int, variance: float) -> None:
+        """A constant may be off by at least so much, a variance in the square of its unit."""
+        self._prior[place, place] = max(self._prior[place, place], variance)
+
     def _walk(self, kind: str, further: float) -> None:
         self.walks[kind] += further
         self._tracker.filter.walk[WALKING[kind]] += further
@@ -435,13 +449,12 @@ class LastingTest:
         it is not used then.
         """
         self._weighed = further, likely, ratio
-        variances, constants, known = np.square(self._weights), self._constants, np.flatnonzero(self._is_known)
         is_stated = self._config.claim == 'accuracy'
-        judge = np.sqrt(variances + self._is_explained * self._is_geometry * likely)
-        claim = np.diag(np.sqrt(variances * is_stated + np.where(self._is_usual, is_stated, 1.0) * further))
-        found = np.where(self._is_known, constants.sizes, 0.0)
-        judge[known], together = constants.std[known], np.ix_(known, known)
-        claim[together] = _root(constants.covariance[together])
+        judged = self._prior + np.diag(self._is_explained * self._is_geometry * likely)
+        claimed = self._prior * is_stated + np.diag(np.where(self._is_usual, is_stated, 1.0) * further)
+        known, alone = self._constants.covariance, np.diag(self._constants.covariance.diagonal())
+        found = np.where(self._is_known, self._constants.sizes, 0.0)
+        claim, judge = (_root_with(*one, self._is_known) for one in ((claimed, known), (judged, alone)))
         self._tracker.filter.weigh_constants(claim, judge, ratio, found)
         self._tracker.alone.filter.weigh_constants(claim, judge)
 

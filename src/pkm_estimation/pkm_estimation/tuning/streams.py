@@ -52,7 +52,7 @@ class SensorStreams:
         legs = data.require(data.joint_states, 'joint_states')
         imu = data.require(data.imu_data_raw, 'imu/data_raw')
         leg_stamps, drive_positions = _drive_positions(machine, data.path, legs)
-        samples = np.hstack([imu.specific_force, imu.angular_rate]) * machine.driver.imu.scale
+        samples = np.hstack([imu.specific_force, imu.angular_rate]) * machine.driver.imu.scale @ machine.imu.matrix.T
         leg_rows, imu_rows = _usable(leg_stamps, drive_positions), _usable(imu.stamps, samples)
         for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):
             if np.count_nonzero(rows) < 2:
