@@ -71,6 +71,8 @@ def test_by_the_imu_alone_what_constants_make_of_the_pose_counts():
     """Where no leg fits, the pose is lost once it is claimed to be anywhere; for legs alone only noise counts."""
     filter_ = EstimatorPipeline(load_machine('srs')).filter
     filter_.covariance[:] = 1e-8 * np.eye(len(filter_.covariance))
-    filter_.ukf.sensitivity[0, 0], filter_.ukf.claim[0, 0] = 1.0, 0.3 * filter_.geometry.radius
+    filter_.ukf.sensitivity[0, 0], claim = 1.0, np.zeros_like(filter_.prior)
+    claim[0, 0] = 0.3 * filter_.geometry.radius
+    filter_.weigh_constants(claim, claim)
     assert is_lost(filter_.ukf.claimed, filter_.geometry.radius)
     assert not is_lost(filter_.covariance, filter_.geometry.radius)

@@ -22,7 +22,7 @@ from pkm_description.loading.yaml_reader import (
 )
 from pkm_description.machine import Joint, Machine
 from pkm_description.machine.machine import closure_ends
-from pkm_description.machine.tolerances import IMU_CONSTANTS, imu_constant_name
+from pkm_description.machine.tolerances import IMU_CONSTANTS, OF_STAMPS, imu_constant_name
 
 #: m/s and rad/s that no drive of a machine reaches
 _FASTEST = {'prismatic': 100.0, 'revolute': 1000.0}
@@ -107,7 +107,8 @@ def _check_calibrated(machine: Machine) -> None:
     if not named:
         return
     known = geometry_constant_names(machine)
-    known += [imu_constant_name(kind, axis) for kind, count in IMU_CONSTANTS.items() for axis in range(count)]
+    of_imu = {kind: count for kind, count in IMU_CONSTANTS.items() if kind not in OF_STAMPS}
+    known += [imu_constant_name(kind, axis) for kind, count in of_imu.items() for axis in range(count)]
     for name in named:
         if name not in known or named.count(name) > 1:
             reason = 'stands there twice' if name in known else 'is no constant of this machine that is not exact'

@@ -222,7 +222,10 @@ def _read_calibrated(section: Section) -> Calibrated:
     """What a calibration left of the uncertainty of constants."""
     section.expect_keys(['constants', 'root'])
     names = texts(section, 'constants')
-    return Calibrated(names, section.rows('root', range(1, len(names) + 1)))
+    root = section.rows('root', range(1, len(names) + 1))
+    if not (root.diagonal() > 0.0).all():
+        raise section.error('root', section.content['root'], 'must have numbers greater than 0 at the end of its rows')
+    return Calibrated(names, root)
 
 
 def read_sensors(top: Section, count: int, each: str = 'leg') -> tuple[ImuSensor, LegSensors, ServoGains]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,8 @@ USUAL_TOLERANCE = 1e-4
 IMU_CONSTANTS = {
     'gravity': 3, 'place': 3, 'mounting': 3, 'accelerometer': 9, 'gyroscope': 9, 'delay': 1, 'skew': 1, 'response': 1
 }  # fmt: skip
+#: those that no machine file has
+OF_STAMPS = 'delay', 'skew', 'response'
 _AXES = 'xyz'
 
 
@@ -29,6 +32,13 @@ class Calibrated:
 
     names: tuple[str, ...] = ()
     root: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def within(self, units: Mapping[str, float]) -> tuple[list[str], Array]:
+        """Names of those that have a unit, and their covariance (m, m) in these units."""
+        rows = [row for row, name in enumerate(self.names) if name in units]
+        names = [self.names[row] for row in rows]
+        root = self.root[rows] / np.array([units[name] for name in names]).reshape(-1, 1)
+        return names, root @ root.T
 
 
 @dataclass(frozen=True)

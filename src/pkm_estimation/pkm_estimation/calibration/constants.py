@@ -53,11 +53,10 @@ class Constants:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'geometry', geometry_constants(self.machine))
-        prior, names, calibrated = np.eye(len(self)), self.names, self.machine.tolerances.calibrated
-        there = [place for place, name in enumerate(calibrated.names) if name in names]
-        own = [names.index(calibrated.names[place]) for place in there]
-        root = calibrated.root[there] / self.std[own][:, None]
-        prior[np.ix_(own, own)] = root @ root.T
+        prior, names = np.eye(len(self)), self.names
+        known, covariance = self.machine.tolerances.calibrated.within(dict(zip(names, self.std, strict=True)))
+        places = [names.index(name) for name in known]
+        prior[np.ix_(places, places)] = covariance
         object.__setattr__(self, 'prior', prior)
         object.__setattr__(self, 'precision', np.linalg.inv(prior))
 

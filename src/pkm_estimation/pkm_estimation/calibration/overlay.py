@@ -14,6 +14,7 @@ from pkm_description.loading.load import load_machine, machine_content
 from pkm_description.loading.overlay import write_overlay
 from pkm_description.machine import Leg, Machine
 from pkm_description.machine.parts import Placement
+from pkm_description.machine.tolerances import OF_STAMPS
 from scipy.spatial.transform import Rotation
 
 from pkm_estimation.calibration.problem import Solution
@@ -156,14 +157,16 @@ def imu_values(machine: Machine) -> dict[str, object]:
 
 
 def tolerance_values(solution: Solution) -> dict[str, object]:
-    """Values of an overlay for tolerances: what is left of those of the constants that were found, all together."""
-    constants, std = solution.constants, solution.constants.std
-    root = np.linalg.cholesky(std[:, None] * solution.covariance * std)
-    stated = constants.machine.tolerances
+    """Values of an overlay for tolerances: what is left of those of the constants that it has, all together."""
+    constants, stated = solution.constants, solution.constants.machine.tolerances
+    kinds = ['geometry'] * len(constants.geometry.kind) + [kind for kind, _ in constants.imu]
+    known = [place for place, kind in enumerate(kinds) if kind not in OF_STAMPS]
+    std = constants.std[known]
+    root = np.linalg.cholesky(std[:, None] * solution.covariance[np.ix_(known, known)] * std)
     return {
         'tolerances.joint_centres': stated.joint_centres,
         'tolerances.leg_zeros': stated.leg_zeros,
-        'tolerances.calibrated.constants': constants.names,
+        'tolerances.calibrated.constants': [constants.names[place] for place in known],
         'tolerances.calibrated.root': [
             [float(f'{value:.6g}') for value in row[: place + 1]] for place, row in enumerate(root.tolist())
         ],

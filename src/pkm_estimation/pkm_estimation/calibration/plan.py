@@ -36,34 +36,43 @@ class PoseErrors:
     """
 
     def __init__(self, machine: Machine, position: Array, rotation: Array) -> None:
-        count, radius = len(position), machine.platform_radius
         _, by_twist, by_constants = LegRows(machine).at(position, rotation)
-        self._scale = np.array([1.0, 1.0, 1.0, radius, radius, radius])
-        twists = -np.linalg.pinv(by_twist) @ by_constants * self._scale[:, None]
-        frames = np.zeros((count, 6, 12))
-        frames[:, :3, :3] = frames[:, 3:, 3:6] = np.eye(3)
-        frames[:, 0, 4], frames[:, 0, 5] = position[:, 2], -position[:, 1]
-        frames[:, 1, 3], frames[:, 1, 5] = -position[:, 2], position[:, 0]
-        frames[:, 2, 3], frames[:, 2, 4] = position[:, 1], -position[:, 0]
-        frames[:, :3, 6:9] = frames[:, 3:, 9:] = rotation
-        basis, sizes, _ = np.linalg.svd((frames * self._scale[:, None]).reshape(6 * count, 12), full_matrices=False)
-        frames = basis[:, sizes > 1e-9 * sizes[0]]
-        rows = twists.reshape(6 * count, -1)
-        self._rows = rows - frames @ (frames.T @ rows)
-        self._count = count
+        twists = -np.linalg.pinv(by_twist) @ by_constants
+        self._rows = without_frames(twists, position, rotation, machine.platform_radius)
 
     def deviation(self, covariance: Array) -> tuple[float, float]:
         """Root mean square of the error, m and rad, of constants with covariance (p, p), in their units."""
-        squares = np.einsum('ip,pq,iq->i', self._rows, covariance, self._rows).reshape(self._count, 6)
-        return self._told(squares)
+        return _rms(np.einsum('nip,pq,niq->ni', self._rows, covariance, self._rows))
 
     def size(self, deviations: Array) -> tuple[float, float]:
         """The same of constants that are off by (p,), to first order."""
-        return self._told((self._rows @ deviations).reshape(self._count, 6) ** 2)
+        return _rms((self._rows @ deviations) ** 2)
 
-    def _told(self, squares: Array) -> tuple[float, float]:
-        position, turn = (float(part.sum(axis=1).mean()) ** 0.5 for part in (squares[:, :3], squares[:, 3:]))
-        return position, turn / float(self._scale[5])
+
+def without_frames(errors: Array, position: Array, rotation: Array, radius: float) -> Array:
+    """Errors (N, 6, p) of N poses, m and rad, less what other frames of base and platform explain.
+
+    Parameters
+    ----------
+    position, rotation : (N, 3), (N, 3, 3) of the poses
+    radius : m, at which an error of the attitude counts as one of the position
+    """
+    count, scale = len(position), np.repeat([1.0, radius], 3)[:, None]
+    frames = np.zeros((count, 6, 12))
+    frames[:, :3, :3] = frames[:, 3:, 3:6] = np.eye(3)
+    frames[:, 0, 4], frames[:, 0, 5] = position[:, 2], -position[:, 1]
+    frames[:, 1, 3], frames[:, 1, 5] = -position[:, 2], position[:, 0]
+    frames[:, 2, 3], frames[:, 2, 4] = position[:, 1], -position[:, 0]
+    frames[:, :3, 6:9] = frames[:, 3:, 9:] = rotation
+    basis, sizes, _ = np.linalg.svd((frames * scale).reshape(6 * count, 12), full_matrices=False)
+    basis, rows = basis[:, sizes > 1e-9 * sizes[0]], (errors * scale).reshape(6 * count, -1)
+    return np.asarray((rows - basis @ (basis.T @ rows)).reshape(errors.shape) / scale)
+
+
+def _rms(squares: Array) -> tuple[float, float]:
+    """Roots of mean squares, m and rad, by squares (N, 6) of position and attitude."""
+    position, turn = (float(part.sum(axis=1).mean()) ** 0.5 for part in (squares[:, :3], squares[:, 3:]))
+    return position, turn
 
 
 def designed_poses(

@@ -234,12 +234,10 @@ def prior_covariance(machine: Machine | None, columns: Sequence[ConstantColumn],
         prior[column.place, column.place] = float(column.is_considered)
     if machine is None or not machine.tolerances.calibrated.names:
         return prior
-    calibrated, own = machine.tolerances.calibrated, named_columns(machine, columns)
-    there = [place for place, name in enumerate(calibrated.names) if name in own]
-    known = [own[calibrated.names[place]] for place in there]
-    root = calibrated.root[there] / np.array([column.unit for column in known]).reshape(-1, 1)
-    places = [column.place for column in known]
-    prior[np.ix_(places, places)] = root @ root.T
+    own = named_columns(machine, columns)
+    known, covariance = machine.tolerances.calibrated.within({name: column.unit for name, column in own.items()})
+    places = [own[name].place for name in known]
+    prior[np.ix_(places, places)] = covariance
     return prior
 
 
