@@ -10,6 +10,7 @@ from pkm_description.loading import load_machine
 
 from verification.check import Check
 from verification.consistency import (
+    calibrated_machines,
     calibration,
     cause_checks,
     delay_checks,
@@ -28,7 +29,10 @@ from verification.suite import Part, Plan, Request, Workers
 MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
 
 #: what ``sections`` may name
-SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants', 'causes', 'wrong', 'geometry')
+SECTIONS = (
+    'nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants', 'causes', 'wrong', 'geometry',
+    'calibrated',
+)  # fmt: skip
 
 #: whose legs fail
 FAULTY_MACHINES = ('srs', 'palida')
@@ -53,6 +57,8 @@ class Extent:
     cause_machines : causes: names or files
     wrong_seeds : wrong: runs of each machine
     geometry_seeds, geometry_duration : geometry: runs of each machine and tolerance, s of each
+    calibrated_seeds, moving_seeds : calibrated: runs of each machine and instrument, and with an IMU in motion
+    calibrated_machines, moving_duration : calibrated: names, and s, of motion
     fault_duration : delay and legs: s, of each run with a delay, and of each fault of a leg
     """
 
@@ -72,6 +78,10 @@ class Extent:
     wrong_seeds: int = 1
     geometry_seeds: int = 30
     geometry_duration: float = 60.0
+    calibrated_seeds: int = 30
+    moving_seeds: int = 5
+    calibrated_machines: tuple[str, ...] = calibrated_machines.MACHINES
+    moving_duration: float = 60.0
     fault_duration: float = 20.0
 
     def __post_init__(self) -> None:
@@ -92,7 +102,8 @@ class Extent:
 FULL = Extent()
 QUICK = Extent(
     seeds=8, sweep_seeds=8, sweep_duration=4.0, starts=20, duration=6.0, delay_seeds=1, imu_seeds=1, constant_seeds=2,
-    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, fault_duration=12.0,
+    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, calibrated_seeds=10, moving_seeds=1,
+    calibrated_machines=('srs',), fault_duration=12.0,
 )  # fmt: skip
 
 
@@ -156,6 +167,15 @@ def _geometry(extent: Extent) -> Iterator[Part]:
             yield Part(f'{name}, sines, geometry wrong by {1e3 * tolerance:g} mm', checks)
 
 
+def _calibrated(extent: Extent) -> Iterator[Part]:
+    for name in extent.calibrated_machines:
+        for instrument in calibrated_machines.instruments_of(name):
+            checks = partial(calibrated_machines.static_checks, name, instrument, extent.calibrated_seeds)
+            yield Part(f'{name}, calibrated by {instrument}', checks)
+        checks = partial(calibrated_machines.motion_checks, name, extent.moving_seeds, extent.moving_duration)
+        yield Part(f'{name}, calibrated by an IMU in motion', checks)
+
+
 _PARTS: dict[str, Callable[[Extent], Iterable[Part]]] = {
     'nees': lambda extent: _each(
         partial(_of_scenario, consistency_checks), SCENARIOS, '', extent.duration, extent.seeds
@@ -183,4 +203,5 @@ _PARTS: dict[str, Callable[[Extent], Iterable[Part]]] = {
         everything_wrong.everything_wrong_checks, everything_wrong.SCENARIOS, ', everything wrong', extent.wrong_seeds
     ),
     'geometry': _geometry,
+    'calibrated': _calibrated,
 }  # fmt: skip
