@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.rotation import matrix_from_rpy, quaternion_from_matrix
 from pkm_description.machine import Machine, Tolerances
@@ -82,6 +83,22 @@ def test_hidden_geometry_is_found_by_targets_as_well_as_claimed(name: str) -> No
     # of three times 21 to 66 numbers
     assert 0.6 < np.mean(squares) < 1.6
     assert np.sqrt(np.mean(np.square(ratios))) < 1.6
+
+
+def test_a_pose_out_of_reach_begins_at_the_nearest_one() -> None:
+    """Where most are out of reach, the machine is another one."""
+    static = _problem('srs', 1)[2]
+    impossible = np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    nearest = np.argmin(np.linalg.norm(static.drives[1:] - impossible, axis=1))
+    drives = static.drives.copy()
+    drives[0] = impossible
+    moved = StaticPoses(static.constants, drives, static.noise, static.instruments)
+    moved.start(static.constants.machine)
+    assert np.array_equal(moved.poses[0][0], moved.poses[0][1 + nearest])
+    assert len(np.unique(moved.poses[0], axis=0)) == len(drives) - 1
+    drives[:20] = impossible
+    with pytest.raises(KinematicsError, match='sample 0'):
+        StaticPoses(static.constants, drives, static.noise, static.instruments).start(static.constants.machine)
 
 
 def test_gross_outliers_are_left_out() -> None:

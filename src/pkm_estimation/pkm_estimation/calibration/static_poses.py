@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.pose_solver import measured_tolerance
@@ -132,13 +131,18 @@ class StaticPoses:
         return [f'{len(self)} static poses; outliers left out: {100.0 * out:.1f} %']
 
     def start(self, machine: Machine) -> None:
-        """Poses by the legs of a machine, and instruments aligned with them; raises KinematicsError."""
-        try:
-            found = forward_kinematics(machine, self.drives, tolerance=measured_tolerance(machine)).require()
-        except KinematicsError:
-            rough = _ROUGH * machine.platform_radius
-            found = forward_kinematics(machine, self.drives, tolerance=rough).require()
-        self.poses = found.position, found.rotation_base_platform
+        """Poses by the legs of a machine, and instruments aligned with them; raises KinematicsError.
+
+        A pose that the machine as it is does not get to begins where the nearest other one is.
+        """
+        found = forward_kinematics(machine, self.drives, tolerance=measured_tolerance(machine))
+        if not found.trusted.all():
+            found = forward_kinematics(machine, self.drives, tolerance=_ROUGH * machine.platform_radius)
+        if 2 * np.count_nonzero(found.trusted) < len(self):  # another machine
+            found.require()
+        good = np.flatnonzero(found.trusted)
+        nearest = good[np.argmin(np.linalg.norm(self.drives[:, None] - self.drives[good], axis=2), axis=1)]
+        self.poses = found.position[nearest], found.rotation_base_platform[nearest]
         self.instruments = [one.aligned(*self.poses) for one in self.instruments]
 
     def score(self, values: Array) -> ConstantScore:
