@@ -80,7 +80,7 @@ class Extent:
     geometry_duration: float = 60.0
     calibrated_seeds: int = 30
     moving_seeds: int = 5
-    calibrated_machines: tuple[str, ...] = calibrated_machines.MACHINES
+    calibrated_machines: tuple[str, ...] = (calibrated_machines.MACHINE,)
     moving_duration: float = 60.0
     fault_duration: float = 20.0
 
@@ -102,8 +102,8 @@ class Extent:
 FULL = Extent()
 QUICK = Extent(
     seeds=8, sweep_seeds=8, sweep_duration=4.0, starts=20, duration=6.0, delay_seeds=1, imu_seeds=1, constant_seeds=2,
-    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, calibrated_seeds=10, moving_seeds=1,
-    calibrated_machines=('srs',), fault_duration=12.0,
+    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, calibrated_seeds=10,
+    fault_duration=12.0,
 )  # fmt: skip
 
 
@@ -169,11 +169,15 @@ def _geometry(extent: Extent) -> Iterator[Part]:
 
 def _calibrated(extent: Extent) -> Iterator[Part]:
     for name in extent.calibrated_machines:
-        for instrument in calibrated_machines.instruments_of(name):
+        own = load_machine(name).is_redundant
+        for instrument in calibrated_machines.INSTRUMENTS:
+            if own != (instrument == calibrated_machines.OWN):
+                continue
             checks = partial(calibrated_machines.static_checks, name, instrument, extent.calibrated_seeds)
             yield Part(f'{name}, calibrated by {instrument}', checks)
-        checks = partial(calibrated_machines.motion_checks, name, extent.moving_seeds, extent.moving_duration)
-        yield Part(f'{name}, calibrated by an IMU in motion', checks)
+        if not own:
+            checks = partial(calibrated_machines.motion_checks, name, extent.moving_seeds, extent.moving_duration)
+            yield Part(f'{name}, calibrated by an IMU in motion', checks)
 
 
 _PARTS: dict[str, Callable[[Extent], Iterable[Part]]] = {

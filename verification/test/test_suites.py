@@ -42,7 +42,8 @@ LONG = (
 )  # fmt: skip
 #: of suites that are campaigns by themselves (``./pkm verify --quick``), the parts that are run here
 CHOSEN = {
-    'soak': (), 'consistency': ('srs, MP1', 'srs, standstill'), 'identification': (),
+    'soak': (), 'consistency': ('srs, MP1', 'srs, standstill', 'srs, calibrated by an arm *'),
+    'identification': (),
     'wiring': ('3rrs, drives, *', 'srs, drives, *', 'palida, small, good systems', 'srs, wired by others',
                'delta, wired by others'),
 }  # fmt: skip
