@@ -102,8 +102,7 @@ class Extent:
 FULL = Extent()
 QUICK = Extent(
     seeds=8, sweep_seeds=8, sweep_duration=4.0, starts=20, duration=6.0, delay_seeds=1, imu_seeds=1, constant_seeds=2,
-    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, calibrated_seeds=10,
-    fault_duration=12.0,
+    cause_seeds=1, geometry_seeds=8, geometry_duration=4.0, fault_duration=12.0,
 )  # fmt: skip
 
 

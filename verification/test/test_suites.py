@@ -42,7 +42,7 @@ LONG = (
 )  # fmt: skip
 #: of suites that are campaigns by themselves (``./pkm verify --quick``), the parts that are run here
 CHOSEN = {
-    'soak': (), 'consistency': ('srs, MP1', 'srs, standstill', 'srs, calibrated by an arm *'),
+    'soak': (), 'consistency': ('srs, MP1', 'srs, standstill', 'srs, calibrated by a tracker *'),
     'identification': (),
     'wiring': ('3rrs, drives, *', 'srs, drives, *', 'palida, small, good systems', 'srs, wired by others',
                'delta, wired by others'),
