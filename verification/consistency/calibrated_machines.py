@@ -40,7 +40,7 @@ from pkm_estimation.stream import EstimatorConfig
 
 from verification.check import Check, at_most, equal, within
 from verification.consistency.monte_carlo import Normalised
-from verification.consistency.state_error import pose_errors
+from verification.consistency.state_error import normalised_squares, pose_errors
 
 #: that is calibrated unless others are asked for
 MACHINE = 'srs'
@@ -214,7 +214,7 @@ def _estimated(
     since = 1e-9 * (result.stamps - data.stamps[0])
     truth = drives_profile(built, _CHECKED + 3.0, seed).evaluate(since + 1.0)
     error, late = pose_errors(result, truth), since > _SETTLED
-    square = np.einsum('ni,ni->n', error, np.linalg.solve(result.pose_covariance, error[..., None])[..., 0])
+    square = normalised_squares(error, result.pose_covariance)
     poses = truth.position[late], truth.rotation_base_platform[late]
     rest = without_frames(error[late][..., None], *poses, machine.platform_radius)
     return float(np.sqrt(np.square(rest[:, :3]).sum(axis=(1, 2)).mean())), float(square[late].mean())

@@ -22,7 +22,7 @@ from scipy.special import chdtri
 
 from verification.check import Check, at_least, at_most, equal, holds
 from verification.consistency.scenarios import RATE, Scenario, titled
-from verification.consistency.state_error import pose_errors
+from verification.consistency.state_error import normalised_squares, pose_errors
 
 #: position error by that of ideal sensors
 LARGEST_RATIO = 2.0
@@ -135,7 +135,7 @@ def _run(name: str, tolerance: float, seed: int, duration: float) -> dict[str, A
     error = pose_errors(found, motion[rows])
     covariance = found.pose_covariance
     return {
-        'nees': np.einsum('ni,ni->n', error, np.linalg.solve(covariance, error[..., None])[..., 0]),
+        'nees': normalised_squares(error, covariance),
         'error': np.sqrt(np.square(error[:, :3]).sum(axis=1).mean()),
         'claimed': np.sqrt(np.trace(covariance[:, :3, :3], axis1=1, axis2=2).mean()),
         'events': np.array([event.name for event in result.health.events]),

@@ -50,6 +50,11 @@ def pose_errors(found: MotionEstimate, motion: PlatformMotion) -> Array:
     return np.hstack([found.position - motion.position, Rotation.from_matrix(turned).as_rotvec()])
 
 
+def normalised_squares(errors: Array, covariances: Array) -> Array:
+    """``e^T P^-1 e`` (N,) of errors (N, n) by their covariances (N, n, n)."""
+    return np.einsum('ni,ni->n', errors, np.linalg.solve(covariances, errors[..., None])[..., 0])
+
+
 def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart: Array) -> Array:
     """Orthonormal columns (15, d): where the machine's constraints leave the state free, in a chart's axes.
 

@@ -65,9 +65,8 @@ def geometry_constants(machine: Machine) -> GeometryData:
     return GeometryData(first, kind, place, axis, np.array(stds, dtype=float))
 
 
-def geometry_constant_names(machine: Machine) -> list[str]:
+def geometry_constant_names(machine: Machine, geometry: GeometryData) -> list[str]:
     """What each constant of :func:`geometry_constants` is, in words."""
-    geometry = geometry_constants(machine)
     closures = [closure.name for leg in machine.legs for closure in leg.closures]
     names = []
     for kind, place, axis in zip(*(values.tolist() for values in geometry[1:4]), strict=True):

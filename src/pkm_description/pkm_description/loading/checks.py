@@ -9,7 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import MachineFileError, nearest_of
-from pkm_description.kinematics.geometry_constants import geometry_constant_names
+from pkm_description.kinematics.geometry_constants import geometry_constant_names, geometry_constants
 from pkm_description.loading.home_checks import check_home
 from pkm_description.loading.yaml_reader import (
     MILLIMETRES,
@@ -106,7 +106,7 @@ def _check_calibrated(machine: Machine) -> None:
     named = machine.tolerances.calibrated.names
     if not named:
         return
-    known = geometry_constant_names(machine)
+    known = geometry_constant_names(machine, geometry_constants(machine))
     of_imu = {kind: count for kind, count in IMU_CONSTANTS.items() if kind not in OF_STAMPS}
     known += [imu_constant_name(kind, axis) for kind, count in of_imu.items() for axis in range(count)]
     for name in named:

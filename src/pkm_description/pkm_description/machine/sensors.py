@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import NoReturn, cast
 
@@ -65,8 +66,13 @@ class ImuSensor:
 
     def readings(self, specific_force: Array, angular_rate: Array) -> tuple[Array, Array]:
         """Samples (..., 3) of what an IMU without bias feels (..., 3)."""
-        force, rate = np.linalg.inv(self.accelerometer_matrix), np.linalg.inv(self.gyroscope_matrix)
+        force, rate = self._inverses
         return specific_force @ force.T, angular_rate @ rate.T
+
+    @cached_property
+    def _inverses(self) -> tuple[Array, Array]:
+        force, rate = (np.linalg.inv(one).astype(float) for one in (self.accelerometer_matrix, self.gyroscope_matrix))
+        return force, rate
 
 
 @dataclass(frozen=True)

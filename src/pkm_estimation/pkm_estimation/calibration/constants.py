@@ -81,7 +81,7 @@ class Constants:
     @property
     def names(self) -> list[str]:
         """What each constant is, in words."""
-        return geometry_constant_names(self.machine) + [imu_constant_name(*one) for one in self.imu]
+        return geometry_constant_names(self.machine, self.geometry) + [imu_constant_name(*one) for one in self.imu]
 
     def places(self, kind: str) -> list[int]:
         """Places of the constants of the IMU of a kind."""

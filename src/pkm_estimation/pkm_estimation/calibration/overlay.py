@@ -158,15 +158,14 @@ def imu_values(machine: Machine) -> dict[str, object]:
 
 def tolerance_values(solution: Solution) -> dict[str, object]:
     """Values of an overlay for tolerances: what is left of those of the constants that it has, all together."""
-    constants, stated = solution.constants, solution.constants.machine.tolerances
-    kinds = ['geometry'] * len(constants.geometry.kind) + [kind for kind, _ in constants.imu]
-    known = [place for place, kind in enumerate(kinds) if kind not in OF_STAMPS]
+    constants, stated, names = solution.constants, solution.constants.machine.tolerances, solution.constants.names
+    known = [place for place, name in enumerate(names) if name not in OF_STAMPS]
     std = constants.std[known]
     root = np.linalg.cholesky(std[:, None] * solution.covariance[np.ix_(known, known)] * std)
     return {
         'tolerances.joint_centres': stated.joint_centres,
         'tolerances.leg_zeros': stated.leg_zeros,
-        'tolerances.calibrated.constants': [constants.names[place] for place in known],
+        'tolerances.calibrated.constants': [names[place] for place in known],
         'tolerances.calibrated.root': [
             [float(f'{value:.6g}') for value in row[: place + 1]] for place, row in enumerate(root.tolist())
         ],

@@ -216,7 +216,8 @@ def named_columns(machine: Machine, columns: Sequence[ConstantColumn]) -> dict[s
     geometry, found = geometry_constants(machine), {}
     zeros = {column.member: column for column in columns if column.kind == 'zero'}
     centres = iter([column for column in columns if column.kind == 'geometry' and column.is_considered])
-    for name, kind, place in zip(geometry_constant_names(machine), geometry.kind, geometry.place, strict=True):
+    names = geometry_constant_names(machine, geometry)
+    for name, kind, place in zip(names, geometry.kind, geometry.place, strict=True):
         column = zeros.get(int(place)) if kind == DRIVE_ZERO else next(centres, None)
         if column is not None and column.is_considered:
             found[name] = column

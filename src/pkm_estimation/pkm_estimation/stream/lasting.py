@@ -87,9 +87,11 @@ def _is_taken(found: Found) -> bool:
 def _root_with(covariance: Array, known: Array, is_known: NDArray[np.bool_]) -> Array:
     """Root (p, p) of a covariance (p, p) of constants, of which some are as another one has them, beside the others."""
     rest, own = (np.flatnonzero(some) for some in (~is_known & (covariance.diagonal() > 0.0), is_known))
-    root = root_of(np.where(np.outer(is_known, is_known), 0.0, covariance))
-    along = solve_triangular(root[np.ix_(rest, rest)], known[np.ix_(rest, own)], lower=True)
+    of_rest = root_of(covariance[np.ix_(rest, rest)])
+    along = solve_triangular(of_rest, known[np.ix_(rest, own)], lower=True)
     values, axes = np.linalg.eigh(known[np.ix_(own, own)] - along.T @ along)
+    root = np.zeros_like(covariance)
+    root[np.ix_(rest, rest)] = of_rest
     root[np.ix_(own, rest)], root[np.ix_(own, own)] = along.T, axes * np.sqrt(values.clip(0.0))  # rounding
     return root
 
