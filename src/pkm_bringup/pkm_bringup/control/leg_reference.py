@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from pkm_description.kinematics import JointMotion, joint_motion
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.recorded_poses import quintic
 from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 
 from pkm_bringup.control.reference_check import check_knots
@@ -71,21 +73,15 @@ class LegReference:
         self.start_ns = start_ns
         self._first, self._last = float(motion.time[0]), float(motion.time[-1])
         if len(motion) == 1:  # a polynomial needs an interval: one knot stands for a rest
-            motion = PlatformMotion(
-                np.array([self._first, self._first + 1.0]),
-                *(np.repeat(getattr(motion, name), 2, axis=0) for name in list(motion.__dataclass_fields__)[1:]),
-            )
+            motion = replace(motion[np.array([0, 0])], time=np.array([self._first, self._first + 1.0]))
         legs = joint_motion(machine, motion)
         drives = machine.drive_columns
         self._friction = None
         if feedforward == 'rigid_body_friction':
             self._friction = FrictionFeedforward(machine, motion, legs, dead_band)
-        self._positions = _quintic(
-            motion.time,
-            legs.positions[:, drives],
-            legs.velocities[:, drives],
-            legs.accelerations[:, drives],
-        )
+        position, rate, second = legs.positions[:, drives], legs.velocities[:, drives], legs.accelerations[:, drives]
+        ends = [part for rows in (slice(-1), slice(1, None)) for part in (position[rows], rate[rows], second[rows])]
+        self._positions = PPoly(quintic(*ends, np.diff(motion.time)[:, None]), motion.time)
         self._rates = self._positions.derivative()
         self._forces = CubicSpline(motion.time, _forces(machine, motion, feedforward), axis=0)
 
@@ -121,25 +117,6 @@ def _forces(machine: Machine, motion: PlatformMotion, feedforward: str) -> Array
     if feedforward in ('rigid_body', 'rigid_body_friction'):
         return inverse_dynamics(machine, motion, friction=False)
     return np.zeros((len(motion), machine.actuated_count))
-
-
-def _quintic(time: Array, value: Array, rate: Array, acceleration: Array) -> PPoly:
-    """Piecewise quintic (time (N,), values (N, A)) with given first and second derivatives at the knots."""
-    h = np.diff(time)[:, None]
-    v0, v1 = rate[:-1] * h, rate[1:] * h
-    a0, a1 = acceleration[:-1] * h**2, acceleration[1:] * h**2
-    step = value[1:] - value[:-1]
-    coefficients = np.stack(
-        [
-            6.0 * step - 3.0 * (v0 + v1) + 0.5 * (a1 - a0),
-            -15.0 * step + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-            10.0 * step - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-            0.5 * a0,
-            v0,
-            value[:-1],
-        ]
-    )
-    return PPoly(coefficients / h ** np.arange(5, -1, -1)[:, None, None], time)
 
 
 class FrictionFeedforward:

@@ -194,7 +194,7 @@ class QuinticInterpolator:
         spin_rate = (left_jacobian_rate(turn, end_rate) @ end_rate[..., None])[..., 0]
         end_second = np.linalg.solve(jacobian, (motion.angular_acceleration[1:] - spin_rate)[..., None])[..., 0]
         position = motion.position - motion.position[0]
-        coefficients = _quintic(
+        coefficients = quintic(
             np.concatenate([position[:-1], zero], axis=1),
             np.concatenate([motion.linear_velocity[:-1], start_rate], axis=1),
             np.concatenate([motion.linear_acceleration[:-1], start_second], axis=1),
@@ -203,7 +203,7 @@ class QuinticInterpolator:
             np.concatenate([motion.linear_acceleration[1:], end_second], axis=1),
             step[:, None],
         )
-        self._curve = PPoly(np.array(coefficients[::-1]), motion.time)
+        self._curve = PPoly(coefficients, motion.time)
 
     def evaluate(self, time: Array) -> PlatformMotion:
         """Motion at times (N,) s."""
@@ -226,18 +226,18 @@ class QuinticInterpolator:
         )
 
 
-def _quintic(
+def quintic(
     value_0: Array, rate_0: Array, second_0: Array, value_1: Array, rate_1: Array, second_1: Array, step: Array
-) -> list[Array]:
-    """Six polynomial coefficients in the elapsed time, from value and two derivatives at both ends."""
+) -> Array:
+    """Coefficients (6, ...) in the elapsed time, highest power first, from value and two derivatives at both ends."""
     rest = value_1 - value_0 - step * rate_0 - step**2 / 2 * second_0
     rest_rate = step * (rate_1 - rate_0 - step * second_0)
     rest_second = step**2 * (second_1 - second_0)
-    return [
-        value_0,
-        rate_0,
-        second_0 / 2,
-        (10 * rest - 4 * rest_rate + rest_second / 2) / step**3,
-        (-15 * rest + 7 * rest_rate - rest_second) / step**4,
+    return np.array([
         (6 * rest - 3 * rest_rate + rest_second / 2) / step**5,
-    ]
+        (-15 * rest + 7 * rest_rate - rest_second) / step**4,
+        (10 * rest - 4 * rest_rate + rest_second / 2) / step**3,
+        second_0 / 2,
+        rate_0,
+        value_0,
+    ])
