@@ -159,7 +159,7 @@ def observe_bag(
     """
     driver, kinds = machine.driver, (JOINT_TYPE, IMU_TYPE)
     wanted = [full_topic(topic, namespace) for topic in (driver.joint_topic, driver.imu_topic)]
-    joints, imu, clock, first = list[Message](), list[Message](), [], None
+    first: int | None = None
     # of CSV files the driver says what the columns are, and they have no topics of their own
     with open_bag(path, driver, namespace) as bag:
         publishers = {topic: _endpoints(kind, bag.qos.get(topic, [])) for topic, kind in bag.types.items()}
@@ -170,21 +170,18 @@ def observe_bag(
             for topic, kind, there in zip(wanted, kinds, others, strict=True)
         )
         sought = {of_joints: JOINT_TYPE, of_imu: IMU_TYPE, '/clock': CLOCK_TYPE}
-        readable = [topic for topic, kind in sought.items() if bag.types.get(topic) == kind]
-        for topic, time, data in bag.read(readable):
+        heard: dict[str, list[Message]] = {topic: [] for topic in sought}
+        for topic, time, data in bag.read([topic for topic, kind in sought.items() if bag.types.get(topic) == kind]):
             first = time if first is None else first
-            if not begin <= 1e-9 * (time - first) <= begin + duration:
-                continue
-            if topic in (of_joints, of_imu):
-                (joints if topic == of_joints else imu).append((time, data))
-            else:
-                shown: Any = TYPESTORE.deserialize_cdr(data, CLOCK_TYPE)
-                clock.append((shown.clock.sec * 10**9 + shown.clock.nanosec, time))
+            if begin <= 1e-9 * (time - first) <= begin + duration:
+                heard[topic].append((time, data))
         warnings = tuple(bag.warnings)
-    names, pairs = driver.joint_names or machine.actuated_joint_names, np.array(clock, dtype=np.int64).reshape(-1, 2)
+    shown: list[Any] = [TYPESTORE.deserialize_cdr(data, CLOCK_TYPE).clock for _, data in heard['/clock']]
+    pairs = [(one.sec * 10**9 + one.nanosec, time) for one, (time, _) in zip(shown, heard['/clock'], strict=True)]
     return observation(
-        joints, imu, names, source=str(path), joint_topic=wanted[0], imu_topic=wanted[1], publishers=publishers,
-        clock=pairs, reliability=reliability, warnings=warnings,
+        heard[of_joints], heard[of_imu], driver.joint_names or machine.actuated_joint_names, source=str(path),
+        joint_topic=wanted[0], imu_topic=wanted[1], publishers=publishers,
+        clock=np.array(pairs, dtype=np.int64).reshape(-1, 2), reliability=reliability, warnings=warnings,
     )  # fmt: skip
 
 
