@@ -81,7 +81,8 @@ class LegReference:
             self._friction = FrictionFeedforward(machine, motion, legs, dead_band)
         position, rate, second = legs.positions[:, drives], legs.velocities[:, drives], legs.accelerations[:, drives]
         ends = [part for rows in (slice(-1), slice(1, None)) for part in (position[rows], rate[rows], second[rows])]
-        self._positions = PPoly(quintic(*ends, np.diff(motion.time)[:, None]), motion.time)
+        ends.append(np.diff(motion.time)[:, None])
+        self._positions = PPoly(quintic(*ends), motion.time)
         self._rates = self._positions.derivative()
         self._forces = CubicSpline(motion.time, _forces(machine, motion, feedforward), axis=0)
 

@@ -176,8 +176,10 @@ def observe_bag(
             if begin <= 1e-9 * (time - first) <= begin + duration:
                 heard[topic].append((time, data))
         warnings = tuple(bag.warnings)
-    shown: list[Any] = [TYPESTORE.deserialize_cdr(data, CLOCK_TYPE).clock for _, data in heard['/clock']]
-    pairs = [(one.sec * 10**9 + one.nanosec, time) for one, (time, _) in zip(shown, heard['/clock'], strict=True)]
+    pairs = []
+    for time, data in heard['/clock']:
+        shown: Any = TYPESTORE.deserialize_cdr(data, CLOCK_TYPE)
+        pairs.append((shown.clock.sec * 10**9 + shown.clock.nanosec, time))
     return observation(
         heard[of_joints], heard[of_imu], driver.joint_names or machine.actuated_joint_names, source=str(path),
         joint_topic=wanted[0], imu_topic=wanted[1], publishers=publishers,
