@@ -138,12 +138,7 @@ def test_random_series_keeps_the_limits_and_its_seed() -> None:
 @pytest.mark.parametrize('name', PROFILE_NAMES)
 @pytest.mark.parametrize('machine_name', ['limited', 'srs', 'palida'])
 def test_named_profiles_stay_inside_the_machine(name: str, machine_name: str) -> None:
-    if machine_name == 'limited':
-        machine = limited_machine()
-    else:
-        from pkm_description.loading import load_machine
-
-        machine = load_machine(machine_name)
+    machine = limited_machine() if machine_name == 'limited' else load_machine(machine_name)
     motion = profile(name, machine, duration=24.0, rate=100.0, seed=1)
     assert len(motion) == 2401
     check_home_at_rest(motion[np.array([0, -1])], machine.home)
@@ -178,8 +173,6 @@ def test_validation_motion_is_another_one() -> None:
 
 
 def test_mp1_is_full_size_on_simona_and_scaled_on_a_small_machine() -> None:
-    from pkm_description.loading import load_machine
-
     assert mp1_profile(load_machine('srs'), duration=30.0).radius == 0.5
     machine = limited_machine()
     profile = mp1_profile(machine, duration=30.0)

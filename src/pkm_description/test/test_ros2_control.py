@@ -26,10 +26,9 @@ from pkm_description.export.sdf_systems import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from urdf_trees import urdf_tree
+from urdf_trees import XACRO_FILE, urdf_tree, xacro_text
 from warm_programs import run_program
 
-XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
 FULL = {
     'mock': ControlOptions('mock', parameters={'mock_sensor_commands': 'true', 'calculate_dynamics': 'true'}),
     'gz': ControlOptions('gz', gazebo='fortress'),
@@ -44,7 +43,7 @@ def block(text: str) -> Element:
     return found
 
 
-def xacro_text(machine: Machine, options: ControlOptions, folder: Path) -> str:
+def by_xacro(machine: Machine, options: ControlOptions, folder: Path) -> str:
     mappings = {
         'machine_file': str(machine.path.resolve()), 'hardware': options.hardware, 'plugin': options.plugin,
         'gazebo': options.gazebo,
@@ -54,8 +53,7 @@ def xacro_text(machine: Machine, options: ControlOptions, folder: Path) -> str:
         file = folder / 'initial_values.yaml'
         file.write_text(initial_values_text(machine))
         mappings['initial_values_file'] = str(file)
-    text: str = xacro.process_file(str(XACRO_FILE), mappings=mappings).toxml()
-    return text
+    return xacro_text(**mappings)
 
 
 @pytest.mark.parametrize('name', FOR_XACRO)
@@ -74,12 +72,12 @@ def test_for_every_hardware(name: str, hardware: str, tmp_path: Path) -> None:
 
 def assert_same_block(machine: Machine, options: ControlOptions, folder: Path) -> None:
     key = f'ros2_control {machine.name}'
-    assert urdf_tree(urdf_text(machine, options))[key] == urdf_tree(xacro_text(machine, options, folder))[key]
+    assert urdf_tree(urdf_text(machine, options))[key] == urdf_tree(by_xacro(machine, options, folder))[key]
 
 
 def test_without_hardware_there_is_no_block() -> None:
     assert '<ros2_control' not in urdf_text(load_machine('srs'))
-    assert '<ros2_control' not in xacro.process_file(str(XACRO_FILE), mappings={'machine': 'srs'}).toxml()
+    assert '<ros2_control' not in xacro_text(machine='srs')
 
 
 def test_block_of_a_hexapod() -> None:
@@ -184,10 +182,9 @@ def test_hardware_parameters_come_from_words_or_a_file(tmp_path: Path) -> None:
     parameters = {'ip': '10.0.0.2', 'use_dhcp': 'true', 'gain': '2.5'}
     assert read_hardware_parameters(str(file)) == parameters
     machine = load_machine('srs')
-    mappings = {'machine': 'srs', 'hardware': 'real', 'plugin': 'a/B', 'hardware_parameters': str(file)}
-    by_xacro = xacro.process_file(str(XACRO_FILE), mappings=mappings).toxml()
-    by_python = urdf_text(machine, ControlOptions('real', 'a/B', parameters))
-    assert urdf_tree(by_xacro)['ros2_control srs'] == urdf_tree(by_python)['ros2_control srs']
+    other = xacro_text(machine='srs', hardware='real', plugin='a/B', hardware_parameters=str(file))
+    ours = urdf_text(machine, ControlOptions('real', 'a/B', parameters))
+    assert urdf_tree(other)['ros2_control srs'] == urdf_tree(ours)['ros2_control srs']
 
 
 @pytest.mark.parametrize(
@@ -206,7 +203,7 @@ def test_hardware_that_does_not_exist() -> None:
         ControlOptions('real')
     for mappings, words in [({'hardware': 'robot'}, 'expected none, mock'), ({'hardware': 'real'}, 'needs the class')]:
         with pytest.raises(xacro.XacroException, match=words):
-            xacro.process_file(str(XACRO_FILE), mappings={'machine': 'srs', **mappings})
+            xacro_text(machine='srs', **mappings)
 
 
 def test_gazebo_runs_the_controllers_by_its_plugin() -> None:

@@ -22,13 +22,12 @@ from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
 from uneven_machine import write_uneven_machine
+from urdf_trees import XACRO_FILE
 from warm_programs import run_program
 
 from verification.engines.pinocchio import PinocchioTree
 
 pin = pytest.importorskip('pinocchio')
-
-XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
 
 
 @pytest.fixture(scope='module')

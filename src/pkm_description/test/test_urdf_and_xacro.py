@@ -18,20 +18,14 @@ from pkm_description.machine import Machine, Pose
 from pkm_description.machine.machine import with_payload
 from pkm_description.skeleton import KINDS, skeleton_text
 from scipy.spatial.transform import Rotation
-from urdf_trees import urdf_tree
-
-XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
-
-
-def xacro_text(path: Path) -> str:
-    text: str = xacro.process_file(str(XACRO_FILE), mappings={'machine_file': str(path.resolve())}).toxml()
-    return text
+from urdf_trees import urdf_tree, xacro_text
 
 
 @pytest.mark.parametrize('name', FOR_XACRO)
 def test_both_give_the_same_tree(name: str, tmp_path: Path) -> None:
     machine = exported_machine(name, tmp_path)
-    ours, other = (_comparable(machine, text) for text in (urdf_text(machine), xacro_text(machine.path)))
+    texts = urdf_text(machine), xacro_text(machine_file=machine.path.resolve())
+    ours, other = (_comparable(machine, text) for text in texts)
     assert list(ours) == list(other)
     for key, content in other.items():
         assert ours[key] == content, key
@@ -40,7 +34,7 @@ def test_both_give_the_same_tree(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize('name', NOT_FOR_XACRO)
 def test_other_legs_are_refused_by_xacro_which_says_what_to_do(name: str) -> None:
     with pytest.raises(xacro.XacroException, match='ros2 run pkm_description export_machine MACHINE urdf'):
-        xacro_text(load_machine(name).path)
+        xacro_text(machine_file=load_machine(name).path.resolve())
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -49,7 +43,7 @@ def test_skeletons_too(kind: str, tmp_path: Path) -> None:
     path = tmp_path / 'machine.yaml'
     path.write_text(skeleton_text(kind))
     text = urdf_text(load_machine(path))
-    assert urdf_tree(text) == urdf_tree(xacro_text(path))
+    assert urdf_tree(text) == urdf_tree(xacro_text(machine_file=path.resolve()))
     shapes = [shape[0].attrib for shape in ElementTree.fromstring(text).iter('geometry')]
     sizes = [float(size) for shape in shapes for size in shape.values() if ' ' not in size]
     assert min(sizes) > 1e-3

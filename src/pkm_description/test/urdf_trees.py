@@ -1,15 +1,25 @@
-"""URDF texts as plain trees that can be compared: what is the same machine is equal, however it is written."""
+"""URDF texts of xacro; and any as plain trees: what is the same machine is equal, however it is written."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import xacro
 from scipy.spatial.transform import Rotation
 
+XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
 #: digits to which numbers are compared
 _DIGITS = 9
+
+
+def xacro_text(**arguments: str | Path) -> str:
+    """URDF that ``pkm.urdf.xacro`` makes of its arguments."""
+    mappings = {name: str(value) for name, value in arguments.items()}
+    text: str = xacro.process_file(str(XACRO_FILE), mappings=mappings).toxml()
+    return text
 
 
 def urdf_tree(text: str) -> dict[str, Any]:
