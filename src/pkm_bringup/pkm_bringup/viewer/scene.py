@@ -6,16 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.export.drawing import (
-    COLORS,
-    Bar,
-    base_joint_points,
-    drawing_size,
-    leg_bars,
-    platform_joint_points,
-    rail,
-    ring,
-)
+from pkm_description.export.drawing import COLORS, Bar, drawing_size, machine_bars
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_loops import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
@@ -70,17 +61,12 @@ class MachineShapes:
         self.bars = self._drawn(max(radius, _LEAST_RADIUS * float(np.linalg.norm(upper - lower))))
 
     def _drawn(self, radius: float) -> list[LinkBar]:
-        machine = self.machine
-        bars = [LinkBar('base_link', None, bar) for bar in ring(base_joint_points(machine), 1.2 * radius, 'base')]
-        for number, leg in enumerate(machine.legs):
-            bars += [LinkBar('base_link', None, bar) for bar in rail(leg, radius)]
-            bars += [LinkBar(link, number, bar) for link, own in leg_bars(leg, radius).items() for bar in own]
-        if machine.has_platform:
-            up = np.array([0.0, 0.0, 2.0 * radius])  # of a platform that is a point
-            plate = ring(platform_joint_points(machine), 2.0 * radius, 'platform')
-            plate = plate or [Bar(-up, up, 2.0 * radius, 'platform')]
-            bars += [LinkBar(machine.platform.name, None, bar) for bar in plate]
-        return bars
+        machine, bars = self.machine, machine_bars(self.machine, radius)
+        if machine.has_platform and not bars[machine.platform.name]:  # a platform that is a point
+            up = np.array([0.0, 0.0, 2.0 * radius])
+            bars[machine.platform.name] = [Bar(-up, up, 2.0 * radius, 'platform')]
+        legs = {joint.body.name: number for number, leg in enumerate(machine.legs) for joint in leg.joints}
+        return [LinkBar(link, legs.get(link), bar) for link, own in bars.items() for bar in own]
 
     def box(self, poses: LinkPoses) -> tuple[Array, Array]:
         """Lower and upper corner (3,) m of the box around the boxes of all bars."""

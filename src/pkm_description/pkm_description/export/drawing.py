@@ -90,6 +90,17 @@ def rail(leg: Leg, radius: float) -> list[Bar]:
     return bars
 
 
+def machine_bars(machine: Machine, radius: float) -> dict[str, list[Bar]]:
+    """Link name -> its bars, which get their thickness from a radius [m]; base and platform have an entry anyway."""
+    bars = {'base_link': ring(base_joint_points(machine), 1.2 * radius, 'base')}
+    for leg in machine.legs:
+        bars['base_link'] += rail(leg, radius)
+        bars |= leg_bars(leg, radius)
+    if machine.has_platform:
+        bars[machine.platform.name] = ring(platform_joint_points(machine), 2.0 * radius, 'platform')
+    return bars
+
+
 def leg_bars(leg: Leg, radius: float) -> dict[str, list[Bar]]:
     """Link name -> its bars: from its joint to the next ones and to its closures; links without length have none."""
     bars = {}

@@ -20,21 +20,12 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.export.drawing import (
-    COLORS,
-    Bar,
-    base_joint_points,
-    drawing_size,
-    leg_bars,
-    platform_joint_points,
-    rail,
-    ring,
-)
+from pkm_description.export.drawing import COLORS, Bar, drawing_size, machine_bars
 from pkm_description.export.rest import RestConfiguration, home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.export.texts import LEAST_INERTIA, LEAST_MASS, add_provenance, filled, numbers, xml_text
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_about_axis
 from pkm_description.machine import Joint, Leg, Machine, RigidBody
 from pkm_description.machine.machine import ClosureEnd, closure_ends, closure_points
 from pkm_description.machine.parts import HERE, Placement
@@ -97,13 +88,13 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     if not time_step > 0.0:
         raise ValueError(f'time_step = {time_step}, expected a positive number of seconds')
     radius, ends = 0.01 * drawing_size(machine), closure_ends(machine)
-    base = Body('base_link', bars=ring(base_joint_points(machine), 1.2 * radius, 'base'))
-    bodies, equality = {base.name: base}, list[tuple[str, Attributes]]()
+    bars = machine_bars(machine, radius)
+    base, equality = Body('base_link', bars=bars['base_link']), list[tuple[str, Attributes]]()
+    bodies = {base.name: base}
     for leg in machine.legs:
-        base.bars.extend(rail(leg, radius))
-        bodies |= leg_bodies(leg, radius)
+        bodies |= leg_bodies(leg, bars)
     if machine.has_platform:
-        bodies[machine.platform.name] = _platform(machine, radius)
+        bodies[machine.platform.name] = _platform(machine, bars[machine.platform.name])
     for end in ends:
         equality += closed(bodies, end, machine.planar, radius)
     if machine.has_imu:
@@ -119,11 +110,12 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     return xml_text(root, declaration=False)
 
 
-def _platform(machine: Machine, radius: float) -> Body:
+def _platform(machine: Machine, bars: list[Bar]) -> Body:
     place = None
     if machine.planar:
         # at zero angle the platform has its home's tilt, if any, but no turn about z
-        tilt = _turn_about_z(-_planar_angle(machine)) @ machine.home.rotation_base_platform
+        back = rotation_about_axis(np.array([0.0, 0.0, 1.0]), np.array(-_planar_angle(machine)))
+        tilt = back @ machine.home.rotation_base_platform
         place = Placement(np.array([0.0, 0.0, machine.home.position[2]]), tilt)
         named = zip((('x', 'slide'), ('y', 'slide'), ('rotation', 'hinge')), map(numbers, tilt), strict=True)
         kinds = [(*words, axis) for words, axis in named]
@@ -132,7 +124,6 @@ def _platform(machine: Machine, radius: float) -> Body:
     joints = [{'name': f'platform_{key}', 'type': kind, 'axis': axis} for key, kind, axis in kinds]
     if not machine.planar:
         joints.append({'name': 'platform_rotation', 'type': 'ball'})
-    bars = ring(platform_joint_points(machine), 2.0 * radius, 'platform')
     return Body(machine.platform.name, 'base_link', place, inertial(machine.platform), joints, bars)
 
 
@@ -140,11 +131,6 @@ def _planar_angle(machine: Machine) -> float:
     """Angle of a planar platform at home about z of ``base_link``, rad."""
     rotation = machine.home.rotation_base_platform
     return float(np.arctan2(rotation[1, 0], rotation[0, 0]))
-
-
-def _turn_about_z(angle: float) -> Array:
-    cosine, sine = np.cos(angle), np.sin(angle)
-    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _add_home(root: Element, machine: Machine, ends: tuple[ClosureEnd, ...]) -> None:
@@ -161,13 +147,13 @@ def _add_home(root: Element, machine: Machine, ends: tuple[ClosureEnd, ...]) -> 
     SubElement(SubElement(root, 'keyframe'), 'key', key)
 
 
-def leg_bodies(leg: Leg, radius: float) -> dict[str, Body]:
-    """Bodies of a leg by link name.
+def leg_bodies(leg: Leg, bars: dict[str, list[Bar]]) -> dict[str, Body]:
+    """Bodies of a leg by link name, with the bars of the drawing.
 
     Bodies without mass that carry one joint (the crosses of composed joints) are left out: MuJoCo lets a body have
     several joints, which turn one after the other.
     """
-    bars, found = leg_bars(leg, radius), dict[str, Body]()
+    found: dict[str, Body] = {}
     waiting: dict[int, list[tuple[Joint, Placement]]] = {}
     for number, (joint, parent) in enumerate(zip(leg.joints, leg.parents, strict=True)):
         # joints of bodies left out before this one: their frames' poses at zero in the body that carries them all

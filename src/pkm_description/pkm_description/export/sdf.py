@@ -25,15 +25,7 @@ from itertools import pairwise
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.export.drawing import (
-    COLORS,
-    base_joint_points,
-    drawing_size,
-    leg_bars,
-    platform_joint_points,
-    rail,
-    ring,
-)
+from pkm_description.export.drawing import COLORS, drawing_size, machine_bars
 from pkm_description.export.rest import RestConfiguration, start_configuration
 from pkm_description.export.sdf_systems import SdfOptions, gains_without_rotors
 from pkm_description.export.texts import PKM_NAMESPACE, SMALL_MASS, add_provenance, filled, xml_text
@@ -66,15 +58,10 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     given, machine = machine, with_unique_links(machine)
     weighed = _with_crosses_in_bodies(machine)
     start = start_configuration(weighed, options.start)
-    radius, taken = 0.01 * drawing_size(machine), [options.model_name_of(machine)]
-    rails = [bar for leg in machine.legs for bar in rail(leg, radius)]
-    bars = {'base_link': ring(base_joint_points(machine), 1.2 * radius, 'base') + rails}
-    for leg in machine.legs:
-        bars |= leg_bars(leg, radius)
+    bars, taken = machine_bars(machine, 0.01 * drawing_size(machine)), [options.model_name_of(machine)]
     values: dict[str, object] = {}
     if machine.has_platform:
-        own = bars[machine.platform.name] = ring(platform_joint_points(machine), 2.0 * radius, 'platform')
-        visuals = [f'bar{number}' for number in range(1, 1 + len(own))]
+        visuals = [f'bar{number}' for number in range(1, 1 + len(bars[machine.platform.name]))]
         values['sensor_name'] = unused_name(machine.imu.frame, visuals, '_sensor') if machine.has_imu else ''
     # what is left of the bodies by link name, and the small links by the name of their closure
     bodies, welded = split_bodies(machine, welded_ends(machine) if options.loop == 'detachable' else [])
