@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from other_machines import CLOSED, WITH_PLATFORM, cart_with_pendulum, six_rus
+from other_machines import CLOSED, cart_with_pendulum, six_rus
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_positions, leg_lengths, length_jacobian
 from pkm_description.machine import Pose
@@ -15,22 +15,15 @@ from pkm_description.machine import Pose
 from pkm_description import (
     Machine,
     PlatformMotion,
-    base_parameters,
     check_motion,
-    drive_jacobian,
     drive_positions,
-    forward_dynamics,
     forward_kinematics,
-    gravity_forces,
     inverse_dynamics,
     joint_motion,
     load_machine,
-    mjcf_text,
     profile,
     rigid_body_parameters,
     rigid_body_regressor,
-    sdf_text,
-    urdf_text,
 )
 
 
@@ -49,21 +42,6 @@ def test_the_notebook() -> None:
     np.testing.assert_allclose(pose.position, motion.position, atol=1e-9)
     np.testing.assert_allclose(regressor @ rigid_body_parameters(srs), tau, atol=1e-8 * np.abs(tau).max())
     assert check_motion(srs, motion) == []
-
-
-@pytest.mark.parametrize('name', WITH_PLATFORM)
-def test_single_poses(name: str) -> None:
-    machine = load_machine(name)
-    motion = motion_of(machine)[30:31]
-    position, rotation = motion.position[0], motion.rotation_base_platform[0]
-    many = motion.position, motion.rotation_base_platform
-    for function in (drive_positions, drive_jacobian, gravity_forces):
-        np.testing.assert_array_equal(function(machine, position, rotation), function(machine, *many)[0])
-    q = drive_positions(machine, position, rotation)
-    np.testing.assert_allclose(forward_kinematics(machine, q).position, motion.position, atol=1e-9)
-    tau = gravity_forces(machine, position, rotation)
-    one = forward_dynamics(machine, position, rotation, motion.twist[0], tau)
-    np.testing.assert_array_equal(one, forward_dynamics(machine, *many, motion.twist, tau[None])[0])
 
 
 @pytest.mark.parametrize('start', ['pose', 'result'])
@@ -100,14 +78,6 @@ def test_open_chains_are_sent_to_their_own_functions() -> None:
     for named, call in refusals:
         with pytest.raises(KinematicsError, match=f'is an open chain.*{named}'):
             call()  # type: ignore[operator]
-
-
-def test_texts_and_base_parameters() -> None:
-    machine = load_machine('valencia_3rps')
-    assert '<robot' in urdf_text(machine)
-    assert '<mujoco' in mjcf_text(machine)
-    assert '<sdf' in sdf_text(machine)
-    assert len(base_parameters(machine).texts()) == 15
 
 
 def test_the_package_imports_little() -> None:

@@ -28,10 +28,6 @@ def machine(request: pytest.FixtureRequest) -> Machine:
     return CLOSED[request.param]()
 
 
-def test_freedom(machine: Machine) -> None:
-    assert machine.degrees_of_freedom == machine.actuated_count == len(machine.legs)
-
-
 def centers_of_mass(machine: Machine, motion: PlatformMotion) -> Array:
     """Centres of mass (N, J, 3) m of the leg bodies."""
     rotations, origins = body_poses(machine, joint_motion(machine, motion).positions)

@@ -62,14 +62,6 @@ def test_provenance_of_a_replaced_value_is_the_overlay(tmp_path: Path) -> None:
     assert load_machine('palida', by_hand).provenance['platform.body.mass'] == 'overlay: by_hand.yaml'
 
 
-def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / 'overlay.yaml'
-    path.write_text('precious')
-    with pytest.raises(FileExistsError, match='overlay.yaml'):
-        write_overlay(path, 'palida', {'platform.body.mass': 8.1}, **HEADER)
-    assert path.read_text() == 'precious'
-
-
 @pytest.mark.parametrize(
     ('text', 'key', 'words'),
     [
