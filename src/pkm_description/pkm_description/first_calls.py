@@ -33,7 +33,7 @@ Call = Callable[[], object]
 
 
 def first_calls() -> Iterator[Call]:
-    """Calls of the public functions of kinematics and dynamics, with batches and with single poses."""
+    """Calls of the public functions of kinematics and dynamics; single poses run the same kernels as batches."""
     yield partial(load_machine, 'delta')  # rods that may turn about themselves are looked for in a way of their own
     yield partial(turn_about, np.eye(3)[None].copy(), 0, (1.0, 0.0, 0.0), 0.0)  # loading calls it where loops are rigid
     one = np.zeros((1, 1))
@@ -54,27 +54,22 @@ def first_calls() -> Iterator[Call]:
 
 
 def _poses(machine: Machine) -> Iterator[Call]:
-    home = machine.home
-    for position, rotation in (
-        (home.position, home.rotation_base_platform),
-        (home.position[None], home.rotation_base_platform[None]),
+    position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
+    for function in (
+        kinematics.drive_positions,
+        kinematics.drive_jacobian,
+        kinematics.joint_positions,
+        dynamics.gravity_forces,
+        dynamics.mass_matrix,
+        dynamics.potential_energy,
     ):
-        for function in (
-            kinematics.drive_positions,
-            kinematics.drive_jacobian,
-            kinematics.joint_positions,
-            dynamics.gravity_forces,
-            dynamics.mass_matrix,
-            dynamics.potential_energy,
-        ):
-            yield partial(function, machine, position, rotation)
-        rest = np.zeros((*position.shape[:-1], 6))
-        forces = np.zeros((*position.shape[:-1], machine.actuated_count))
-        yield partial(kinematics.joint_rates, machine, position, rotation, rest[..., :3], rest[..., 3:])
-        yield partial(dynamics.kinetic_energy, machine, position, rotation, rest)
-        yield partial(dynamics.forward_dynamics, machine, position, rotation, rest, forces)
-        still = np.zeros((1, len(machine.joints)))
-        yield partial(friction_torques, machine, still, loads=still)
+        yield partial(function, machine, position, rotation)
+    rest, forces = np.zeros((1, 6)), np.zeros((1, machine.actuated_count))
+    yield partial(kinematics.joint_rates, machine, position, rotation, rest[:, :3], rest[:, 3:])
+    yield partial(dynamics.kinetic_energy, machine, position, rotation, rest)
+    yield partial(dynamics.forward_dynamics, machine, position, rotation, rest, forces)
+    still = np.zeros((1, len(machine.joints)))
+    yield partial(friction_torques, machine, still, loads=still)
     yield partial(admissible_home, machine, drives=machine.home_positions[machine.drive_columns])
     closed = close_legs(machine, position, rotation)
     yield partial(leg_regularity, machine, position, rotation, closed.positions)

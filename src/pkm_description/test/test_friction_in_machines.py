@@ -178,7 +178,7 @@ def test_bad_laws_in_a_file_are_refused(tmp_path, change, key, reason):
 
 def test_missing_parameter_of_a_law_is_named(tmp_path):
     short = {key: value for key, value in STRIBECK.items() if key != 'static'}
-    with pytest.raises(MachineFileError, match=r'friction\.static = None: is missing; add it .*stribeck_velocity'):
+    with pytest.raises(MachineFileError, match=r'friction\.static = None: is missing; law .* needs viscous, coulomb'):
         machine_with(tmp_path, prismatic=short)
 
 

@@ -13,11 +13,11 @@ from pkm_description.kinematics.arguments import (
     NO_WRENCH,
     of_poses,
     packed_wrench,
+    require_drives,
     require_machine_and_motion,
     require_platform,
     run_kernel,
 )
-from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 

@@ -15,12 +15,12 @@ from pkm_description.kinematics.arguments import (
     NO_WRENCH,
     of_samples,
     packed_wrench,
+    require_drives,
     require_machine,
     require_machine_and_motion,
     require_platform,
     run_kernel,
 )
-from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.joint_motion import packed_motion, start_of
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.machine import Machine, PlatformMotion

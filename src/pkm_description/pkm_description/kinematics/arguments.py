@@ -60,6 +60,15 @@ def require_platform(machine: Machine, instead: str) -> None:
         raise KinematicsError(f'{machine.name} is an open chain, it has no platform: use {instead}')
 
 
+def require_drives(machine: Machine) -> None:
+    """Refuse machines whose drives are fewer than the degrees of freedom."""
+    if machine.actuated_count < machine.degrees_of_freedom:
+        raise KinematicsError(
+            f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of freedom: '
+            'its drives do not determine the motion'
+        )
+
+
 def numbers(name: str, values: Array, expected: str) -> Array:
     """Values as an array of floats.
 

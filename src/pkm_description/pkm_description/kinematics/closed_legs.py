@@ -130,6 +130,14 @@ def body_poses(machine: Machine, positions: Array) -> tuple[Array, Array]:
     return rotations, origins
 
 
+def all_body_poses(machine: Machine, positions: Array, position: Array, rotation: Array) -> tuple[Array, Array]:
+    """As :func:`body_poses`, then those of the platform, (N, 3) m and (N, 3, 3), and of the base: J + 2 bodies."""
+    rotations, origins = body_poses(machine, positions)
+    base = np.broadcast_to(np.eye(3), rotation.shape)
+    rotations = np.concatenate([rotations, rotation[:, None], base[:, None]], axis=1)
+    return rotations, np.concatenate([origins, position[:, None], np.zeros((len(position), 1, 3))], axis=1)
+
+
 def leg_regularity(machine: Machine, position: Array, rotation_base_platform: Array, positions: Array) -> Array:
     """How far the legs are from stretched or folded: volume of their unit joint directions (N, L), 0 .. 1.
 
@@ -153,10 +161,7 @@ def closing_points(machine: Machine, positions: Array, position: Array, rotation
     positions : (N, J) of the joints
     position, rotation : (N, 3) m, (N, 3, 3) of the platform
     """
-    rotations, origins = body_poses(machine, positions)
-    base = np.broadcast_to(np.eye(3), rotation.shape)
-    rotations = np.concatenate([rotations, rotation[:, None], base[:, None]], axis=1)
-    origins = np.concatenate([origins, position[:, None], np.zeros((len(position), 1, 3))], axis=1)
+    rotations, origins = all_body_poses(machine, positions, position, rotation)
     model = machine.model
 
     def points(bodies: Integers, local: Array) -> Array:

@@ -7,28 +7,19 @@ from math import prod
 import numpy as np
 
 from pkm_description.arrays import Array, packed
-from pkm_description.errors import KinematicsError, ShapeError
+from pkm_description.errors import ShapeError
 from pkm_description.kernels.kinematics.drive_motion import motions_of_drives, twist_maps
 from pkm_description.kinematics.arguments import (
     columns,
     numbers,
     of_samples,
+    require_drives,
     require_machine,
     run_kernel,
 )
 from pkm_description.kinematics.closed_legs import ClosedLegs
 from pkm_description.kinematics.forward import ForwardKinematicsResult, Start, forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
-
-
-def require_drives(machine: Machine) -> None:
-    """Refuse machines whose drives are fewer than the degrees of freedom."""
-    freedoms = int(machine.model.degrees_of_freedom[0])
-    if machine.actuated_count < freedoms:
-        raise KinematicsError(
-            f'{machine.name} has {machine.actuated_count} drives for {freedoms} degrees of freedom: its drives do not '
-            'determine the motion'
-        )
 
 
 def twist_per_drive(legs: ClosedLegs) -> Array:

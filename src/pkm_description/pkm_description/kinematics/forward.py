@@ -24,7 +24,7 @@ from pkm_description.kernels.forward_kinematics.continuation import (
 )
 from pkm_description.kernels.forward_kinematics.forward_samples import condition_numbers, solve_samples
 from pkm_description.kernels.forward_kinematics.newton import struts_alone
-from pkm_description.kinematics.arguments import drives, poses, require_machine, require_platform
+from pkm_description.kinematics.arguments import drives, poses, require_drives, require_machine, require_platform
 from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.machine import Machine, Pose
 
@@ -252,11 +252,7 @@ def checked_drives(machine: Machine, drive_positions: Array) -> Array:
     """Drive positions (N, A) of a machine whose drives determine its configuration."""
     require_machine(machine)
     require_platform(machine, 'chain_pose')
-    if machine.actuated_count < machine.degrees_of_freedom:
-        raise KinematicsError(
-            f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of freedom: '
-            'its drives do not determine the pose'
-        )
+    require_drives(machine)
     return packed(drives(machine, drive_positions)[0])
 
 

@@ -12,7 +12,7 @@ from pkm_description.arrays import Array, packed
 from pkm_description.kernels.kinematics.joint_motion import gaps_of_legs
 from pkm_description.kernels.kinematics.pose import CLOSING_TOLERANCE
 from pkm_description.kinematics.arguments import require_ok
-from pkm_description.kinematics.closed_legs import ClosedLegs, body_poses, close_legs
+from pkm_description.kinematics.closed_legs import ClosedLegs, all_body_poses, close_legs
 from pkm_description.kinematics.joint_motion import JointMotion
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Closure, Leg, Machine
@@ -189,9 +189,7 @@ def ball_joint_tilts(legs: ClosedLegs) -> Array:
 def ball_joint_studs(legs: ClosedLegs) -> Array:
     """Unit vectors (N, B, 3) along the studs of all ball joints, axes of the other bodies: mostly of the platform."""
     machine = legs.machine
-    rotations, _ = body_poses(machine, legs.positions)
-    base = np.broadcast_to(np.eye(3), legs.rotation_base_platform.shape)[:, None]
-    rotations = np.concatenate([rotations, legs.rotation_base_platform[:, None], base], axis=1)
+    rotations, _ = all_body_poses(machine, legs.positions, legs.position, legs.rotation_base_platform)
     kinds = [closure.kind == 'ball' for closure in machine.closures]
     bodies, others = machine.model.closure_body[kinds], machine.model.closure_other[kinds]
     points = machine.model.closure_point[kinds]

@@ -194,8 +194,8 @@ def _read_periodic_error(position: Section, machine: Machine) -> PeriodicError |
         value = section.content[key]
         if not isinstance(value, list) or not value:
             raise section.error(key, value, 'must be a list with one entry per harmonic: a number, or one per leg')
-        entries = Section(section.path, section.place, {f'{key}[{i}]': item for i, item in enumerate(value)})
-        parts.append(np.array([per_drive(entries, entry, machine) for entry in entries.content]))
+        harmonics = section.entries(key, len(value), 'numbers')
+        parts.append(np.array([per_drive(harmonics, one, machine) for one in harmonics.content]))
     cosine, sine = parts
     if cosine.shape != sine.shape:
         raise section.error('sine', section.content['sine'], f'has {len(sine)} harmonics, cosine has {len(cosine)}')

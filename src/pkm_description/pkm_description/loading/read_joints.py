@@ -23,7 +23,6 @@ BODY_KEYS = ('mass', 'center_of_mass', 'inertia')
 
 #: rad; what is larger was meant in degrees
 LARGEST_ANGLE = 2.0 * np.pi
-_SIGN_KEYS = ('sign', 'sign_width')
 _SIMPLE = ('revolute', 'prismatic')
 #: kinds of joints that are made of several, and the ends of the names of these
 _PARTS = {'universal': ('1', '2'), 'spherical': ('1', '2', '3'), 'cylindrical': ('slide', 'turn')}
@@ -178,13 +177,11 @@ def _composed(kind: str, name: str, section: Section, place: LegPlace, body: Rig
 
 
 def _universal_axes(section: Section) -> tuple[Array, Array]:
-    value = section.content['axes']
-    if not isinstance(value, list) or len(value) != 2:
-        raise section.error('axes', value, 'must be a list of the two axes of the joint, each of three numbers')
-    parts = Section(section.path, section.place, {f'axes[{i}]': axis for i, axis in enumerate(value)})
+    parts = section.entries('axes', 2, 'the two axes of the joint, each of three numbers')
     first, second = (read_axis(parts, key, parts.vector(key, 3)) for key in parts.content)
     if abs(first @ second) > 1e-9:
-        raise section.error('axes', value, f'must be perpendicular; the cosine between them is {first @ second:.6g}')
+        reason = f'must be perpendicular; the cosine between them is {first @ second:.6g}'
+        raise section.error('axes', section.content['axes'], reason)
     return first, second
 
 
@@ -258,11 +255,9 @@ def read_friction(section: Section, index: int, count: int, speed: float = np.in
 def _read_law(section: Section, index: int, count: int) -> FrictionLaw:
     try:
         kind = friction_law_class(section.content['law'])
-        fields = [item for item in dataclasses.fields(kind) if item.name != 'sign']
-        needed = [item.name for item in fields if item.default is dataclasses.MISSING]
-        section.expect_keys(['law', *needed], [*(item.name for item in fields if item.name not in needed), *_SIGN_KEYS])
-        numbers = [item.name for item in fields if item.metadata['role'] != 'option'] + ['sign_width']
-        # the law itself says which numbers it does not take
+        numbers = [item.name for item in dataclasses.fields(kind) if item.metadata['role'] not in ('option', 'sign')]
+        numbers.append('sign_width')
+        # the law itself says which keys and numbers it does not take
         one_leg = {
             key: float(section.per_leg(key, count)[index]) if key in numbers else value
             for key, value in section.content.items()

@@ -229,7 +229,26 @@ class Section:
         """Finite number at ``key``; ``above`` excludes its bound, ``least`` includes it."""
         if key not in self.content and default is not None:
             return default
-        return self._number(key, self.content[key], above, least)
+        value = self.content[key]
+        if isinstance(value, str):
+            with suppress(ValueError):
+                float(value)
+                raise self.error(
+                    key, value, 'is a text to YAML; write a decimal point and a signed exponent, as 1.0e-5'
+                )
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(key, value, 'must be a number')
+        try:
+            number = float(value)
+        except OverflowError:  # YAML integers have no bound
+            number = np.inf
+        if not np.isfinite(number):
+            raise self.error(key, value, 'must be finite')
+        if above is not None and not number > above:
+            raise self.error(key, value, f'must be greater than {above:g}')
+        if least is not None and not number >= least:
+            raise self.error(key, value, f'must be at least {least:g}')
+        return number
 
     def choice(self, key: str, allowed: Iterable[str], default: str | None = None) -> str:
         """Text at ``key`` that is one of ``allowed``."""
@@ -241,20 +260,22 @@ class Section:
             raise self.error(key, value, f'must be one of {", ".join(known)}; {hint}')
         return str(value)
 
-    def vector(self, key: str, length: int, least: float | None = None) -> Array:
-        """List of ``length`` finite numbers at ``key``."""
+    def entries(self, key: str, length: int, words: str) -> Section:
+        """Entries ``key[0]``, ``key[1]``, ... of a list at ``key``; ``words`` say what it must be a list of."""
         value = self.content[key]
         if not isinstance(value, list) or len(value) != length:
-            raise self.error(key, value, f'must be a list of {length} numbers')
-        return np.array([self._number(f'{key}[{i}]', item, None, least) for i, item in enumerate(value)])
+            raise self.error(key, value, f'must be a list of {words}')
+        return Section(self.path, self.place, {f'{key}[{i}]': item for i, item in enumerate(value)})
+
+    def vector(self, key: str, length: int, least: float | None = None) -> Array:
+        """List of ``length`` finite numbers at ``key``."""
+        parts = self.entries(key, length, f'{length} numbers')
+        return np.array([parts.number(part, least=least) for part in parts.content])
 
     def rows(self, key: str, lengths: Sequence[int]) -> Array:
         """Matrix (n, m) at ``key``: a list of n lists of finite numbers, as many as ``lengths`` says; others are 0."""
-        value = self.content[key]
-        if not isinstance(value, list) or len(value) != len(lengths):
-            raise self.error(key, value, f'must be a list of {len(lengths)} rows')
+        parts = self.entries(key, len(lengths), f'{len(lengths)} rows')
         found = np.zeros((len(lengths), max(lengths, default=0)))
-        parts = Section(self.path, self.place, {f'{key}[{i}]': row for i, row in enumerate(value)})
         for row, part, length in zip(found, parts.content, lengths, strict=True):
             row[:length] = parts.vector(part, length)
         return found
@@ -273,44 +294,18 @@ class Section:
             return np.full(count, default)
         value = self.content[key]
         if not isinstance(value, list):
-            return np.full(count, self._number(key, value, above, least))
+            return np.full(count, self.number(key, above=above, least=least))
         if len(value) != count:
             raise self.error(
                 key, value, f'has {len(value)} entries for {count} {each}s; give one number, or one per {each}'
             )
-        return np.array([self._number(f'{key}[{i}]', item, above, least) for i, item in enumerate(value)])
+        parts = self.entries(key, count, f'{count} numbers')
+        return np.array([parts.number(part, above=above, least=least) for part in parts.content])
 
     def vector_per_leg(self, key: str, length: int, count: int) -> Array:
         """Vectors (count, length); each component is one number for all legs, or a list with one per leg."""
-        value = self.content[key]
-        if not isinstance(value, list) or len(value) != length:
-            raise self.error(key, value, f'must be a list of {length} numbers, or of {length} lists of {count}')
-        parts = Section(self.path, self.place, {f'{key}[{i}]': item for i, item in enumerate(value)})
+        parts = self.entries(key, length, f'{length} numbers, or of {length} lists of {count}')
         return np.column_stack([parts.per_leg(part, count) for part in parts.content])
-
-    def _number(self, key: str, value: object, above: float | None, least: float | None) -> float:
-        if isinstance(value, str):
-            try:
-                float(value)
-            except ValueError:
-                pass
-            else:
-                raise self.error(
-                    key, value, 'is a text to YAML; write a decimal point and a signed exponent, as 1.0e-5'
-                )
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(key, value, 'must be a number')
-        try:
-            number = float(value)
-        except OverflowError:  # YAML integers have no bound
-            number = np.inf
-        if not np.isfinite(number):
-            raise self.error(key, value, 'must be finite')
-        if above is not None and not number > above:
-            raise self.error(key, value, f'must be greater than {above:g}')
-        if least is not None and not number >= least:
-            raise self.error(key, value, f'must be at least {least:g}')
-        return number
 
 
 def bodies_with_keys(machine: Machine) -> list[tuple[str, RigidBody]]:
