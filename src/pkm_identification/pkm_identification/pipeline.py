@@ -26,7 +26,6 @@ from pkm_identification.fitting.lack_of_fit import with_doubtful_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late, time_limit
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
-from pkm_identification.fitting.shape_search import moved_by
 from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import KNOWN, NOT_TRUSTED, body_scale, significance
 from pkm_identification.motion_source.by_name import motion_source
@@ -259,8 +258,7 @@ def with_unknown_loads(data: PreparedData, fit: ModelFit) -> ModelFit:
             return np.asarray(np.sign(samples.passed_on) * samples.signs * form.force(samples))
 
         rows = data.joint_rows(friction, np.arange(len(coefficients)))
-        moved = moved_by(rows, fit.fitted_columns, fit.noise, data.row_weights)
-        return np.asarray(moved * coefficients @ deviations)
+        return np.asarray(fit.weighed(data.row_weights).moved_by(rows) * coefficients @ deviations)
 
     allowed = fit
     if OFFSET.kind in fit.model.kinds:

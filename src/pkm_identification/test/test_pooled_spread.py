@@ -10,6 +10,7 @@ import pytest
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.aliases import _seen, spread_variance, with_spread
+from pkm_identification.fitting.model_fit import ModelFit
 
 
 def test_known_deviations_give_their_spread() -> None:
@@ -57,6 +58,8 @@ class Fit:
     fitted_columns: np.ndarray
     errors: np.ndarray
     noise: RowNoise
+
+    weighed = ModelFit.weighed
 
 
 @pytest.mark.parametrize('dead', [0, 5])

@@ -17,9 +17,10 @@ from scipy.linalg import lstsq
 
 from pkm_identification.columns.friction_term import JUMPS, Pooled
 from pkm_identification.estimator.least_squares import with_noise
+from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.prediction import all_rows, slope_rows
-from pkm_identification.fitting.shape_search import CORRELATION_LAGS, moved_by
+from pkm_identification.fitting.shape_search import CORRELATION_LAGS, WeighedFit
 from pkm_identification.preparation import PreparedData
 
 #: part of a column that is its own, up to which it is not told from the others at all, and hardly
@@ -193,7 +194,7 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: Pooled, single: Poole
         others = np.delete(fit.fitted_columns, column, axis=-1)
         value = float(fit.shape.values[fit.shape.names.index(name)])
         std = np.sqrt(_variance(others, slopes[..., own], fit, data.row_weights, value))
-        changes = std * moved_by(slopes[..., own], fit.fitted_columns, fit.noise, data.row_weights)
+        changes = std * fit.weighed(data.row_weights).moved_by(slopes[..., own])
         changes[column] = std * np.eye(len(own))[0]  # it is that of a drive, not of their mean
         fit = allowing_for(fit, changes)
     return fit
@@ -212,11 +213,9 @@ def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, valu
 
 def _seen(others: Array, own: Array, row_weights: Array) -> Indices:
     """Places of the columns that are not among the others."""
-    flat = (others * row_weights[..., None]).reshape(-1, others.shape[-1])
-    basis = np.linalg.qr(flat / np.linalg.norm(flat, axis=0))[0]
-    offered = (own * row_weights[..., None]).reshape(len(flat), -1)
-    left = offered - basis @ (basis.T @ offered)
-    return np.flatnonzero(np.linalg.norm(left, axis=0) > SEEN * np.linalg.norm(offered, axis=0))
+    fit = WeighedFit(others, np.zeros(row_weights.shape), row_weights, RowNoise(np.ones(row_weights.shape[1])))
+    lengths = np.linalg.norm(own * row_weights[..., None], axis=(0, 1))
+    return np.flatnonzero(np.linalg.norm(fit.beyond(own), axis=(0, 1)) > SEEN * lengths)
 
 
 def spread_variance(deviations: Array, covariance: Array, largest: float) -> float:

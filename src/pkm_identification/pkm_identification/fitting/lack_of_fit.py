@@ -195,8 +195,7 @@ class ScoreTest:
 
     def _changes(self, candidate: Candidate, sums: Array | None = None) -> Array:
         """Changes (B,) of the base parameters with a candidate's columns, or with sums (C, G) of them."""
-        rows, fit = candidate.rows(self._data), self._of_fit
-        weighed = WeighedFit(fit.fitted_columns, fit.errors, self._data.row_weights, fit.noise)
+        rows, weighed = candidate.rows(self._data), self._of_fit.weighed(self._data.row_weights)
         products = weighed.products(rows if sums is None else rows @ sums, weighed.residuals)
         found = Evidence.of(products).explained()
         return np.zeros(len(self._std)) if found is None else weighed.changes(products, found)[: len(self._std)]
@@ -207,7 +206,7 @@ class ScoreTest:
         explained = Evidence.of(products).explained()
         if explained is None or explained.power <= DOMINANT * self._power:
             return products, False
-        left = self._fit.left_by(rows, explained.factors)
+        left = self._fit.residuals - self._fit.beyond(rows @ explained.factors)
         return self._fit.products(rows, self._fit.residuals / self._deviations_of(left)), True
 
     def _tested(self, candidate: Candidate, products: Products, with_it: bool) -> MissingForce | None:

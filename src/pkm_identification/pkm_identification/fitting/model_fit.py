@@ -31,7 +31,7 @@ from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.physical_machine import believed_machine, with_friction_of
 from pkm_identification.fitting.prediction import all_rows, deflected, effort_delay, efforts_by, slope_rows, with_forces
-from pkm_identification.fitting.shape_search import joint_estimate, minimised
+from pkm_identification.fitting.shape_search import WeighedFit, joint_estimate, minimised
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.preparation import PreparedData
 
@@ -121,6 +121,10 @@ class ModelFit:
         """Errors (n, A) of the fitted forces in all rows, those without weight included."""
         return np.asarray(self.row_forces - self.rows @ self.estimate.parameters)
 
+    def weighed(self, row_weights: Array) -> WeighedFit:
+        """The fitted columns, and what they leave, in units of the noise; ``row_weights`` (n, A)."""
+        return WeighedFit(self.fitted_columns, self.errors, row_weights, self.noise)
+
 
 def fit_model(
     data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit | None = None
@@ -185,10 +189,10 @@ class _Fitting:
                     shape = self._best_shape(shape, samples)
             trial = self._shaped(shape)
             rows, forces = self._rows(trial, samples)
-            values, residual = self._solved(rows, forces)
-            parameters = self._all_parameters(trial, values)
-            predicted = rows @ values
-            settled = not follows or (before is not None and self._is_settled(predicted - before, residual))
+            solution = self._solved(rows, forces)
+            parameters = self._all_parameters(trial, solution.parameters)
+            predicted = rows @ solution.parameters
+            settled = not follows or (before is not None and self._is_settled(predicted - before, solution.residuals))
             if settled or is_late():
                 found = self._finished(trial, samples, rows, forces, parameters)
                 return found if settled and not self._is_cut else replace(found, is_settled=False)
@@ -244,11 +248,9 @@ class _Fitting:
         self._require_time()
         model = self._shaped(shape)
         rows, forces = self._rows(model, samples)
-        values, residual = self._solved(rows, forces)
-        slopes = self._slopes(model, samples, self._all_parameters(model, values))
-        basis = np.linalg.qr(self._weighed(rows).reshape(-1, rows.shape[-1]))[0]
-        flat = self._weighed(slopes).reshape(len(basis), -1)
-        self._known = residual.ravel(), flat - basis @ (basis.T @ flat), shape.copy()
+        solution = self._solved(rows, forces)
+        slopes = solution.beyond(self._slopes(model, samples, self._all_parameters(model, solution.parameters)))
+        self._known = solution.residuals.ravel(), slopes.reshape(-1, slopes.shape[-1]), shape.copy()
         return self._known
 
     def _require_time(self) -> None:
@@ -274,17 +276,15 @@ class _Fitting:
         forces = data.effort_rows(effort_delay(model.terms)) - everything[..., model.held] @ self._nominal[model.held]
         return self._base.columns(free), forces
 
-    def _solved(self, rows: Array, forces: Array) -> tuple[Array, Array]:
-        """Base values (B,) and weighed residuals (n, A)."""
+    def _solved(self, rows: Array, forces: Array) -> WeighedFit:
+        """Least squares of the base values (B,)."""
         # later the weights stay, for the costs of different shapes are compared
         if self._noise is None:
             self._noise = self._noise_of(rows, forces)
-        weighed, targets = self._weighed(rows), self._weighed(forces)
-        flat = weighed.reshape(-1, rows.shape[-1])
-        values = least_squares.solve(flat, targets.ravel())
+        solution = WeighedFit(rows, forces, self._data.row_weights, self._noise)
         if any(term.needs_loads for term in self._model.terms):
-            self._covariance = least_squares.white_covariance(flat)
-        return values, targets - weighed @ values
+            self._covariance = solution.covariance
+        return solution
 
     def _noise_of(self, rows: Array, forces: Array) -> RowNoise:
         """Noise of the rows by the residuals; its correlation in time where the estimator asks for it."""
@@ -293,11 +293,6 @@ class _Fitting:
         noise = RowNoise(np.maximum(size, least_squares.noise_floor(forces)))
         is_wanted = self._is_shaped and self._config.estimator.method == 'gls'
         return fitted_noise(rows, forces, weights, noise) if is_wanted else noise
-
-    def _weighed(self, values: Array) -> Array:
-        """Rows (n, A, ...) in units of their noise."""
-        assert self._noise is not None
-        return self._noise.weighed(values, self._data.row_weights)
 
     def _all_parameters(self, model: ObservationModel, values: Array) -> Array:
         """All parameters with the forces of base values (B,): nominal but for those that head combinations."""
@@ -322,7 +317,8 @@ class _Fitting:
         return np.flatnonzero(np.linalg.norm(slopes, axis=0) * scale * UNDETERMINED > 1.0)
 
     def _is_settled(self, change: Array, residual: Array) -> bool:
-        size = np.sqrt(np.sum(self._weighed(change) ** 2))
+        assert self._noise is not None
+        size = np.sqrt(np.sum(self._noise.weighed(change, self._data.row_weights) ** 2))
         return bool(size < SETTLED * max(np.sqrt(np.sum(residual**2)), 1e-12))
 
     def _finished(

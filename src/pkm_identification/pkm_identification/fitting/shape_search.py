@@ -110,7 +110,8 @@ def joint_estimate(
     others = np.setdiff1d(np.arange(len(limits)), known)
     covariance = joint.covariance[:count, :count]
     if len(others):
-        moved = moved_by(slopes[..., others], columns, noise, weights)[:count] * (0.5 * np.ptp(limits[others], axis=1))
+        fit = WeighedFit(columns, forces, weights, noise)
+        moved = fit.moved_by(slopes[..., others])[:count] * (0.5 * np.ptp(limits[others], axis=1))
         covariance = covariance + moved @ moved.T
     return replace(joint, parameters=joint.parameters[:count], covariance=covariance), std, columns
 
@@ -149,12 +150,12 @@ class WeighedFit:
     @property
     def parameters(self) -> Array:
         """Changes (B,) from the combination that the errors are of."""
-        return np.asarray(solve_triangular(self._triangle, self._inside) / self._scale)
+        return self._by_basis(self._inside[:, None])[:, 0]
 
     @property
     def covariance(self) -> Array:
         """Covariance (B, B) of them by the noise and the prior."""
-        inverse = solve_triangular(self._triangle, np.eye(len(self._scale))) / self._scale[:, None]
+        inverse = self._by_basis(np.eye(len(self._scale)))
         return np.asarray(inverse @ inverse.T)
 
     @property
@@ -175,11 +176,15 @@ class WeighedFit:
         )
         return reduce(add, parts)
 
-    def left_by(self, rows: Array, factors: Array) -> Array:
-        """Residuals (n, A) without forces of further columns (n, A, C) with factors (C,), beyond the fitted ones."""
-        force = self.noise.weighed(rows @ factors, self._weights).ravel()
-        force -= self._basis @ (self._basis.T @ force)
-        return np.asarray(self.residuals - force.reshape(self.residuals.shape))
+    def beyond(self, rows: Array) -> Array:
+        """Weighed rows (n, A, ...) of further forces, without what the fitted columns have of them."""
+        weighed = self.noise.weighed(rows, self._weights)
+        flat = weighed.reshape(len(self._basis), -1)
+        return np.asarray(flat - self._basis @ (self._basis.T @ flat)).reshape(weighed.shape)
+
+    def moved_by(self, rows: Array) -> Array:
+        """Changes (B, K) of the fitted parameters per unit of each of further forces (n, A, K), which are left out."""
+        return self._by_basis(self._basis.T @ _flat(self.noise.weighed(rows, self._weights)))
 
     def changes(self, products: Products, explained: Explained) -> Array:
         """Changes (B,) of the fitted parameters with offered columns, beyond what noise makes of them.
@@ -188,21 +193,11 @@ class WeighedFit:
         ----------
         products, explained : of the columns
         """
-        moved = solve_triangular(self._triangle, products.inside @ explained.directions) / self._scale[:, None]
-        return explained.changes(moved)
+        return explained.changes(self._by_basis(products.inside @ explained.directions))
 
-
-def moved_by(further: Array, columns: Array, noise: RowNoise, row_weights: Array) -> Array:
-    """Changes (B, K) of fitted parameters per unit of each of further forces, which the fit leaves out.
-
-    Parameters
-    ----------
-    further, columns : (n, A, K), (n, A, B) left out, and fitted
-    noise, row_weights : of the fit
-    """
-    flat, offered = (_flat(noise.weighed(rows, row_weights)) for rows in (columns, further))
-    scale = np.linalg.norm(flat, axis=0)
-    return np.asarray(np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])
+    def _by_basis(self, inside: Array) -> Array:
+        """Parameters (B, K) of products (B, K) with the basis."""
+        return np.asarray(solve_triangular(self._triangle, inside) / self._scale[:, None])
 
 
 def _flat(rows: Array) -> Array:
