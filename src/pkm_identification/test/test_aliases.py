@@ -12,7 +12,7 @@ from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.fitting.aliases import Alias, aliases
+from pkm_identification.fitting.aliases import Alias, aliases, aliases_of
 from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.preparation import prepare
 from pkm_identification.recording.recording import Recording
@@ -107,3 +107,13 @@ def test_only_parameters_that_are_not_known_are_hardly_told_apart(srs: Machine) 
     assert str(alias) == (
         'leg1.stiffness is hardly told from platform_link.m, 1.2 % of its force is its own: move farther'
     )
+
+
+def test_collinear_columns_are_named_and_others_left_alone() -> None:
+    random, names = np.random.default_rng(3), list('abcde')
+    matrix = random.normal(size=(200, 5))
+    assert aliases_of(matrix, names, names) == ()
+    matrix[:, 3] = 100.0 * (matrix[:, 1] + matrix[:, 2] + 1e-3 * random.normal(size=200))
+    (alias,) = aliases_of(matrix, names, names)
+    assert {alias.name, *alias.others} == {'b', 'c', 'd'}
+    assert 2e-4 < alias.own < 2e-3 and 'b is hardly told from' in str(alias)

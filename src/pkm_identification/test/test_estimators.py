@@ -1,13 +1,16 @@
-"""The estimators behind one interface, and the recursive one; settings that are refused."""
+"""The estimators behind one interface, and the recursive one; settings and vectors that are refused."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from pkm_description.errors import ConfigurationError
-from pkm_identification.estimator.interface import ESTIMATORS, estimator_by_name
+from pkm_description.machine import INERTIAL_PARAMETERS
+from pkm_identification.estimator.interface import ESTIMATORS, estimator_after, estimator_by_name
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.estimator.recursive import RecursiveLeastSquares
+from pkm_identification.estimator.recursive import RecursiveLeastSquares, checked_vector
+from pkm_identification.estimator.residual_covariance import RowNoise
+from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
 from scipy.signal import lfilter
 
 TRUTH = np.array([1000.0, -2.0, 0.03, 5.0])
@@ -36,6 +39,9 @@ def test_all_recover_the_truth_and_keep_a_record(name: str) -> None:
     assert found.solver.converged
     assert found.solver.iterations >= 1
     assert found.solver.optimality['gradient'] < 1e-9
+    # after a fit that has estimated the noise, whether it begins with that or not
+    later = estimator_after(name, RowNoise(NOISE), 0)(observation, force)
+    assert np.abs((later.parameters - found.parameters) / found.std).max() < 0.1
 
 
 def test_recursive_equals_batch() -> None:
@@ -59,10 +65,28 @@ def test_recursive_equals_batch() -> None:
 @pytest.mark.parametrize(
     ('name', 'settings', 'text'),
     [
-        ('kalman', {}, "estimator = 'kalman': there is no such estimator; choose ls .*; wls .*; gls"),
+        ('kalman', {}, "estimator = 'kalman': there is no such estimator; choose ls .*; wls .*; gls .*; ml .*; rls"),
         ('wls', {'iteration': 3}, r"wls has no setting 'iteration' \(= 3\); it has iterations"),
     ],
 )
 def test_unknown_names_are_refused(name: str, settings: dict, text: str) -> None:
     with pytest.raises(ConfigurationError, match=text):
         estimator_by_name(name, settings)
+
+
+@pytest.mark.parametrize('values', [[1.0, np.nan], [np.inf, 1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], 1.0])
+def test_a_vector_has_its_length_and_finite_numbers(values: object) -> None:
+    with pytest.raises(ValueError, match='start: expected 2 finite numbers'):
+        checked_vector('start', values, 2)
+    given = np.array([1.0, 2.0])
+    assert checked_vector('start', given, 2).tolist() == [1.0, 2.0]
+    assert checked_vector('start', given, 2) is not given
+
+
+def test_only_whole_bodies_have_a_least_eigenvalue() -> None:
+    """Of one with all ten parameters; a mass alone says nothing, and friction is no body."""
+    names = (*(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS), 'leg_rod.m', 'leg1_prismatic.viscous')
+    # a mass of 2 kg, half a metre off each axis on either side: second moments of 1/2, 1/2 and 1/2 kg m^2
+    values = np.array([2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 3.0, 4.0])
+    found = least_eigenvalues(PhysicalParameters(names, values, values, np.eye(12), ()))
+    assert found == {'platform_link': pytest.approx(0.5)}

@@ -250,19 +250,6 @@ def test_slopes_of_nonlinear_parameters(srs: Machine, signals: tuple) -> None:
         np.testing.assert_allclose(slopes[:, column], difference, rtol=1e-5, atol=1e-5 * size)
 
 
-def test_fit_of_a_stribeck_law_recovers_it(srs: Machine, signals: tuple) -> None:
-    """From clean data, the fit comes back to the velocity that made them."""
-    motion, positions, _ = signals
-    config = IdentificationConfig.from_mapping({'columns.friction_law': 'stribeck', 'columns.extend': False})
-    forces = inverse_dynamics(srs, motion)
-    lively = np.gradient(positions, motion.time, axis=0)
-    run = recording(srs, (motion, positions, forces + 200.0 * np.sign(lively) * np.exp(-np.abs(lively) / 0.08)), 1)
-    model = observation_model(srs, config, run.drive_positions, run.sample_rate)
-    fit = fit_model(prepare(model, run, config), model, config)
-    assert fit.shape.names[0] == 'drives.stribeck_velocity'
-    assert abs(fit.shape.values[0] - 0.08) < 4.0 * fit.shape.std[0]
-
-
 def test_unknown_terms_are_refused() -> None:
     with pytest.raises(ConfigurationError, match='offsets.*choose from offset'):
         ColumnSettings(terms=('offsets',))

@@ -110,28 +110,6 @@ def test_other_motions_are_predicted_with_nominal_values_for_the_rest(
     np.testing.assert_array_equal(forces, found.validation.predicted)
 
 
-def test_friction_of_a_drive_at_rest_stays_nominal_without_a_standard_deviation(srs: Machine, arrays: tuple) -> None:
-    """Parameters of one held drive cannot come from its data: infinite standard deviation, not zero."""
-    from pkm_identification.columns.observation import ObservationModel
-    from pkm_identification.judgement.physical import nominal_covariance, share_out
-    from pkm_identification.judgement.significance import excited_parameters
-
-    model = ObservationModel(srs)
-    structure = model.base_parameters()
-    matrix = np.random.default_rng(0).normal(size=(80, 6, len(structure)))
-    silent = structure.names.index('leg3_prismatic.viscous')
-    matrix[..., silent] = 0.0
-    base, not_excited = excited_parameters(matrix, structure)
-    assert not_excited == ('leg3_prismatic.viscous',)
-    nominal = model.parameters(srs)
-    prior = nominal_covariance(model.names, nominal, 0.3, 0.05)
-    values, covariance = share_out(base, base.values(nominal), 1e-4 * np.eye(len(base)), nominal, prior)
-    place = model.names.index('leg3_prismatic.viscous')
-    assert values[place] == nominal[place]
-    assert np.isposinf(covariance[place, place])
-    assert np.isfinite(np.delete(np.diag(covariance), place)).all()
-
-
 def test_wrong_shapes_name_the_expected_one(srs: Machine, arrays: tuple) -> None:
     time, positions, forces = arrays
     with pytest.raises(RecordingError, match=rf'forces has shape .*, expected \({len(time)}, 6\)'):

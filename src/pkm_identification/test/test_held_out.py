@@ -96,12 +96,18 @@ def test_limits_decide(result: IdentificationResult, name: str) -> None:
     assert judge(result.validation, result.training, None, limits, labels).status == FAILED
 
 
-def test_delivered_is_what_the_files_give(result: IdentificationResult, written: Path) -> None:
+def test_delivered_is_what_the_files_give(result: IdentificationResult, srs: Machine, written: Path) -> None:
     """The machine that is judged is the one that a user loads, to the last digit of the forces."""
     loaded = load_machine('srs', written / 'overlay.yaml')
     assert result.delivered is not None and result.delivered.from_files and not result.delivered.lost
     motion = clean_signals(loaded, 'fourier_validation', 6.0, 50.0, 5)[0]
-    assert np.array_equal(inverse_dynamics(loaded, motion), inverse_dynamics(result.delivered.machine, motion))
+    forces = inverse_dynamics(loaded, motion)
+    assert np.array_equal(forces, inverse_dynamics(result.delivered.machine, motion))
+    assert result.identified_machine is not None
+    scale = np.sqrt(np.mean(forces**2))
+    assert np.abs(forces - inverse_dynamics(result.identified_machine, motion)).max() < 1e-9 * scale
+    assert np.sqrt(np.mean((forces - inverse_dynamics(srs, motion)) ** 2)) < 0.003 * scale
+    assert 'leg_chain.prismatic.friction.coulomb.leg6' in (written / 'overlay.yaml').read_text()
     assert result.validation is not None and result.validation.delivered is not None
     fitted, given = result.validation.fitted, result.validation.delivered
     # the library's inverse dynamics, and the rows of the fit, agree as well as the trust in the drawings lets them

@@ -9,7 +9,6 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.estimator.least_squares import weighted
 
 
 @pytest.mark.parametrize(
@@ -34,18 +33,6 @@ def test_names_do_not_depend_on_the_sampled_states(srs: Machine) -> None:
     """Another random seed finds the same combinations with the same factors."""
     model = ObservationModel(srs)
     assert model.base_parameters(seed=1).names == model.base_parameters(seed=2).names
-
-
-def test_exact_recovery(srs: Machine) -> None:
-    """R4-34: base and friction parameters from exact regressor and forces to 1e-8."""
-    model = ObservationModel(srs, friction='all')
-    base = model.base_parameters()
-    motion = random_states(srs, 300, 5)
-    regressor, _ = model.regressor(motion)
-    truth = base.values(model.parameters(srs))
-    found = weighted(base.columns(regressor), inverse_dynamics(srs, motion)).parameters
-    scale = np.linalg.norm(base.columns(regressor).reshape(-1, len(base)), axis=0)
-    assert np.abs((found - truth) * scale).max() < 1e-8 * np.abs(truth * scale).max()
 
 
 def test_fixed_parameters_leave_the_platform_alone(srs: Machine) -> None:

@@ -146,6 +146,8 @@ def test_signs_of_other_forces_and_of_parts_of_bodies() -> None:
         (1.0, 0.0, 0.0, 1.0, 0.0, 0.0): 1.0, (-1.0, 0.0, 0.0, 0.0, -1.0, 0.0): 0.0,
     }  # fmt: skip
     assert possible_signs(base_of(names, np.array(list(rows)))) == pytest.approx(list(rows.values()))
+    body = base_of(tuple(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS), np.eye(10))
+    assert possible_signs(body).tolist() == [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
     # in whatever unit they are
     assert possible_signs(base_of(names, 1e-12 * np.array(list(rows)))) == pytest.approx(list(rows.values()))
 

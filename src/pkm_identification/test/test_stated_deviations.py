@@ -21,7 +21,6 @@ from pkm_identification.judgement.physical import (
     nominal_covariance,
     share_out,
 )
-from pkm_identification.judgement.significance import possible_signs
 from scipy import stats
 
 RANDOM = np.random.default_rng(5)
@@ -230,16 +229,6 @@ def test_friction_comes_from_the_data_alone() -> None:
     assert found[11] == pytest.approx((60.0 - mass) / 4.0, rel=1e-5)
     assert covariance[11, 11] == pytest.approx((0.09 + covariance[0, 0]) / 16.0, rel=1e-5)
     assert found[12] == 9.0 and covariance[12, 12] == np.inf
-
-
-def test_signs_of_friction_and_of_other_forces() -> None:
-    """Friction is not negative, an offset may have any sign; a combination has the sign that all its parts agree on."""
-    names = ['a.viscous', 'b.coulomb', 'a.effort_offset']
-    rows = np.array([[2.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 3.0, 0.0], [1.0, -3.0, 0.0],
-                     [1.0, 0.0, 0.5]])  # fmt: skip
-    assert possible_signs(base_of(names, rows)).tolist() == [1.0, -1.0, 0.0, 1.0, 0.0, 0.0]
-    base = base_of(PLATFORM, np.eye(10))
-    assert possible_signs(base).tolist() == [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -45,17 +45,32 @@ BEGIN = {'stribeck_velocity': 0.05, 'exponent': 1.0}
 class Pooled(Term, ABC):
     """A force whose nonlinear parameters joints of the same kind share, or have each.
 
-    Attributes
+    Parameters
     ----------
     joints, kinds : names of the joints, and of the kind of each
     pooled : whether they share them
+    single : names of the joints' nonlinear parameters, such as ``leg1_prismatic.exponent``
+
+    Attributes
+    ----------
+    owners : place in ``shape`` of each of ``single``
     can_be_pooled : whether there are joints of a kind with such parameters
     """
 
-    joints: tuple[str, ...]
-    kinds: tuple[str, ...]
-    pooled: bool
-    can_be_pooled: bool
+    def __init__(self, joints: Sequence[str], kinds: Sequence[str], pooled: bool, single: Sequence[str]) -> None:
+        self.joints, self.kinds, self.pooled = tuple(joints), tuple(kinds), pooled
+        owners = [self.shared_name(name) for name in single]
+        # those of joints' own first
+        self.shape_names = tuple(dict.fromkeys(sorted(owners, key=lambda owner: owner not in single)))
+        self.owners: NDArray[np.intp] = np.array([self.shape_names.index(owner) for owner in owners], dtype=np.intp)
+        of_kinds = [self._of_kind(name) for name in single if name.rpartition('.')[2] not in SHARED]
+        self.can_be_pooled = len(set(of_kinds)) < len(of_kinds)
+        if pooled and self.can_be_pooled:
+            kinds_of_values = ', '.join(dict.fromkeys(name.rpartition('.')[2] for name in single))
+            self.note = (
+                f'drives of the same kind share their {kinds_of_values}, which the recording does not contradict; the '
+                'standard deviations allow for drives that differ'
+            )
 
     @abstractmethod
     def pooling(self, pooled: bool) -> Self:
@@ -64,16 +79,15 @@ class Pooled(Term, ABC):
     def shared_name(self, name: str) -> str:
         """Name here of a nonlinear parameter of a joint, ``joint.parameter``; others stay."""
         joint, _, parameter = name.rpartition('.')
-        is_shared = joint in self.joints and (self.pooled or parameter in SHARED)
-        return f'{self.kinds[self.joints.index(joint)]}.{parameter}' if is_shared else name
+        return self._of_kind(name) if joint in self.joints and (self.pooled or parameter in SHARED) else name
 
-    def _note(self, names: Iterable[str]) -> str:
-        if not (self.pooled and self.can_be_pooled):
-            return ''
-        return (
-            f'drives of the same kind share their {", ".join(dict.fromkeys(names))}, which the recording does not '
-            'contradict; the standard deviations allow for drives that differ'
-        )
+    def _of_kind(self, name: str) -> str:
+        joint, _, parameter = name.rpartition('.')
+        return f'{self.kinds[self.joints.index(joint)]}.{parameter}'
+
+    def _means(self, values: Array) -> Array:
+        """Means (Q,) of values, one for each of ``single``, over the joints that share a parameter."""
+        return np.array([values[self.owners == place].mean() for place in range(len(self.shape_names))])
 
 
 class FrictionTerm(Pooled):
@@ -97,35 +111,21 @@ class FrictionTerm(Pooled):
         self, joints: Sequence[str], laws: Sequence[FrictionLaw], places: Sequence[int], kinds: Sequence[str],
         pooled: bool = False,
     ) -> None:  # fmt: skip
-        self.joints, self.laws, self.places = tuple(joints), tuple(laws), tuple(places)
+        pairs = list(zip(joints, laws, strict=True))
+        super().__init__(joints, kinds, pooled, [f'{joint}.{name}' for joint, law in pairs for name in _searched(law)])
+        self.laws, self.places = tuple(laws), tuple(places)
         self.from_model = self.needs_loads = any(law.needs_load for law in laws)
         counts = [len(law.linear_parameter_names) for law in self.laws]
         self.column_places = np.repeat(np.array(self.places, dtype=np.intp), counts)
         self._parts = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
-        pairs = list(zip(self.joints, self.laws, strict=True))
         self.names = tuple(f'{joint}.{name}' for joint, law in pairs for name in law.linear_parameter_names)
-        self.kinds, self.pooled = tuple(kinds), pooled
-        single = [f'{joint}.{name}' for joint, law in pairs for name in _searched(law)]
-        owned = [(self.shared_name(name), name) for name in single]
-        own, shared = ([name for name, before in owned if (name == before) is alone] for alone in (True, False))
-        self.shape_names = (*own, *dict.fromkeys(shared))
-        names = [(kind, name) for kind, law in zip(self.kinds, self.laws, strict=True) for name in _searched(law)]
-        of_kinds = [pair for pair in names if pair[1] not in SHARED]
-        self.can_be_pooled = len(set(of_kinds)) < len(of_kinds)
-        self.note = self._note(name for _, name in names)
-        values: list[list[float]] = [[] for _ in self.shape_names]
-        for joint, law in pairs:
-            for name, value in _searched(law).items():
-                values[self._place(joint, name)].append(value)
-        self.shape = np.array([np.mean(own) for own in values])
+        self._own = np.split(self.owners, np.cumsum([len(_searched(law)) for law in laws])[:-1])
+        self.shape = self._means(np.array([value for law in laws for value in _searched(law).values()]))
         limits = [
             LIMITS.get(name.rpartition('.')[2], (value * REACH[0], value * REACH[1]))
             for name, value in zip(self.shape_names, self.shape.tolist(), strict=True)
         ]
         self.shape_limits = np.array(limits).reshape(-1, 2)
-
-    def _place(self, joint: str, name: str) -> int:
-        return self.shape_names.index(self.shared_name(f'{joint}.{name}'))
 
     @classmethod
     def of(cls, machine: Machine, joints: str = 'actuated') -> FrictionTerm:
@@ -172,9 +172,8 @@ class FrictionTerm(Pooled):
     def with_shape(self, shape: Array) -> FrictionTerm:
         """The same laws with other nonlinear parameters (Q,)."""
         laws = []
-        for joint, law in zip(self.joints, self.laws, strict=True):
-            values = {name: float(shape[self._place(joint, name)]) for name in _searched(law)}
-            laws.append(friction_law(law.mapping() | values))
+        for law, own in zip(self.laws, self._own, strict=True):
+            laws.append(friction_law(law.mapping() | dict(zip(_searched(law), shape[own].tolist(), strict=True))))
         return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
 
     def nominal(self, machine: Machine) -> Array:
@@ -200,13 +199,12 @@ class FrictionTerm(Pooled):
         """Derivatives (N, R) by the nonlinear parameters."""
         if not self.shape_names:
             return super().shape_slopes(samples, parameters)
-        found, places = [], []
-        for place, joint, law, part in zip(self.places, self.joints, self.laws, self._parts, strict=True):
+        found = []
+        for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
             own, at = samples.joint(place)
-            load, linear = own.loads[:, at], parameters[part]
-            found.append(_turning(partial(_sensitivity, law, linear, load), own, at))
-            places += [(place, self._place(joint, name)) for name in _searched(law)]
-        return np.concatenate(found, axis=1), np.array(places, dtype=np.intp).reshape(-1, 2).T
+            found.append(_turning(partial(_sensitivity, law, parameters[part], own.loads[:, at]), own, at))
+        places = np.repeat(self.places, [len(own) for own in self._own])
+        return np.concatenate(found, axis=1), np.stack([places, self.owners])
 
 
 def _kind(machine: Machine, joint: Joint) -> str:
@@ -269,15 +267,10 @@ class Presliding(Pooled):
         self, drives: Sequence[str], kinds: Sequence[str], stiffnesses: Sequence[float],
         begin: Sequence[float] | None = None, pooled: bool = True,
     ) -> None:  # fmt: skip
-        self.joints, self.kinds, self.stiffnesses = tuple(drives), tuple(kinds), tuple(stiffnesses)
+        super().__init__(drives, kinds, pooled, [f'{drive}.presliding_stiffness' for drive in drives])
+        self.stiffnesses = tuple(stiffnesses)
         self._begin = self.stiffnesses if begin is None else tuple(begin)
-        self.pooled, self.can_be_pooled = pooled, len(set(self.kinds)) < len(self.joints)
-        self.note = self._note(['presliding_stiffness'])
-        owned = [self.shared_name(f'{drive}.presliding_stiffness') for drive in self.joints]
-        self.shape_names = tuple(dict.fromkeys(owned))
-        #: (A,) which of them is whose
-        self.places: NDArray[np.intp] = np.array([self.shape_names.index(name) for name in owned], dtype=np.intp)
-        self.shape, begins = self._means(self.stiffnesses), self._means(self._begin)
+        self.shape, begins = (np.exp(self._means(np.log(values))) for values in (self.stiffnesses, self._begin))
         self.shape_limits = np.outer(begins, PRESLIDING_REACH)
 
     @classmethod
@@ -292,14 +285,9 @@ class Presliding(Pooled):
         kinds = [_kind(machine, joint) for joint in machine.actuated_joints]
         return cls(machine.actuated_joint_names, kinds, stiffnesses.tolist())
 
-    def _means(self, values: Sequence[float]) -> Array:
-        """Geometric means (Q,) over the drives that share a stiffness."""
-        logarithms = np.log(np.array(values))
-        return np.exp([np.mean(logarithms[self.places == place]) for place in range(len(self.shape_names))])
-
     def with_shape(self, shape: Array) -> Presliding:
         """Other stiffnesses (Q,) N/m or N m/rad."""
-        return Presliding(self.joints, self.kinds, shape[self.places].tolist(), self._begin, self.pooled)
+        return Presliding(self.joints, self.kinds, shape[self.owners].tolist(), self._begin, self.pooled)
 
     def pooling(self, pooled: bool) -> Presliding:
         """The same contacts with stiffnesses of kinds of drives, or of single ones."""
@@ -316,7 +304,7 @@ class Presliding(Pooled):
 
     def of_owners(self, values: Array) -> Array:
         """Sums (..., Q) over the drives that share a stiffness of values (..., A) of the drives."""
-        return values @ (self.places[:, None] == np.arange(len(self.shape_names)))
+        return values @ (self.owners[:, None] == np.arange(len(self.shape_names)))
 
     def _deflections(self, samples: JointSamples, period: float) -> tuple[Array, Array]:
         if samples.levels is None:
