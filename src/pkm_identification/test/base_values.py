@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,13 @@ class Case:
         """Noisy base values (B,)."""
         noise = np.linalg.cholesky(self.covariance) @ random.normal(size=len(self.base))
         return self.base.values(self.truth if truth is None else truth) + noise
+
+
+def base_of(names: Sequence[str], combination: np.ndarray) -> BaseParameters:
+    """Combinations (B, P) of parameters, each headed by its first one."""
+    heads = np.array([np.flatnonzero(row)[0] for row in combination])
+    none = np.zeros(0, dtype=np.intp)
+    return BaseParameters(tuple(names), heads, none, none, combination, np.ones(len(names)))
 
 
 def case_of(name: str, relative_noise: float, samples: int = 300, overlay: bool = False) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +27,13 @@ def clean_signals(
     for array in (positions, forces):  # others see the same
         array.flags.writeable = False
     return motion, positions, forces
+
+
+def with_force(signals: tuple, force: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> tuple:
+    """Signals with one more force of positions, velocities and forces."""
+    motion, positions, forces = signals
+    velocities = np.gradient(positions, motion.time, axis=0)
+    return motion, positions, forces + force(positions, velocities, forces)
 
 
 def recording(

@@ -16,6 +16,7 @@ from pkm_identification.fitting.aliases import Alias, aliases, aliases_of
 from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.preparation import prepare
 from pkm_identification.recording.recording import Recording
+from synthetic import recording
 
 from pkm_identification import identify
 
@@ -24,16 +25,11 @@ RATE = 100.0
 
 def found_aliases(machine: Machine, motion: PlatformMotion, **columns: object) -> tuple[Alias, ...]:
     """Aliases of all parameters, whether they are known well or not."""
-    random, sensors = np.random.default_rng(0), machine.leg_sensors
-    positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    positions = positions + sensors.position_noise * random.normal(size=positions.shape)
-    efforts = inverse_dynamics(machine, motion)
-    efforts = efforts + sensors.effort_noise * random.normal(size=efforts.shape)
+    run = recording(machine, (motion, drive_positions(machine, motion), inverse_dynamics(machine, motion)), 0)
     config = IdentificationConfig.from_mapping({'columns.extend': False} | {
         f'columns.{name}': value for name, value in columns.items()})  # fmt: skip
-    recording = Recording(motion.time, positions, efforts)
-    model = observation_model(machine, config, positions, RATE)
-    data = prepare(model, recording, config)
+    model = observation_model(machine, config, run.drive_positions, RATE)
+    data = prepare(model, run, config)
     return aliases(data, fit_model(data, model, config), weak=model.names)
 
 

@@ -26,7 +26,7 @@ from pkm_identification.preparation import prepare
 from pkm_identification.report.files import write_overlay
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
 from pkm_identification.validation.held_out import FAILED
-from synthetic import clean_signals, recording
+from synthetic import clean_signals, recording, with_force
 
 RATE = 100.0
 
@@ -35,13 +35,6 @@ RATE = 100.0
 def signals() -> tuple:
     """Return 16 s of excitation."""
     return clean_signals(known_machine('srs'), 'fourier', 16.0, RATE, 0)
-
-
-def with_force(signals: tuple, force: object) -> tuple:
-    """Signals with one more force of positions, velocities and forces."""
-    motion, positions, forces = signals
-    velocities = np.gradient(positions, motion.time, axis=0)
-    return motion, positions, forces + force(positions, velocities, forces)  # type: ignore[operator]
 
 
 def worst(result: IdentificationResult, machine: Machine) -> float:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from correlated_noise import LEGS, PARAMETERS, differentiated, lasting, slow_rows, white
+from correlated_noise import LEGS, PARAMETERS, differentiated, lasting, slow_rows, spread, white
 from pkm_description.arrays import Array
 from pkm_identification.estimator import least_squares
 from pkm_identification.estimator.generalised import ORDER, fitted_noise, generalised
-from pkm_identification.estimator.least_squares import Estimate, with_noise
+from pkm_identification.estimator.least_squares import with_noise
 from pkm_identification.estimator.residual_covariance import RowNoise
 from scipy.linalg import solve_triangular, toeplitz
 from scipy.signal import lfilter
@@ -75,22 +75,6 @@ def test_the_correlation_of_the_noise_is_found() -> None:
     assert found.std == pytest.approx(sizes, rel=0.15)
 
 
-Method = Callable[..., Estimate]
-
-
-def spread(method: Method, error: Callable[[Array], Array], samples: int = 120) -> tuple[float, float, float]:
-    """Coverage of the intervals of 95 %, mean claim over the true error, and that error, root mean square."""
-    generator, errors, claims = np.random.default_rng(0), [], []
-    for _ in range(40):
-        rows = slow_rows(generator, samples)
-        estimate = method(rows, error(generator.normal(size=(samples + 8, LEGS))), correlation_lags=LAGS)
-        errors.append(estimate.parameters)
-        claims.append(estimate.std)
-    found, claimed = np.concatenate(errors), np.concatenate(claims)
-    size = float(np.sqrt(np.mean(found**2)))
-    return float(np.mean(np.abs(found) <= 1.96 * claimed)), float(np.sqrt(np.mean(claimed**2))) / size, size
-
-
 @pytest.mark.parametrize(
     ('efforts', 'gain', 'widest'),
     [
@@ -110,8 +94,8 @@ def test_noise_of_positions_that_was_differentiated(efforts: float, gain: float,
     def error(noise: Array) -> Array:
         return differentiated(noise) + efforts * generator.normal(size=(len(noise) - 8, LEGS))
 
-    share, claim, size = spread(generalised, error)
-    plain = spread(least_squares.weighted, error)[2]
+    share, claim, size = spread(generalised, error, 120, LAGS, 40)
+    plain = spread(least_squares.weighted, error, 120, LAGS, 40)[2]
     print(f'coverage {share:.3f}, claim {claim:.2f} of the error; error {size / plain:.2f} of that of wls')
     assert share >= 0.93 and 0.9 < claim < widest
     assert size < gain * plain
@@ -119,8 +103,8 @@ def test_noise_of_positions_that_was_differentiated(efforts: float, gain: float,
 
 @pytest.mark.parametrize(('error', 'least'), [(white, 0.93), (lasting, 0.91)])
 def test_other_noise_is_no_worse(error: Callable[[Array], Array], least: float) -> None:
-    share, claim, size = spread(generalised, error)
-    plain = spread(least_squares.weighted, error)[2]
+    share, claim, size = spread(generalised, error, 120, LAGS, 40)
+    plain = spread(least_squares.weighted, error, 120, LAGS, 40)[2]
     print(f'coverage {share:.3f}, claim {claim:.2f} of the error; error {size / plain:.2f} of that of wls')
     assert least <= share <= 0.98
     assert size < 1.05 * plain

@@ -17,7 +17,7 @@ from pkm_identification.fitting.lack_of_fit import MissingForce, with_doubtful_f
 from pkm_identification.judgement.significance import KNOWN, NOT_TRUSTED
 from pkm_identification.pipeline import identify
 from pkm_identification.result import INSUFFICIENT
-from synthetic import clean_signals, recording
+from synthetic import clean_signals, recording, with_force
 
 Force = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -40,15 +40,6 @@ MISSING: dict[str, tuple[Force, str]] = {
     'load': (lambda q, v, f: 0.02 * np.abs(f) * np.sign(v), 'grows with the drive'),
     'stribeck': (stribeck, 'Stribeck'),
 }
-
-
-def with_force(signals: tuple, force: Force | None) -> tuple:
-    """Signals of a machine that has one more force."""
-    motion, positions, forces = signals
-    if force is None:
-        return signals
-    velocities = np.gradient(positions, motion.time, axis=0)
-    return motion, positions, forces + force(positions, velocities, forces)
 
 
 @pytest.fixture(scope='module', params=[pytest.param('srs', marks=pytest.mark.campaign), 'palida'])

@@ -47,19 +47,17 @@ def truth_of(name: str, friction: str, periods: int, rate: float = 25.0) -> Trut
     time = np.arange(round(periods * rate / FREQUENCY)) / rate
     count = machine.actuated_count
     series = random.normal(size=(1 + 2 * HARMONICS, count)) / np.repeat(np.arange(HARMONICS + 1), 2)[1:, None].clip(1)
-    waves = fourier_basis(time, FREQUENCY, HARMONICS) @ series
-    series *= 0.04 / np.abs(waves - series[0]).max(axis=0)
+    bases = [fourier_basis(time, FREQUENCY, HARMONICS, order) for order in range(3)]
+    series *= 0.04 / np.abs(bases[0] @ series - series[0]).max(axis=0)
     series[0] = home
-    motion = motion_from_drives(
-        machine, time, *(fourier_basis(time, FREQUENCY, HARMONICS, order) @ series for order in range(3))
-    )
+    positions, rates, accelerations = (basis @ series for basis in bases)
+    motion = motion_from_drives(machine, time, positions, rates, accelerations)
     regressor, known = model.regressor(motion)
     structure = model.base_parameters()
     base, _ = excited_parameters(structure.columns(regressor), structure)
-    rates = fourier_basis(time, FREQUENCY, HARMONICS, 1) @ series
     weights = (np.abs(rates) > 0.05 * np.abs(rates).max(axis=0)).astype(float) if friction != 'none' else None
     return Truth(
-        model, base, time, fourier_basis(time, FREQUENCY, HARMONICS) @ series,
+        model, base, time, positions,
         regressor @ model.parameters(machine) + known, base.values(model.parameters(machine)), weights,
     )  # fmt: skip
 

@@ -7,28 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from known_machines import known_machine
-from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.machine import with_payload
-from pkm_description.motion.profiles import profile
 from pkm_identification.compare import payload_between
 from pkm_identification.errors import NotExcitedError
+from synthetic import clean_signals, recording
 
-from pkm_identification import IdentificationConfig, IdentificationResult, Recording, identify
+from pkm_identification import IdentificationConfig, IdentificationResult, identify
 
 BODY = RigidBody('payload', 150.0, np.array([0.1, -0.05, 0.2]), np.diag([6.0, 8.0, 5.0]))
 
 
 def identified(nominal: Machine, machine: Machine, name: str, seed: int) -> IdentificationResult:
-    motion = profile(name, machine, duration=16.0, rate=100.0)
-    random, sensors = np.random.default_rng(seed), machine.leg_sensors
-    positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    efforts = inverse_dynamics(machine, motion)
-    positions = positions + sensors.position_noise * random.normal(size=positions.shape)
-    efforts = efforts + sensors.effort_noise * random.normal(size=efforts.shape)
-    config = IdentificationConfig.from_mapping({'columns.extend': False})
-    return identify(nominal, Recording(motion.time, positions, efforts), config=config)
+    run = recording(machine, clean_signals(machine, name, 16.0, 100.0, 0), seed)
+    return identify(nominal, run, config=IdentificationConfig.from_mapping({'columns.extend': False}))
 
 
 @pytest.mark.usefixtures('fit_alone')

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from correlated_noise import LEGS, PARAMETERS, differentiated, lasting, slow_rows, white
+from correlated_noise import LEGS, PARAMETERS, differentiated, lasting, slow_rows, spread, white
 from pkm_description.arrays import Array
 from pkm_identification.estimator import least_squares
 from pkm_identification.estimator.residual_covariance import honest_covariance
@@ -17,15 +17,7 @@ LAGS = 10
 
 def coverage(error: Callable[[Array], Array], samples: int, lags: int) -> tuple[float, float]:
     """Share of true values in the intervals of 95 %, and mean claim over the true root mean square error."""
-    generator, errors, claims = np.random.default_rng(0), [], []
-    for _ in range(200):
-        rows = slow_rows(generator, samples)
-        noise = error(generator.normal(size=(samples + 8, LEGS)))
-        estimate = least_squares.weighted(rows, noise, correlation_lags=lags)
-        errors.append(estimate.parameters)
-        claims.append(estimate.std)
-    found, claimed = np.concatenate(errors), np.concatenate(claims)
-    return float(np.mean(np.abs(found) <= 1.96 * claimed)), float(np.sqrt(np.mean(claimed**2) / np.mean(found**2)))
+    return spread(least_squares.weighted, error, samples, lags, 200)[:2]
 
 
 @pytest.mark.parametrize('samples', [20, 120])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from known_machines import known_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
@@ -14,7 +13,7 @@ from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.motion_source.sticking import nearest_reversals
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import PreparedData, prepare
-from synthetic import clean_signals, recording
+from synthetic import recording
 
 
 def test_nearest_reversal_of_each_drive() -> None:
@@ -25,16 +24,6 @@ def test_nearest_reversal_of_each_drive() -> None:
     np.testing.assert_allclose(found.distance[:, 0], [0.20, 0.0, 0.19, 0.15, 0.24], atol=0.0101)
     np.testing.assert_array_equal(found.direction[:, 0], [-1.0, -1.0, -1.0, 1.0, 1.0])
     assert np.isinf(found.distance[:, 1]).all()
-
-
-@pytest.fixture(scope='module')
-def machine() -> Machine:
-    return known_machine('srs')
-
-
-@pytest.fixture(scope='module')
-def signals(machine: Machine) -> tuple:
-    return clean_signals(machine, 'fourier', 25.0, 100.0, 0)
 
 
 def late_friction(machine: Machine, signals: tuple, way: float) -> tuple:
@@ -60,20 +49,19 @@ def prepared(machine: Machine, signals: tuple) -> tuple[PreparedData, float]:
 
 
 @pytest.mark.usefixtures('fit_alone')
-def test_rows_that_fit_are_used_and_make_values_more_accurate(machine: Machine, signals: tuple) -> None:
-    data, reach = prepared(machine, signals)
+def test_rows_that_fit_are_used_and_make_values_more_accurate(srs: Machine, excitation: tuple) -> None:
+    data, reach = prepared(srs, excitation)
     assert reach == pytest.approx(NEAREST)
     nearer = data.with_reach(reach)
     assert np.count_nonzero(nearer.row_weights) > 1.3 * np.count_nonzero(data.row_weights)
     assert np.all(nearer.row_weights >= data.row_weights)
     config = IdentificationConfig.from_mapping({'columns.extend': False})
-    result = identify(machine, recording(machine, signals, 1), config=config)
+    result = identify(srs, recording(srs, excitation, 1), config=config)
     assert result.bands.reversal_reach == pytest.approx(NEAREST)
-    assert max(abs(row.standardised_error) for row in compare_with_truth(result, machine)) < 4.0
+    assert max(abs(row.standardised_error) for row in compare_with_truth(result, srs)) < 4.0
 
 
-def test_rows_that_do_not_fit_are_left_out(machine: Machine, signals: tuple) -> None:
+def test_rows_that_do_not_fit_are_left_out(srs: Machine, excitation: tuple) -> None:
     """A contact that slides only after 2 mm: rows as near as before would make the friction wrong."""
-    late = late_friction(machine, signals, 0.002)
-    data, reach = prepared(machine, late)
+    data, reach = prepared(srs, late_friction(srs, excitation, 0.002))
     assert reach > 0.8 * data.bands.reversal_reach

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from base_values import base_of
 from known_machines import known_machine
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 from pkm_identification.columns.observation import ObservationModel, legs_agree
@@ -107,13 +107,6 @@ def test_products_of_inertia_of_a_symmetric_platform(result: IdentificationResul
         scale = result.significance.scale[place]
         assert abs(row.truth) < 0.1 * scale and abs(row.identified - row.truth) < 0.03 * scale
         assert result.significance.relative[place] > result.config.judgement.max_relative_std
-
-
-def base_of(names: tuple[str, ...], combination: np.ndarray) -> BaseParameters:
-    """Combinations (B, P) of parameters, each headed by its first one."""
-    heads = np.array([np.flatnonzero(row)[0] for row in combination])
-    none = np.zeros(0, dtype=np.intp)
-    return BaseParameters(names, heads, none, none, combination, np.ones(len(names)))
 
 
 def test_scale_of_a_friction_is_the_value_that_alone_gives_the_forces_of_its_drives() -> None:

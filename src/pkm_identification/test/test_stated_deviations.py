@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
+from base_values import base_of
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import least_squares
 from pkm_identification.estimator.recursive import checked_variances, covariance_factor
@@ -176,11 +176,6 @@ def body(points: int = 6) -> np.ndarray:
     second = np.einsum('n,ni,nj->ij', masses, places, places)
     inertia = np.trace(second) * np.eye(3) - second
     return np.concatenate([[masses.sum()], masses @ places, inertia[np.triu_indices(3)]])
-
-
-def base_of(names: list[str], combination: np.ndarray) -> BaseParameters:
-    none = np.zeros(0, dtype=np.intp)
-    return BaseParameters(tuple(names), np.arange(len(combination)), none, none, combination, np.ones(len(combination)))
 
 
 def test_prior_is_that_of_the_stated_trust() -> None:

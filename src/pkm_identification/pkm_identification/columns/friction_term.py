@@ -141,8 +141,11 @@ class FrictionTerm(Pooled):
 
     def pooling(self, pooled: bool) -> FrictionTerm:
         """The same laws with nonlinear parameters of kinds of joints, or of single ones; a mean becomes of each."""
-        other = FrictionTerm(self.joints, self.laws, self.places, self.kinds, pooled)
+        other = self._with_laws(self.laws, pooled)
         return other.with_shape(other.shape)
+
+    def _with_laws(self, laws: Sequence[FrictionLaw], pooled: bool) -> FrictionTerm:
+        return FrictionTerm(self.joints, laws, self.places, self.kinds, pooled)
 
     def with_law(self, name: str, speeds: Array, **shape: float) -> FrictionTerm:
         """The same joints, the driven ones with another law.
@@ -167,14 +170,15 @@ class FrictionTerm(Pooled):
                 begin['stribeck_velocity'] *= float(speeds[place])
             kept = {key: getattr(law, key) for key in begin if key not in shape and hasattr(law, key)}
             laws.append(friction_law({'law': name} | values | begin | kept))
-        return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
+        return self._with_laws(laws, self.pooled)
 
     def with_shape(self, shape: Array) -> FrictionTerm:
         """The same laws with other nonlinear parameters (Q,)."""
-        laws = []
-        for law, own in zip(self.laws, self._own, strict=True):
-            laws.append(friction_law(law.mapping() | dict(zip(_searched(law), shape[own].tolist(), strict=True))))
-        return FrictionTerm(self.joints, laws, self.places, self.kinds, self.pooled)
+        laws = [
+            friction_law(law.mapping() | dict(zip(_searched(law), shape[own].tolist(), strict=True)))
+            for law, own in zip(self.laws, self._own, strict=True)
+        ]
+        return self._with_laws(laws, self.pooled)
 
     def nominal(self, machine: Machine) -> Array:
         """Linear parameters (P,) of a machine's laws; of parameters that they do not have, those of this term."""

@@ -69,8 +69,6 @@ def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
     size = fit.magnitudes
     bodies = places_of_bodies(fit.names)
     first = max(fit.cost(fit.start), 1e-300)
-    reference = np.concatenate([_conditions(fit.start[at], triangle)[0] for at in bodies.values()] or [np.zeros(0)])
-    reference = np.where(reference > 0.0, reference, 1.0)
 
     def cost(scaled: Array) -> float:
         return fit.cost(scaled * size) / first + pull * float(np.sum((scaled - fit.start / size) ** 2))
@@ -80,19 +78,24 @@ def sqp(fit: ForceFit, triangle: bool = False, pull: float = PULL) -> FitResult:
         slope = 2.0 * fit.jacobian(values).T @ fit.residuals(values) * size / first
         return np.asarray(slope + 2.0 * pull * (scaled - fit.start / size), dtype=float)
 
+    def of_bodies(values: Array) -> tuple[Array, Array]:
+        """Constraints (C,) of all bodies, and their derivatives (C, P) by the scaled parameters."""
+        found, rows = [np.zeros(0)], [np.zeros((0, len(values)))]
+        for at in bodies.values():
+            own, block = _conditions(values[at], triangle)
+            found.append(own)
+            rows.append(np.zeros((len(own), len(values))))
+            rows[-1][:, at] = block * size[at]
+        return np.concatenate(found), np.concatenate(rows)
+
+    reference = of_bodies(fit.start)[0]
+    reference = np.where(reference > 0.0, reference, 1.0)
+
     def conditions(scaled: Array) -> Array:
-        values = scaled * size
-        parts = [_conditions(values[at], triangle)[0] for at in bodies.values()]
-        return np.concatenate(parts) / reference - MARGIN if parts else np.zeros(0)
+        return of_bodies(scaled * size)[0] / reference - MARGIN
 
     def slopes(scaled: Array) -> Array:
-        values, rows = scaled * size, []
-        for at in bodies.values():
-            block = _conditions(values[at], triangle)[1]
-            full = np.zeros((len(block), len(values)))
-            full[:, at] = block * size[at]
-            rows.append(full)
-        return np.concatenate(rows) / reference[:, None] if rows else np.zeros((0, len(values)))
+        return of_bodies(scaled * size)[1] / reference[:, None]
 
     constraints = [{'type': 'ineq', 'fun': conditions, 'jac': slopes}] if bodies else []
     lower = fit.lower / size

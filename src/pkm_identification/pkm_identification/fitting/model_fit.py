@@ -258,12 +258,13 @@ class _Fitting:
             raise NotConvergedError(f'{self._data.recording.source}: the limit of time is over (columns.time_limit)')
 
     def _shaped(self, shape: Array) -> ObservationModel:
-        terms, first = [], 0
-        for term in self._model.terms:
-            count = len(term.shape_names)
-            terms.append(term.with_shape(shape[first : first + count]) if count else term)
-            first += count
-        return self._model.with_terms(terms) if len(shape) else self._model
+        if not len(shape):
+            return self._model
+        terms = self._model.terms
+        parts = np.split(shape, np.cumsum([len(term.shape_names) for term in terms])[:-1])
+        return self._model.with_terms([
+            term.with_shape(own) if len(own) else term for term, own in zip(terms, parts, strict=True)
+        ])
 
     def _rows(self, model: ObservationModel, samples: JointSamples) -> tuple[Array, Array]:
         """Rows (n, A, B) of the base parameters, and forces (n, A) without those of held parameters."""

@@ -28,7 +28,6 @@ from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
 from pkm_identification.judgement.physical import (
     PhysicalParameters,
-    body_from_parameters,
     infeasibilities,
     machine_with,
     nominal_covariance,
@@ -318,7 +317,7 @@ def _nearly_constant(law: FrictionLaw) -> LoadDependentStribeck:
 
 
 def _put_body(values: dict[str, object], key: str, bodies: list[RigidBody]) -> None:
-    numbers = np.array([body_values(body.parameters) for body in bodies])
+    numbers = np.array([body_values(body) for body in bodies])
     columns = [numbers[0, index] if len(bodies) == 1 else numbers[:, index] for index in range(10)]
     values[f'{key}.mass'] = columns[0]
     values[f'{key}.center_of_mass'] = columns[1:4]
@@ -326,7 +325,6 @@ def _put_body(values: dict[str, object], key: str, bodies: list[RigidBody]) -> N
         values[f'{key}.{name}'] = column
 
 
-def body_values(parameters: Array) -> Array:
-    """Mass, centre of mass and inertia about it (10,) of the ten parameters (10,)."""
-    body = body_from_parameters('', parameters)
+def body_values(body: RigidBody) -> Array:
+    """Mass, centre of mass and inertia about it (10,) of a body."""
     return np.concatenate([[body.mass], body.center_of_mass, body.inertia[np.triu_indices(3)]])

@@ -19,7 +19,7 @@ from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSV
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.estimator.pseudo_inertia import places_of_bodies
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
-from pkm_identification.judgement.physical import least_eigenvalues
+from pkm_identification.judgement.physical import body_from_parameters, least_eigenvalues
 from pkm_identification.report.html_report import write_report
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import ForceComparison, Prediction
@@ -234,8 +234,6 @@ def _body_places(machine: Machine) -> dict[str, tuple[str, str]]:
 def _derivative(parameters: Array) -> Array:
     """Derivative (10, 10) of :func:`body_values`, central differences on a map that is at most cubic in 1 / mass."""
     steps = 1e-6 * np.maximum(np.abs(parameters), 1e-3 * np.abs(parameters).max())
-    columns = [
-        (body_values(parameters + step) - body_values(parameters - step)) / (2.0 * step.sum())
-        for step in np.diag(steps)
-    ]
-    return np.array(columns).T
+    ends = [[body_values(body_from_parameters('', parameters + sign * step)) for sign in (1.0, -1.0)]
+            for step in np.diag(steps)]  # fmt: skip
+    return np.array([(high - low) / (2.0 * step) for (high, low), step in zip(ends, steps, strict=True)]).T
