@@ -41,7 +41,7 @@ FURTHER_MODULES = (
     'pkm_identification.estimator.maximum_likelihood', 'pkm_identification.estimator.feasible',
     'pkm_identification.estimator.feasible_problem',
     'pkm_identification.judgement.significance',
-    'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
+    'pkm_identification.judgement.force_error', 'pkm_identification.estimator.bodies',
     'pkm_identification.online.estimators',
 )
 

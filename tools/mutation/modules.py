@@ -51,9 +51,7 @@ GROUPS = (
     Group('covariance', IDENTIFICATION, (
         'estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/aliases.py',
     )),
-    Group('physical parameters', IDENTIFICATION, (
-        'judgement/physical.py', 'fitting/physical_machine.py', 'estimator/pseudo_inertia.py',
-    )),
+    Group('physical parameters', IDENTIFICATION, ('estimator/bodies.py', 'fitting/physical_machine.py')),
     Group('prepared data', IDENTIFICATION, ('preparation.py',)),
     Group('overlay', IDENTIFICATION, ('fitting/physical_machine.py', 'report/files.py', 'online/stream.py')),
     Group('overlay', DESCRIPTION, ('loading/overlay.py',)),

@@ -11,9 +11,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_identification.estimator.bodies import BASIS
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
-from pkm_identification.estimator.pseudo_inertia import BASIS
 
 #: distance, in standard deviations, that counts as none: the solver's accuracy
 NONE = 1e-3

@@ -8,11 +8,16 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.bodies import (
+    bodies_by_name,
+    infeasibilities,
+    is_inertial,
+    nominal_covariance,
+    share_out,
+)
 from pkm_identification.estimator.feasible import BarrierEngine, FeasibleParameters, feasible_parameters
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
-from pkm_identification.judgement.physical import infeasibilities, nominal_covariance, share_out
 from pkm_identification.judgement.significance import excited_parameters
 
 from verification.check import Check, at_least, at_most, equal

@@ -9,10 +9,10 @@ from pkm_description.kinematics import motion_from_drives
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.bodies import bodies_by_name, infeasibilities
 from pkm_identification.estimator.interface import estimator_by_name
 from pkm_identification.estimator.least_squares import error_bound
 from pkm_identification.estimator.maximum_likelihood import DriveSeries
-from pkm_identification.judgement.physical import bodies_by_name, infeasibilities, machine_with
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.motion_source.filters import fourier_basis
 
@@ -89,9 +89,7 @@ def likelihood_checks(machine: Machine, runs: int) -> Iterator[Check]:
         random = np.random.default_rng(seed)
         measured = place @ series + ENCODER * random.normal(size=(len(time), machine.actuated_count))
         force = clean + noise * random.normal(size=clean.shape)
-        fitted = DriveSeries(
-            model, base, time, measured, np.full(len(noise), ENCODER), FREQUENCY, HARMONICS, machine_with
-        )  # fmt: skip
+        fitted = DriveSeries(model, base, time, measured, np.full(len(noise), ENCODER), FREQUENCY, HARMONICS)
         rows, fixed = fitted.observation(fitted.start)
         found = estimator_by_name('ml', {'motion': fitted})(rows, force, None, noise)
         errors['ml'].append(found.parameters - expected)

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from pkm_description.arrays import Array
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.estimator.bodies import bodies_by_name, pseudo_inertia
 from pkm_identification.estimator.feasible_problem import feasible_problem
-from pkm_identification.estimator.pseudo_inertia import bodies_by_name, pseudo_inertia
 from pkm_identification.pipeline import identify
 from pkm_identification.result import INSUFFICIENT, IdentificationResult
 

@@ -23,10 +23,10 @@ from pkm_description.dynamics import (
 )
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
+from pkm_identification.estimator.bodies import bodies_by_name, infeasibilities
 from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import feasible_problem
 from pkm_identification.estimator.least_squares import ordinary, weighted
-from pkm_identification.judgement.physical import bodies_by_name, infeasibilities
 from pkm_identification.validation.other_motions import relative_absolute_error
 from scipy.optimize import minimize_scalar
 

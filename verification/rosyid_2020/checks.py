@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.machine import Machine, RigidBody
-from pkm_identification.judgement.physical import body_from_parameters
+from pkm_identification.estimator.bodies import body_from_parameters
 from scipy.linalg import null_space
 
 from verification.check import Check, agree, at_most, equal, near, refused, relative_error

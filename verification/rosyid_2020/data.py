@@ -19,8 +19,8 @@ from pkm_description.loading.load import machine_file
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.machine import with_friction
 from pkm_description.motion.circles import CirclePath
+from pkm_identification.estimator.bodies import machine_with
 from pkm_identification.estimator.constrained import ForceFit, design_bounds
-from pkm_identification.judgement.physical import machine_with
 
 from verification.drive_data import DriveData, DriveNoise, forward_run
 from verification.rosyid_2020.dynamics import PlanarDynamics

@@ -14,6 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.bodies import bodies_by_name, body_from_parameters, infeasibilities
 from pkm_identification.estimator.constrained import (
     FitResult,
     ForceFit,
@@ -25,7 +26,6 @@ from pkm_identification.estimator.constrained import (
 from pkm_identification.estimator.feasible import feasible_parameters
 from pkm_identification.estimator.feasible_problem import Limits, feasible_problem
 from pkm_identification.estimator.least_squares import weighted
-from pkm_identification.judgement.physical import bodies_by_name, body_from_parameters, infeasibilities
 
 from verification.check import Check, at_least, at_most, equal, holds, near_each
 from verification.rosyid_2020.data import (

@@ -14,7 +14,7 @@ from pkm_description.kinematics import motion_from_drives
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine
 from pkm_description.machine.machine import with_friction
-from pkm_identification.judgement.physical import infeasibilities
+from pkm_identification.estimator.bodies import infeasibilities
 from pkm_identification.recording.bag_recordings import read_recording
 from scipy.interpolate import make_interp_spline
 from scipy.signal import butter, sosfiltfilt

@@ -20,13 +20,13 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.diagnosis.diagnose import diagnose
 from pkm_identification.errors import NotConvergedError, NotExcitedError
 from pkm_identification.estimator import least_squares
+from pkm_identification.estimator.bodies import nominal_covariance, share_out
 from pkm_identification.fitting.aliases import aliases, allowing_for
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.lack_of_fit import with_doubtful_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late, time_limit
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
-from pkm_identification.judgement.physical import nominal_covariance, share_out
 from pkm_identification.judgement.significance import KNOWN, NOT_TRUSTED, body_scale, significance
 from pkm_identification.motion_source.by_name import motion_source
 from pkm_identification.motion_source.sticking import WIDEST

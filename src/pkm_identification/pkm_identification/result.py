@@ -14,10 +14,10 @@ from pkm_description.machine import Machine
 
 from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.estimator.bodies import PhysicalParameters
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.fitting.lack_of_fit import MissingForce
 from pkm_identification.fitting.model_fit import ModelFit, ShapeEstimate
-from pkm_identification.judgement.physical import PhysicalParameters
 from pkm_identification.judgement.significance import IMPOSSIBLE, KNOWN, SMALL, WEAK, Significance
 from pkm_identification.motion_source.bands import Bands
 from pkm_identification.motion_source.interface import Repeatability

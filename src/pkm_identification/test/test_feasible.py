@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 from base_values import Case, case_of
 from pkm_description.errors import ConfigurationError
+from pkm_identification.estimator.bodies import (
+    bodies_by_name,
+    infeasibilities,
+    is_inertial,
+    nominal_covariance,
+    share_out,
+)
 from pkm_identification.estimator.feasible import BarrierEngine, feasible_parameters, inside
 from pkm_identification.estimator.feasible_problem import FeasibleProblem, Limits, feasible_problem
-from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
-from pkm_identification.judgement.physical import infeasibilities, nominal_covariance, share_out
 from scipy.optimize import approx_fprime
 
 from verification.estimators.base_feasibility import FEASIBLE, INFEASIBLE, WITHIN_NOISE, base_feasibility

@@ -9,8 +9,7 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import constrained
-from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, pseudo_inertia
-from pkm_identification.judgement.physical import infeasibilities
+from pkm_identification.estimator.bodies import FROM_PSEUDO, infeasibilities, pseudo_inertia
 from pkm_identification.methods import (
     ForceFit,
     bounded_least_squares,

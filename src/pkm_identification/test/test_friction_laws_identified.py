@@ -16,8 +16,8 @@ from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Joint, JointFriction
 from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.bodies import machine_with
 from pkm_identification.fitting.physical_machine import overlay_values
-from pkm_identification.judgement.physical import machine_with
 
 
 def test_identified_law_goes_through_an_overlay(tmp_path):

@@ -12,7 +12,6 @@ from pkm_description.kinematics import motion_from_drives
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.interface import estimator_by_name
 from pkm_identification.estimator.maximum_likelihood import DriveSeries
-from pkm_identification.judgement.physical import machine_with
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.motion_source.filters import fourier_basis
 
@@ -32,10 +31,8 @@ class Truth:
     weights: np.ndarray
 
     def series(self, positions: np.ndarray, std: float) -> DriveSeries:
-        return DriveSeries(
-            self.model, self.base, self.time, positions, np.full(positions.shape[1], std), FREQUENCY, HARMONICS,
-            machine_with,
-        )  # fmt: skip
+        noise = np.full(positions.shape[1], std)
+        return DriveSeries(self.model, self.base, self.time, positions, noise, FREQUENCY, HARMONICS)
 
 
 def truth_of(name: str, friction: str, periods: int, rate: float = 25.0) -> Truth:
@@ -131,4 +128,4 @@ def test_what_is_missing_is_said(hexapod: Truth) -> None:
     machine = known_machine('octopod_8ups')
     others = ObservationModel(machine), hexapod.base, hexapod.time, np.zeros((len(hexapod.time), 8)), np.ones(8)
     with pytest.raises(ConfigurationError, match='octopod_8ups has 8 drives for 6 degrees of freedom'):
-        DriveSeries(*others, 0.5, 3, machine_with)
+        DriveSeries(*others, 0.5, 3)

@@ -12,8 +12,8 @@ from known_machines import known_machine
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 from pkm_identification.errors import InfeasibleParametersError
+from pkm_identification.estimator.bodies import PhysicalParameters, body_from_parameters, machine_with
 from pkm_identification.fitting.physical_machine import overlay_values
-from pkm_identification.judgement.physical import PhysicalParameters, body_from_parameters, machine_with
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.stream import write_overlay as write_learned
 from pkm_identification.report.files import overlay_std

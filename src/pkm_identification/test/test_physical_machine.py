@@ -8,9 +8,9 @@ from base_values import Case, case_of
 from pkm_description.loading import load_machine
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import EstimatorSettings
+from pkm_identification.estimator.bodies import PhysicalParameters
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.fitting.physical_machine import physical_parameters
-from pkm_identification.judgement.physical import PhysicalParameters
 from synthetic import NOMINAL
 
 

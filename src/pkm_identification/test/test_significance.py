@@ -12,8 +12,8 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 from pkm_identification.columns.observation import ObservationModel, legs_agree
 from pkm_identification.compare import compare_with_truth
+from pkm_identification.estimator.bodies import places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import places_of_bodies, pseudo_inertia
 from pkm_identification.judgement.significance import (
     IDENTIFIED,
     IMPOSSIBLE,

@@ -7,6 +7,12 @@ import pytest
 from base_values import base_of
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.estimator import least_squares
+from pkm_identification.estimator.bodies import (
+    PhysicalParameters,
+    infeasibilities,
+    nominal_covariance,
+    share_out,
+)
 from pkm_identification.estimator.recursive import checked_variances, covariance_factor
 from pkm_identification.estimator.residual_covariance import (
     MANY_ROWS,
@@ -14,12 +20,6 @@ from pkm_identification.estimator.residual_covariance import (
     definite,
     degrees_of_freedom,
     honest_covariance,
-)
-from pkm_identification.judgement.physical import (
-    PhysicalParameters,
-    infeasibilities,
-    nominal_covariance,
-    share_out,
 )
 from scipy import stats
 

@@ -24,8 +24,8 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.machine.parts import inertia_tensor, unit_inertia
 from scipy import optimize
 
+from pkm_identification.estimator.bodies import is_inertial, places_of_bodies
 from pkm_identification.estimator.least_squares import SolverRecord
-from pkm_identification.estimator.pseudo_inertia import is_inertial, places_of_bodies
 
 #: final over start value, of an unbounded parameter, from which on it has run away
 RUNAWAY = 100.0

@@ -18,9 +18,9 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, null_space, solve_tria
 from scipy.optimize import minimize
 
 from pkm_identification.errors import InfeasibleParametersError
+from pkm_identification.estimator.bodies import BASIS, least_eigenvalues
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
-from pkm_identification.estimator.pseudo_inertia import BASIS, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import definite
 
 #: weights of the pull that are tried in turn, and the change of base values, in standard deviations, that it may cost
@@ -267,12 +267,11 @@ def inside(problem: FeasibleProblem) -> Array:
 
 def _result(problem: FeasibleProblem, unknowns: Array, record: SolverRecord, weight: float) -> FeasibleParameters:
     values = problem.parameters(unknowns)
-    bodies = {body: at for body, at in places_of_bodies(problem.names).items() if body in problem.bodies}
     fit = problem.matrix @ unknowns - problem.target
     return FeasibleParameters(
         problem.names, values, covariance_of(problem, unknowns, weight), problem.shifts(unknowns), float(fit @ fit),
         weight,
-        {body: float(np.linalg.eigvalsh(pseudo_inertia(values[at]))[0]) for body, at in bodies.items()},
+        {body: one for body, one in least_eigenvalues(problem.names, values).items() if body in problem.bodies},
         active_limits(problem, unknowns), record,
     )  # fmt: skip
 

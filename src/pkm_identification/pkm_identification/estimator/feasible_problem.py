@@ -24,7 +24,7 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.errors import ConfigurationError
 from scipy.linalg import cholesky, solve_triangular
 
-from pkm_identification.estimator.pseudo_inertia import (
+from pkm_identification.estimator.bodies import (
     BASIS,
     is_inertial,
     parameters_by_whitened,

@@ -10,7 +10,6 @@ Both noises must be known: residuals alone cannot tell them apart. Gauss-Newton 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +23,13 @@ from pkm_description.machine import Machine, PlatformMotion
 from scipy.optimize import least_squares
 
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.bodies import (
+    covariance_of_relative,
+    machine_with,
+    places_of_bodies,
+    pseudo_inertia,
+    share_out,
+)
 from pkm_identification.estimator.least_squares import (
     Estimate,
     SolverRecord,
@@ -32,7 +38,6 @@ from pkm_identification.estimator.least_squares import (
     relative_gradient,
     weighted,
 )
-from pkm_identification.estimator.pseudo_inertia import covariance_of_relative, places_of_bodies, pseudo_inertia
 from pkm_identification.estimator.residual_covariance import autocorrelation, honest_covariance
 from pkm_identification.motion_source.filters import fourier_basis
 
@@ -47,8 +52,6 @@ class DriveSeries:
     time, positions : (N,) s, (N, A) measured; whole periods are best
     position_std : (A,) noise of the positions
     base_frequency, harmonics : Hz, number
-    with_parameters : machine, names, values -> machine with these parameters
-        (:func:`pkm_identification.judgement.physical.machine_with`)
     """
 
     model: ObservationModel
@@ -58,7 +61,6 @@ class DriveSeries:
     position_std: Array
     base_frequency: float
     harmonics: int
-    with_parameters: Callable[[Machine, tuple[str, ...], Array], Machine]
 
     def __post_init__(self) -> None:
         machine = self.model.machine
@@ -126,12 +128,8 @@ class DriveSeries:
         spread = spread[np.ix_(free, free)]
         # what a flat or slender body does not have can still head a base parameter
         spread += 1e-6 * np.diag(np.maximum(np.abs(nominal), 1e-2) ** 2)
-        gain = spread @ base.combination.T
-        scale = np.sqrt(np.diag(base.combination @ gain))
-        missing = (parameters - base.values(nominal)) / scale
-        change = (gain / scale) @ np.linalg.solve(base.combination @ gain / np.outer(scale, scale), missing)
-        everything[free] = nominal + change
-        return self.with_parameters(model.machine, model.all_names, everything)
+        everything[free] = share_out(base, parameters, np.zeros((len(base), len(base))), nominal, spread)[0]
+        return machine_with(model.machine, model.all_names, everything)
 
 
 def maximum_likelihood(

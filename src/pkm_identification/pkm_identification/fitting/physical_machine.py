@@ -22,17 +22,18 @@ from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSV
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import PerJoint, Term
 from pkm_identification.configuration import EstimatorSettings
-from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
-from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE, feasible_problem
-from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import bodies_by_name, is_inertial
-from pkm_identification.judgement.physical import (
+from pkm_identification.estimator.bodies import (
     PhysicalParameters,
+    bodies_by_name,
     infeasibilities,
+    is_inertial,
     machine_with,
     nominal_covariance,
     share_out,
 )
+from pkm_identification.estimator.feasible import FeasibleParameters, feasible_parameters
+from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE, feasible_problem
+from pkm_identification.estimator.least_squares import Estimate
 
 #: keys of a body in a machine file, in the order of :func:`body_values`
 BODY_KEYS = (

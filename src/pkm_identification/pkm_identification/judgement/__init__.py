@@ -1,1 +1,1 @@
-"""Assessment: excited parameters, force prediction error, and physical feasibility of the bodies."""
+"""Assessment: excited parameters, their significance, score of further columns, force prediction error."""

@@ -14,9 +14,9 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 
 from pkm_identification.errors import NotExcitedError
+from pkm_identification.estimator.bodies import FROM_PSEUDO, is_inertial, places_of_bodies
 from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial, places_of_bodies
 
 #: singular value, relative to the largest of the column-scaled matrix, up to which columns differ by what smoothing
 #: and differentiation get wrong alone

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-from pkm_identification.judgement.physical import body_from_parameters
+from pkm_identification.estimator.bodies import body_from_parameters
 from pkm_identification.online.change_filter import Kept
 
 #: s, interval of the looks for a change, each of which takes the samples of two

@@ -17,9 +17,8 @@ from pkm_description.writing import replacing_together, write_text
 from pkm_description import loading
 from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.estimator.pseudo_inertia import places_of_bodies
+from pkm_identification.estimator.bodies import body_from_parameters, least_eigenvalues, places_of_bodies
 from pkm_identification.fitting.physical_machine import BODY_KEYS, body_values, friction_key, overlay_values
-from pkm_identification.judgement.physical import body_from_parameters, least_eigenvalues
 from pkm_identification.report.html_report import write_report
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import ForceComparison, Prediction
@@ -103,7 +102,7 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         # a body can exist where its pseudo-inertia has no negative eigenvalue
         'bodies': [
             {'name': body, 'least_eigenvalue_of_pseudo_inertia': least, 'feasible': bool(least > 0.0)}
-            for body, least in least_eigenvalues(physical).items()
+            for body, least in least_eigenvalues(physical.names, physical.values).items()
         ],
         'force_error': {name: comparison_data(one) for name, one in comparisons.items() if one is not None},
         'noise_floor': result.noise_floor and {'says': str(result.noise_floor), **_plain(result.noise_floor, _FLOOR)},

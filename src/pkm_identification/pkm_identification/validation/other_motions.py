@@ -24,9 +24,9 @@ from pkm_description.machine.machine import with_joints
 from pkm_identification.columns.observation import ObservationModel, observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
+from pkm_identification.estimator.bodies import is_inertial
 from pkm_identification.estimator.interface import estimator_after
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.estimator.pseudo_inertia import is_inertial
 from pkm_identification.fitting.extension import extended_fit
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.physical_machine import physical_parameters
