@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
@@ -114,14 +113,6 @@ def test_rest_is_not_a_motion(srs: Machine) -> None:
     signals = clean_signals(srs, 'hold', 10.0, 100.0, 0)
     with pytest.raises(RecordingError, match='no motion'):
         identify(srs, recording(srs, signals, 1))
-
-
-def test_short_recordings_are_refused(srs: Machine, excitation: tuple) -> None:
-    """Too short for the filters: says how long it must be."""
-    motion, positions, forces = excitation
-    cut = slice(800, 900)
-    with pytest.raises(PkmError, match=r'record longer'):
-        identify(srs, Recording(motion.time[cut] - motion.time[cut][0], positions[cut], forces[cut]))
 
 
 @pytest.mark.usefixtures('fit_alone')

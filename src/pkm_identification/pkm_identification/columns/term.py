@@ -17,8 +17,6 @@ from pkm_identification.blocks import joined
 
 #: what the motion alone tells
 MOTION = ('positions', 'velocities', 'accelerations', 'lively', 'sign_shares')
-#: what a model adds
-FORCES = ('efforts', 'effort_rates', 'loads', 'passed_on')
 
 
 class Term:
@@ -194,10 +192,7 @@ class JointSamples:
 
     def __getitem__(self, part: slice) -> JointSamples:
         """Some of the samples."""
-        values = {name: getattr(self, name)[part] for name in (*MOTION, *FORCES)}
-        passive = None if self.passive is None else self.passive[part]
-        deflections, levels = (None if one is None else one[part] for one in (self.deflections, self.levels))
-        return JointSamples(**values, passive=passive, deflections=deflections, levels=levels)
+        return JointSamples(**{name: values[part] for name, values in vars(self).items() if values is not None})
 
     def with_forces(self, efforts: Array, loads: Array) -> JointSamples:
         """The same motion with forces (N, A) in the joints."""
