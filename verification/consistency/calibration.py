@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.models import STATE_SIZE
@@ -17,7 +16,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 from verification.check import Check, within
 from verification.consistency.monte_carlo import Normalised
-from verification.consistency.scenarios import Scenario, scenario_of
+from verification.consistency.scenarios import Scenario, titled
 
 #: what is estimated at once
 GROUPS: tuple[tuple[str, ...], ...] = (
@@ -38,33 +37,19 @@ PROBABILITY = 0.999
 #: m; all other deviations are the settings' own: 1 mm, 30 ms, 0.05 rad
 PLACE_STD = 0.02
 
-
-def rich_scenario(machine: Machine, duration: float) -> Scenario:
-    """Sines up to 1 Hz in all six degrees of freedom, beginning at rest."""
-    return scenario_of(machine, 'rich motion', 0.0, duration, duration + 1.0)
-
-
-def mp1_scenario(machine: Machine, duration: float) -> Scenario:
-    """MP1 after its lead-in; it turns about one axis only, so that the place of the IMU along it is not observable."""
-    return scenario_of(machine, 'MP1', 12.0, duration, duration + 30.0)
-
-
-def drives_scenario(machine: Machine, duration: float) -> Scenario:
-    """Sines of the drives, for machines of any freedom, beginning at rest."""
-    return scenario_of(machine, 'sines', 0.0, duration, duration + 1.0)
-
-
 SCENARIOS = (
     'srs, rich motion', 'srs, MP1', 'hexaglide_6pus, sines', 'valencia_3rps, sines', 'khalifa_3prr, sines',
     'delta, sines',
 )  # fmt: skip
-_MAKERS = {'rich motion': rich_scenario, 'MP1': mp1_scenario, 'sines': drives_scenario}
+#: s, of each of their motions, where it begins and what it is longer than a run; MP1, after its lead-in, turns about
+#: one axis only, so that the place of the IMU along it is not observable
+_BEGINS = {'rich motion': (0.0, 1.0), 'MP1': (12.0, 30.0), 'sines': (0.0, 1.0)}
 
 
 def calibration_checks(title: str, seeds: int, duration: float = DURATION) -> Iterator[Check]:
     """Normalised errors of the constants after ``duration`` s on one of the scenarios, each with ``seeds`` seeds."""
-    name, motion = title.split(', ')
-    scenario = _MAKERS[motion](load_machine(name), duration)
+    begin, longer = _BEGINS[title.partition(', ')[2]]
+    scenario = titled(title, begin, duration, duration + longer)
     for names in GROUPS:
         yield calibration_check(scenario, names, seeds, duration)
 

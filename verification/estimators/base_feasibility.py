@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from pkm_description.arrays import Array
 from pkm_identification.estimator.feasible import WEIGHTS, BarrierEngine, active_limits, inside
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
-from pkm_identification.estimator.least_squares import SolverRecord
 from scipy.stats import chi2
 
 #: verdicts: a machine with exactly these values exists; none does, but the noise of the values explains that; none does
@@ -32,21 +30,12 @@ class BaseFeasibility:
     verdict : :data:`FEASIBLE`, :data:`WITHIN_NOISE` or :data:`INFEASIBLE`
     distance : to the nearest base parameters that a machine can have, in standard deviations (of all values with their
         correlations: the root of a chi-square)
-    probability : that noise takes values of a real machine this far
-    shifts : (B,) changes of single base parameters to the nearest ones, in their standard deviations
-    margin : least eigenvalue of the whitened pseudo-inertias and least slack of the limits of a machine with exactly
-        these values, one that was found; 0 where there is none
     edge : what stands in the way, in words; empty where a machine exists
-    solver : figures of the engine
     """
 
     verdict: str
     distance: float
-    probability: float
-    shifts: Array
-    margin: float
     edge: tuple[str, ...]
-    solver: SolverRecord
 
 
 def base_feasibility(problem: FeasibleProblem) -> BaseFeasibility:
@@ -63,18 +52,14 @@ def base_feasibility(problem: FeasibleProblem) -> BaseFeasibility:
     """
     engine, nearest = BarrierEngine(problem, inside(problem)), None
     for weight in WEIGHTS:
-        nearest, record = engine.solve(weight, nearest)
+        nearest, _ = engine.solve(weight, nearest)
     assert nearest is not None
     values = np.linalg.eigvalsh(problem.matrices(nearest))[:, 0] if problem.bodies else np.ones(1)
     slack = problem.limit_values - problem.limits @ nearest
-    margin = float(min(values.min(), slack.min(initial=np.inf)))
     distance = float(np.sqrt(problem.misfit(nearest)))
-    probability = float(chi2.sf(distance**2, len(problem.target)))
-    verdict = WITHIN_NOISE if probability >= CHANCE else INFEASIBLE
-    if distance <= NONE and margin > 0.0:
+    verdict = WITHIN_NOISE if chi2.sf(distance**2, len(problem.target)) >= CHANCE else INFEASIBLE
+    if distance <= NONE and min(values.min(), slack.min(initial=np.inf)) > 0.0:
         verdict = FEASIBLE
     edge = () if verdict == FEASIBLE else active_limits(problem, nearest)
-    return BaseFeasibility(
-        verdict, distance, probability, problem.shifts(nearest), margin if verdict == FEASIBLE else 0.0, edge, record
-    )
+    return BaseFeasibility(verdict, distance, edge)
 

@@ -10,51 +10,22 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
-from pkm_description.motion.profiles import excitation_profile, mp1_profile, sample_times
+from pkm_description.motion.profiles import mp1_profile, sample_times
 from pkm_identification.columns.joint_terms import LOAD_FRICTION, Ripple
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.sliding_polynomial import WindowSample
 
 from verification.check import Check, at_most, equal
-from verification.identification_data.cases import CASES
-from verification.identification_data.hidden import drive_friction, hidden_bodies, passive_radius, with_viscous_coulomb
-from verification.identification_data.physics import Happening, Physics
-from verification.identification_data.signals import drive_signals
+from verification.identification_data.dataset import STEP, DataSet, excitation, generate
+from verification.identification_data.physics import NOTHING, Happening
 
-#: s, of the physics, and between two samples
-STEP = 0.001
 #: part of the platform's mass; its centre in radii of the platform, its sides, too: a cube
 LOAD, PLACE, SIDE = 0.1, (0.1, -0.06, 0.12), 0.2
 #: part of what is told of a parameter that counts as nothing
 _NOTHING = 1e-12
 #: s, after the load and before the end, so that the fade of the motion comes after what is judged
 AFTER = 8.0
-
-
-@dataclass(frozen=True)
-class OnlineData:
-    """What the node would get, and the truth.
-
-    Attributes
-    ----------
-    nominal : the machine as its file has it, which is not the simulated one
-    motion : wanted
-    time : (N,) s
-    positions, efforts : (N, A) measured
-    payload : the load; ``None``: none came
-    since : s, when it came
-    effort_noise : (A,) standard deviation of the white noise of a sample
-    """
-
-    nominal: Machine
-    motion: PlatformMotion
-    time: Array
-    positions: Array
-    efforts: Array
-    payload: RigidBody | None
-    since: float
-    effort_noise: Array
 
 
 def load_of(machine: Machine) -> RigidBody:
@@ -64,45 +35,30 @@ def load_of(machine: Machine) -> RigidBody:
     return RigidBody('payload', mass, radius * np.array(PLACE), inertia)
 
 
-def stream(
-    source: str, case: str, seed: int, motion: str, since: float, duration: float,
-    has_load: bool = True, friction: float | Array = 1.0,
-) -> OnlineData:  # fmt: skip
-    """Simulate.
-
-    Parameters
-    ----------
-    source : name or path of a machine
-    case : of :data:`verification.identification_data.cases.CASES`
-    motion : ``fourier`` (platform shifts and turns; where it is not free: sines of the drives) or ``mp1`` (a circle,
-        and slow turns)
-    since, duration : s
-    has_load : whether a load comes at all
-    friction : factor by which friction has grown at the end, or one for each drive (A,)
-    """
-    known = CASES[case]
-    nominal = with_viscous_coulomb(load_machine(source))
-    hidden = hidden_bodies(nominal, known, seed)
-    physics = Physics(hidden, STEP, passive_radius(nominal, known))
-    rubbing = drive_friction(nominal, known, seed, physics.drive_inertia, STEP)
-    profile = mp1_profile(nominal, duration) if motion == 'mp1' else excitation_profile(nominal, duration, seed)
-    wanted = profile.evaluate(sample_times(duration, 1.0 / STEP))
-    payload = load_of(nominal) if has_load else None
-    run = physics.run(wanted, nominal, rubbing, Happening(payload, since if has_load else np.inf, friction))
-    signals = drive_signals(nominal, known, seed)
-    positions, _, efforts = signals.measure(run, seed, 3)
-    return OnlineData(nominal, wanted, run.time, positions, efforts, payload, since, signals.effort_noise)
+def circle(machine: Machine, duration: float, seed: int, step: float, validation: bool) -> PlatformMotion:
+    """A circle, and slow turns."""
+    return mp1_profile(machine, duration).evaluate(sample_times(duration, 1.0 / step))
 
 
-def center_bound(data: OnlineData, span: float) -> Array:
+#: what the node hears: the platform shifts and turns (where it is not free: sines of the drives), or a circle
+MOTIONS = {'fourier': excitation, 'mp1': circle}
+
+
+def stream(source: str, case: str, seed: int, motion: str, duration: float, happening: Happening) -> DataSet:
+    """Simulate a motion of :data:`MOTIONS` that lasts so many s; nobody looks at a validation."""
+    return generate(source, case, seed, (duration, 0.0), STEP, MOTIONS[motion], happening)
+
+
+def center_bound(data: DataSet, span: float) -> Array:
     """Least standard deviations (3,) m of a load's centre (Cramer-Rao) from ``span`` seconds after it came.
 
     For an estimator that knows all but the load's ten parameters, and the motion, from efforts with white noise alone.
     """
-    assert data.payload is not None
-    begin = round(data.since / STEP)
+    payload = data.happening.payload
+    assert payload is not None
+    begin = round(data.happening.since / STEP)
     places = np.arange(begin, begin + round(span / STEP), 10)
-    joints, columns = joint_motion(data.nominal, data.motion[places]), data.nominal.drive_columns
+    joints, columns = joint_motion(data.nominal, data.training.motion[places]), data.nominal.drive_columns
     observation, none = OnlineObservation(data.nominal), np.zeros(len(columns))
     information = np.zeros((10, 10))
     for index in range(len(places)):
@@ -111,12 +67,12 @@ def center_bound(data: OnlineData, span: float) -> Array:
         )
         sample = WindowSample(0, position, velocity, acceleration, none, none, 0.0, none, none, none, none)
         rows = observation.rows(sample).platform
-        information += 10.0 * (rows.T / data.effort_noise**2) @ rows
+        information += 10.0 * (rows.T / data.signals.effort_noise**2) @ rows
     told = np.diag(information)
     size = 1.0 / np.sqrt(np.where(told > 0.0, told, 1.0))
     scaled = information * np.outer(size, size) + _NOTHING * np.eye(10)
     covariance = np.outer(size, size) * np.linalg.inv(scaled)
-    mass, center = data.payload.mass, data.payload.center_of_mass
+    mass, center = payload.mass, payload.center_of_mass
     slope = np.concatenate([-center[:, None], np.eye(3)], axis=1) / mass
     return np.asarray(np.sqrt(np.diag(slope @ covariance[:4, :4] @ slope.T)))
 
@@ -163,29 +119,29 @@ class Found:
     detectable: float
 
 
-def listen(data: OnlineData, every: int) -> Found:
+def listen(data: DataSet, every: int) -> Found:
     """Feed the identifier with every so-manieth sample."""
     identifier, alarms, judged = OnlineIdentifier(data.nominal), dict[int, float](), None
     lacks, drifts, detectable = dict[str, float](), dict[str, float](), np.inf
-    for index in range(0, len(data.time), every):
-        time = float(data.time[index])
-        identifier.add(_BEGIN + round(time * 1e9), data.positions[index], data.efforts[index])
-        if data.payload is not None and time <= data.since:
-            detectable = identifier.detectable_mass / data.payload.mass
+    measured, true, since = data.training, data.happening.payload, data.happening.since
+    for index in range(0, len(measured.run.time), every):
+        time = float(measured.run.time[index])
+        identifier.add(_BEGIN + round(time * 1e9), measured.positions[index], measured.efforts[index])
+        if true is not None and time <= since:
+            detectable = identifier.detectable_mass / true.mass
         if identifier.lack is not None:
             lacks.setdefault(identifier.lack.title, time)
         drifts.update({drift.drive: drift.part for drift in identifier.drifts})
         if identifier.payload is not None:
             alarms.setdefault(identifier.payload.since, time)
-            if judged is None and time >= data.since + JUDGED:
+            if judged is None and time >= since + JUDGED:
                 judged = identifier.payload
     none = np.full(3, np.nan)
     times = tuple(alarms.values())
-    if judged is None or data.payload is None:
+    if judged is None or true is None:
         return Found(np.inf, np.nan, np.nan, none, none, times, lacks, drifts, detectable)
-    true = data.payload
     return Found(
-        times[0] - data.since, judged.mass / true.mass - 1.0, judged.mass_std / true.mass,
+        times[0] - since, judged.mass / true.mass - 1.0, judged.mass_std / true.mass,
         judged.center - true.center_of_mass, judged.center_std, times, lacks, drifts, detectable,
     )  # fmt: skip
 
@@ -193,8 +149,9 @@ def listen(data: OnlineData, every: int) -> Found:
 def load_checks(machine: str, case: str, motion: str, seeds: range) -> Iterator[Check]:
     """A tenth of the platform's mass is put on it while it moves."""
     found, bounds = [], []
+    load = Happening(load_of(load_machine(machine)), BEFORE)
     for seed in seeds:
-        data = stream(machine, case, seed, motion, BEFORE, BEFORE + JUDGED + AFTER)
+        data = stream(machine, case, seed, motion, BEFORE + JUDGED + AFTER, load)
         found.append(listen(data, EVERY))
         bounds.append(center_bound(data, JUDGED))
     name, told = f'online-{case}-{motion}', f'({len(found)} seeds, {1.0 / (EVERY * STEP):g} Hz)'
@@ -222,7 +179,7 @@ def alarm_checks(machine: str, case: str, seed: int, duration: float) -> Iterato
     labels = load_machine(machine).drive_labels
     one = np.where(np.arange(len(labels)) == seed % len(labels), DRIFT, 1.0)
     for name, growth in (('1', np.ones(len(labels))), (f'{DRIFT:g}', np.full(len(labels), DRIFT)), ('one', one)):
-        data = stream(machine, case, seed, 'fourier', np.inf, duration, has_load=False, friction=growth)
+        data = stream(machine, case, seed, 'fourier', duration, Happening(friction=growth))
         found, grows = listen(data, EVERY_WITHOUT), growth > 1.0
         more = f', friction of {int(grows.sum())} drives {100.0 * (DRIFT - 1.0):.0f} % more at the end'
         more = more if grows.any() else ''
@@ -243,10 +200,7 @@ def alarm_checks(machine: str, case: str, seed: int, duration: float) -> Iterato
 
 def lack_checks(machine: str, seeds: range) -> Iterator[Check]:
     """Drives rub by 2 % of their forces, and the model does not know it."""
-    found = [
-        listen(stream(machine, 'axial', seed, 'fourier', np.inf, LACKING, has_load=False), EVERY_WITHOUT)
-        for seed in seeds
-    ]
+    found = [listen(stream(machine, 'axial', seed, 'fourier', LACKING, NOTHING), EVERY_WITHOUT) for seed in seeds]
     named = sum(next(reversed(one.lacks), '') == LOAD_FRICTION.title for one in found)
     latest = max((one.lacks.get(LOAD_FRICTION.title, np.inf) for one in found), default=np.inf)
     what = f'seeds in which friction by the load (2 %) is named as missing, the latest after {latest:.3g} s'

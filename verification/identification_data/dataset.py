@@ -15,7 +15,7 @@ from pkm_identification.recording.recording import Recording
 from verification.identification_data.cases import CASES, Case
 from verification.identification_data.friction import DriveFriction
 from verification.identification_data.hidden import drive_friction, hidden_bodies, passive_radius, with_viscous_coulomb
-from verification.identification_data.physics import Physics, Run
+from verification.identification_data.physics import NOTHING, Happening, Physics, Run
 from verification.identification_data.signals import DriveSignals, drive_signals
 
 #: s, of training and validation
@@ -34,6 +34,7 @@ class Measured:
     ----------
     name : ``training`` or ``validation``
     start_stamp : ns
+    motion : wanted
     run : the truth
     positions, velocities, efforts : (N, A) measured
     clean_efforts : (N, A) effort signals without noise
@@ -41,6 +42,7 @@ class Measured:
 
     name: str
     start_stamp: int
+    motion: PlatformMotion
     run: Run
     positions: Array
     velocities: Array
@@ -71,6 +73,7 @@ class DataSet:
     nominal : the machine as its file has it, with viscous and Coulomb friction: where an identification begins
     true_machine : hidden bodies; friction viscous and Coulomb with the mean of both directions
     friction, signals : what is in the drives and their electronics
+    happening : what changes during the motions
     training : see :class:`Measured`
     validate : simulates the validation
     """
@@ -83,6 +86,7 @@ class DataSet:
     true_machine: Machine
     friction: DriveFriction
     signals: DriveSignals
+    happening: Happening
     training: Measured
     validate: Callable[[], Measured]
 
@@ -114,6 +118,7 @@ def generate(
     durations: tuple[float, float] = DURATIONS,
     step: float = STEP,
     motions: Callable[[Machine, float, int, float, bool], PlatformMotion] = excitation,
+    happening: Happening = NOTHING,
 ) -> DataSet:
     """Simulate a data set; the same arguments give the same numbers.
 
@@ -125,6 +130,7 @@ def generate(
     durations : s, of training and validation
     step : s, of the physics; one sample per step
     motions : the motion by machine, duration, seed, step and whether it is the validation
+    happening : what changes during each motion
 
     Raises
     ------
@@ -143,10 +149,10 @@ def generate(
 
     def measured(name: str, stream: int, start: int) -> Measured:
         motion = motions(nominal, durations[stream], seed, step, name == 'validation')
-        run = physics.run(motion, nominal, friction)
-        return Measured(name, start, run, *signals.measure(run, seed, 3 + stream), signals.clean_efforts(run))
+        run = physics.run(motion, nominal, friction, happening)
+        return Measured(name, start, motion, run, *signals.measure(run, seed, 3 + stream), signals.clean_efforts(run))
 
     validate = partial(measured, 'validation', 1, START + round((durations[0] + 60.0) * 1e9))
     true_machine = with_viscous_coulomb(hidden, friction)
     training = measured('training', 0, START)
-    return DataSet(source, case, seed, step, nominal, true_machine, friction, signals, training, validate)
+    return DataSet(source, case, seed, step, nominal, true_machine, friction, signals, happening, training, validate)

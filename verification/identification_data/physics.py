@@ -72,6 +72,10 @@ class Happening:
     friction: float | Array = 1.0
 
 
+#: the machine stays as it is
+NOTHING = Happening()
+
+
 class Physics:
     """MuJoCo's model of a machine: its drives' own friction is switched off, passive joints keep theirs.
 
@@ -117,9 +121,7 @@ class Physics:
             answers.append(self.data.qacc[self._velocities] - rest)
         return np.diag(np.linalg.pinv(np.array(answers), rcond=1e-6)).copy()
 
-    def run(
-        self, motion: PlatformMotion, believed: Machine, friction: DriveFriction, happening: Happening | None = None
-    ) -> Run:
+    def run(self, motion: PlatformMotion, believed: Machine, friction: DriveFriction, happening: Happening) -> Run:
         """Lead the machine along a motion that begins at rest at home, one sample per step.
 
         Parameters
@@ -143,7 +145,7 @@ class Physics:
         reference = np.stack([positions, velocities, feedforward], axis=1)
         settling = round(SETTLING / self.step)
         reference = np.concatenate([np.repeat(reference[:1], settling, axis=0), reference])
-        record, gap, saturated = self._steps(reference, friction, settling, happening or Happening())
+        record, gap, saturated = self._steps(reference, friction, settling, happening)
         lost = np.abs(record[:, 0] - positions).max() > 0.05 * np.ptp(positions)
         if lost or not np.isfinite(record).all():
             raise DataSetError(

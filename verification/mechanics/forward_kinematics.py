@@ -60,19 +60,16 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 
 
 def count_wrong_answers(
-    machine: Machine, count: int, seed: int, largest_turn: float = LARGEST_TURN, verify_branch: bool = False
+    machine: Machine, count: int, seed: int, largest_turn: float = LARGEST_TURN
 ) -> AnswerCount:
     """Solve the leg lengths of random poses from home and count right, refused and wrong results.
 
     Parameters
     ----------
     count, seed, largest_turn : see :func:`random_workspace_poses`
-    verify_branch : see :func:`pkm_description.kinematics.forward_kinematics`
     """
     position, rotation = random_workspace_poses(machine, count, seed, largest_turn)
-    result = forward_kinematics(
-        machine, drive_positions(machine, position, rotation), verify_branch=verify_branch
-    )
+    result = forward_kinematics(machine, drive_positions(machine, position, rotation))
     moved = np.abs(result.position - position).max(axis=1) / machine.platform_radius
     same = np.maximum(moved, np.abs(result.rotation_base_platform - rotation).max(axis=(1, 2))) < SAME_POSE
     wrong = result.trusted & ~same

@@ -37,7 +37,7 @@ class FilterRun:
     std : (N, 15) standard deviations of the filter's own coordinates
     residual, residual_std : (N, L) m, innovations
     nis : (N,) normalised innovation squared; NaN without a measurement
-    nees_time, nees : (M,) normalised estimation error squared, 15 degrees of freedom
+    nees : (M,) normalised estimation error squared, 15 degrees of freedom
     outside : points with ``q.q > 1``
     lost : why the run ended early; empty if it did not
     least_eigenvalue : smallest eigenvalue of the correlation matrices, checked at intervals
@@ -49,17 +49,10 @@ class FilterRun:
     residual: Array
     residual_std: Array
     nis: Array
-    nees_time: Array
     nees: Array
     outside: int
     lost: str
     least_eigenvalue: float
-
-    def rms(self, begin: float, end: float = np.inf) -> Array:
-        """Root mean square (15,) of the errors within an interval [s]."""
-        inside = (self.time >= begin) & (self.time <= end)
-        result: Array = np.sqrt(np.mean(self.error[inside] ** 2, axis=0))
-        return result
 
     def standardised(self, begin: float) -> Array:
         """Innovations over their standard deviations (M, L), from a time on."""
@@ -67,9 +60,9 @@ class FilterRun:
         return ratio[np.isfinite(ratio).all(axis=1)]
 
 
-def pooled_rms(runs: list[FilterRun], begin: float, end: float = np.inf) -> Array:
-    """Root mean square (15,) over runs of one length."""
-    result: Array = np.sqrt(np.mean([run.rms(begin, end) ** 2 for run in runs], axis=0))
+def pooled_rms(runs: list[FilterRun], begin: float) -> Array:
+    """Root mean square (15,) of the errors from a time [s] on, over runs of one length."""
+    result: Array = np.sqrt(np.mean([np.mean(run.error[run.time >= begin] ** 2, axis=0) for run in runs], axis=0))
     return result
 
 
@@ -204,14 +197,13 @@ def _run(scenario: Scenario) -> FilterRun:
             error[k] = filter_.state[:STATE_SIZE] - signals.states[k]
             std[k] = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
             if k % NEES_EVERY == NEES_EVERY - 1:
-                nees.append((k * INTERVAL, nees_of(filter_, signals.states[k])))
+                nees.append(nees_of(filter_, signals.states[k]))
                 least = min(least, least_eigenvalue(filter_))
     except CovarianceError as trouble:
         lost = str(trouble)
-    judged = np.array(nees).reshape(-1, 2)
     return FilterRun(
         scenario.time - scenario.time[0],
-        error, std, residual, residual_std, nis, judged[:, 0], judged[:, 1],
+        error, std, residual, residual_std, nis, np.array(nees),
         filter_.outside_unit_sphere, lost, least,
     )  # fmt: skip
 

@@ -112,7 +112,7 @@ class StrutKinematics:
     along : (N, 6, 3) s3, from the base to the platform
     axes : (N, 6, 3, 3), columns s2, s3, s23
     length, rate, acceleration : (N, 6) L, L', L''
-    joint_velocity, joint_acceleration : (N, 6, 3) v_p, a_p
+    joint_velocity : (N, 6, 3) v_p
     spin, spin_rate : (N, 6, 3) omega_s, alpha_s
     """
 
@@ -127,7 +127,6 @@ class StrutKinematics:
     rate: Array
     acceleration: Array
     joint_velocity: Array
-    joint_acceleration: Array
     spin: Array
     spin_rate: Array
 
@@ -165,7 +164,6 @@ def strut_kinematics(geometry: OhGeometry, motion: OhMotion) -> StrutKinematics:
         rate=rate,
         acceleration=acceleration,
         joint_velocity=joint_velocity,
-        joint_acceleration=joint_acceleration,
         spin=spin,
         spin_rate=spin_rate,
     )

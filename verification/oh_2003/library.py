@@ -142,7 +142,7 @@ def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
 
 
 def energy_equations(
-    machine: Machine, motion: PlatformMotion, drive_positions: Array, forces: Array, identical_legs: bool = True
+    machine: Machine, motion: PlatformMotion, drive_positions: Array, forces: Array
 ) -> tuple[Array, Array]:
     """Equations of the energy (integral) model between neighbouring samples of one motion (Eqs. 2.56 and 2.57).
 
@@ -160,7 +160,7 @@ def energy_equations(
     differences : (N - 1, P), ``differences @ parameters = work``
     work : (N - 1,) J, by the trapezoidal rule (the left end alone, as printed, is a hundred times worse)
     """
-    regressor = energy_regressor(machine, motion, identical_legs)
+    regressor = energy_regressor(machine, motion)
     work = np.sum(0.5 * (forces[1:] + forces[:-1]) * np.diff(drive_positions, axis=0), axis=1)
     return np.diff(regressor, axis=0), work
 

@@ -33,6 +33,8 @@ NAMES = (
     'slider.m', 'leg1.m', 'leg2.m', 'leg3.m', 'leg1.mx', 'leg2.mx', 'leg3.mx', 'leg1.Izz', 'leg2.Izz', 'leg3.Izz',
     'platform.m', 'platform.mx', 'platform.Izz', 'mu_c', 'f_v', 'mu_s', 'v_s',
 )  # fmt: skip
+#: base parameters of the 13 inertial parameters
+RANK = 9
 #: shares of the platform's weight on the guides, m/s^2, N (uniform noise)
 SHARES, GRAVITY, NOISE = np.array([0.7, 0.2, 0.1]), 9.81, 0.0381
 #: start of friction, and finite upper bounds for it
@@ -67,10 +69,9 @@ def best_random_poses(
     best: tuple[float, Array, Array] | None = None
     for _ in range(40):
         sines, cosines = random.normal(size=(2, harmonics, 3))
-        flat = _rigid_rows(geometry, *_series(coarse, sines, cosines))
-        sizes = np.linalg.svd(flat / np.linalg.norm(flat, axis=0), compute_uv=False)
-        if best is None or sizes[0] / sizes[8] < best[0]:
-            best = float(sizes[0] / sizes[8]), sines, cosines
+        condition = condition_of(geometry, *_series(coarse, sines, cosines))
+        if best is None or condition < best[0]:
+            best = condition, sines, cosines
     assert best is not None
     return _series(time, *best[1:])
 
@@ -93,13 +94,15 @@ def paper_rates(geometry: PlanarGeometry, seed: int = 0) -> Array:
     return geometry.velocities(geometry.coordinates(pose), POSE, rate)[:, ACTIVE]
 
 
-def _rigid_rows(geometry: PlanarGeometry, pose: Array, rate: Array, second: Array) -> Array:
-    """Slider forces (3 N, 13) per unit of Table 1's inertial parameters."""
+def condition_of(geometry: PlanarGeometry, pose: Array, rate: Array, second: Array) -> float:
+    """Largest over ninth singular value of the columns of Table 1's 13 inertial parameters, each of unit norm."""
     q = geometry.coordinates(pose)
     velocity = geometry.velocities(q, POSE, rate)
     sliders = geometry.accelerations(q, velocity, POSE, second)[:, ACTIVE]
     rows = PlanarDynamics(geometry, np.zeros(16), np.zeros(2)).regressor(q, velocity, sliders) @ printed_parameters()
-    return rows.reshape(-1, 13)
+    flat = rows.reshape(-1, 13)
+    sizes = np.linalg.svd(flat / np.linalg.norm(flat, axis=0), compute_uv=False)
+    return float(sizes[0] / sizes[RANK - 1])
 
 
 #: m/s of the smooth sign in truth and model (the paper gives none); Hz of integration, recording and fits

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.arrays import Array
 from pkm_description.kinematics.joint_motion import drive_positions
 from pkm_description.machine import Machine
 from pkm_description.motion.fourier import FourierCoordinates
@@ -19,15 +18,12 @@ from pkm_identification.excitation.search import random_series
 
 from verification.check import Check, at_least, at_most, equal
 from verification.mechanics.neighbours import derivative_checks
-from verification.rosyid_2020.dynamics import PARAMETERS, PlanarDynamics
-from verification.rosyid_2020.model import ACTIVE, POSE
+from verification.rosyid_2020.data import condition_of
 from verification.rosyid_2020.table import geometry_of
 
 #: s, samples of the reference experiment, and the condition number of its best of 40 random sets (not printed)
 PERIOD, SAMPLES, REFERENCE = 4.0, 401, 831.0
 
-#: base parameters of the 13 inertial parameters
-RANK = 9
 
 #: m, rad, m/s^2: narrower than the reference's box of 0.15 x 0.10 m and 0.35 rad
 BOX, TURN, ACCELERATION = 0.10, 0.35, 20.0
@@ -101,8 +97,8 @@ def objective_checks(machine: Machine, problem: ExcitationProblem, design: Excit
     random, figures = np.random.default_rng(11), []
     for _ in range(40):
         variables, _ = random_series(problem, random)
-        figures.append(condition_of(machine, problem.series(variables)))
-    found = condition_of(machine, design.series)
+        figures.append(_condition(machine, problem.series(variables)))
+    found = _condition(machine, design.series)
     yield at_most('R2-29', "13 columns of rank 9, s1/s9; the reference's best of 40 random sets", REFERENCE, found)
     what = 's1/s9 against the best of 40 random sets within the same limits'
     yield at_most('R2-29', what, 0.55, found / min(figures))
@@ -110,22 +106,11 @@ def objective_checks(machine: Machine, problem: ExcitationProblem, design: Excit
     yield at_most('R2-29', f'w1 cond + w2 / sigma_min against the best of {design.random_count} random sets', 0.55, own)
 
 
-def condition_of(machine: Machine, series: FourierCoordinates) -> float:
-    """Largest over ninth singular value of the 13 inertial columns (one slider mass), each of unit norm."""
-    geometry, home = geometry_of(machine), machine.home.position * [1.0, 1.0, 0.0]
+def _condition(machine: Machine, series: FourierCoordinates) -> float:
+    """Of the reference experiment's samples of a series about home."""
     value, rate, second = series.periodic(np.linspace(0.0, PERIOD, SAMPLES))
-    q = geometry.coordinates(home + value)
-    velocity = geometry.velocities(q, POSE, rate)
-    sliders = geometry.accelerations(q, velocity, POSE, second)[:, ACTIVE]
-    columns = []
-    for unit in np.eye(PARAMETERS):
-        forces, _ = PlanarDynamics(geometry, unit, np.zeros(2)).inverse_by_partition(q, velocity, sliders)
-        columns.append(forces.ravel())
-    # one slider mass for all, and no first moment of the platform across its pins
-    kept: list[Array] = [np.sum(columns[:3], axis=0), *columns[3:14], columns[15]]
-    matrix = np.stack(kept, axis=1)
-    values = np.linalg.svd(matrix / np.linalg.norm(matrix, axis=0), compute_uv=False)
-    return float(values[0] / values[RANK - 1])
+    home = machine.home.position * [1.0, 1.0, 0.0]
+    return condition_of(geometry_of(machine), home + value, rate, second)
 
 
 def export_checks(machine: Machine, design: ExcitationDesign) -> Iterator[Check]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +50,6 @@ def soak(
     steps: int,
     seed: int = 0,
     config: EstimatorConfig | None = None,
-    progress: Callable[[int], None] | None = None,
     pace: int = 1,
 ) -> SoakResult:
     """Feed ``steps`` leg measurements with IMU samples and random faults; exceptions are passed on.
@@ -64,7 +62,7 @@ def soak(
     outputs = not_finite = not_positive = judged = 0
     largest = squares = normalised = 0.0
 
-    for step in range(steps):
+    for _ in range(steps):
         before, sent = stream.stamp, stream.next()
         if stream.stamp < before:
             truth.clear()
@@ -89,8 +87,6 @@ def soak(
             if tracker.now is not None:  # an IMU that is only tried may lead its filter anywhere
                 in_use = tracker.filter if tracker.bank.label.uses_imu else tracker.alone.filter
                 not_positive += not _is_positive(in_use.covariance)
-        if progress is not None and step % (steps // 100 + 1) == 0:
-            progress(step)
     typical = (squares / max(1, judged)) ** 0.5
     counters = dict(pipeline.health.counters)
     waiting = len(pipeline.waiting)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -122,7 +121,6 @@ class FaultyStream:
     ----------
     machine, seed : of the motion, and of noise and faults
     rate : Hz, of both topics
-    kinds : of faults; none: good samples
     pace : faults are so many times as often and as short
 
     Attributes
@@ -136,10 +134,8 @@ class FaultyStream:
     began : how often each fault began
     """
 
-    def __init__(
-        self, machine: Machine, seed: int, rate: float, kinds: Sequence[str] = ALL_FAULTS, pace: int = 1
-    ) -> None:
-        self._kinds, self._pace = tuple(kinds), pace
+    def __init__(self, machine: Machine, seed: int, rate: float, pace: int = 1) -> None:
+        self._pace = pace
         self._ahead: list[str] = []
         self._messages, self._rate, self._interval = _Messages(machine, seed, rate), rate, round(1e9 / rate)
         self.random = self._messages.random
@@ -168,8 +164,8 @@ class FaultyStream:
             messages.fault, self._healthy_since = '', step
         pace = self._pace
         between = _BETWEEN[pace * step // round(_PHASE * self._rate) % len(_BETWEEN)] * self._rate
-        if self._kinds and self._left == 0 and random.random() * between < pace:
-            self._ahead = self._ahead or [str(name) for name in random.permutation(self._kinds)]
+        if self._left == 0 and random.random() * between < pace:
+            self._ahead = self._ahead or [str(name) for name in random.permutation(ALL_FAULTS)]
             fault, self._left = self._ahead.pop(), int(random.integers(1, round(_LONGEST * self._rate) // pace))
             self.began[fault] += 1
             messages.begin(fault, index)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 
-from verification.soak.faulty_stream import ALL_FAULTS, FaultyStream, Sent
+from verification.soak.faulty_stream import FaultyStream, Sent
 
 #: Hz, of IMU and legs
 RATE = 1000.0
@@ -32,10 +31,9 @@ _LARGE_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=5, reliability=Re
 class Sensors(Node):
     """Plays the sensors with faults, and listens to the node."""
 
-    def __init__(self, machine: Machine, seed: int, kinds: Sequence[str]) -> None:
+    def __init__(self, machine: Machine, seed: int) -> None:
         super().__init__('soak')
-        stream_kinds = [kind for kind in kinds if kind in ALL_FAULTS]
-        self.machine, self.stream = machine, FaultyStream(machine, seed, RATE, stream_kinds)
+        self.machine, self.stream = machine, FaultyStream(machine, seed, RATE)
         self.imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
         self.legs = self.create_publisher(JointState, 'joint_states', _LEGS_QOS)
         self.large = self.create_publisher(JointState, 'joint_states', _LARGE_QOS)

@@ -11,7 +11,6 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +21,8 @@ from pkm_description.machine import Machine
 from std_srvs.srv import Trigger
 
 from verification.soak.balance import imu_balance, leg_balance, node_balance
-from verification.soak.faulty_stream import ALL_FAULTS
 from verification.soak.live_sensors import RATE, Sensors
-from verification.soak.live_trouble import LIVE_FAULTS, Trouble
+from verification.soak.live_trouble import Trouble
 
 #: s between two looks at the memory
 _LOOK = 1.0
@@ -88,14 +86,8 @@ def memory(pid: int) -> float:
     return 1e-6 * pages * os.sysconf('SC_PAGESIZE')
 
 
-def live_soak(
-    machine: Machine,
-    seconds: float,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-    kinds: Sequence[str] = (*ALL_FAULTS, *LIVE_FAULTS),
-) -> LiveResult:
-    """Run the node for ``seconds`` under faults of some kinds.
+def live_soak(machine: Machine, seconds: float, seed: int) -> LiveResult:
+    """Run the node for ``seconds`` under faults of all kinds.
 
     The process that plays the sensors takes real-time priority where it may, so that it is not late itself.
     """
@@ -103,9 +95,9 @@ def live_soak(
     arguments = ['--ros-args', *(part for text in parameters for part in ('-p', text))]
     looks: list[tuple[float, float]] = []
     with ros_domain(), NodeProcess('pkm_estimation', 'estimator', arguments) as node:
-        sensors = Sensors(machine, seed, kinds)
+        sensors = Sensors(machine, seed)
         wait_for_node(sensors, 'estimator', sensors.imu, sensors.legs, sensors.large)
-        trouble = Trouble(sensors, node, kinds)
+        trouble = Trouble(sensors, node)
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
         try:
@@ -120,8 +112,6 @@ def live_soak(
                 sensors.take()
                 if step % round(_LOOK * RATE) == 0:
                     looks.append((step / RATE, memory(node.process.pid)))
-                    if progress is not None:
-                        progress(step / RATE)
             spent = time.monotonic() - begin
         finally:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

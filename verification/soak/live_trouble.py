@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from node_processes import NodeProcess
@@ -44,10 +44,7 @@ class Trouble:
     sensors, node : that suffer
     """
 
-    def __init__(self, sensors: Sensors, node: NodeProcess, kinds: Sequence[str]) -> None:
-        self._kinds = [kind for kind in kinds if kind in LIVE_FAULTS]
-        # of a few kinds alone there is always one
-        self._part = 1.0 / (_BETWEEN * RATE) if len(self._kinds) == len(LIVE_FAULTS) else 1.0
+    def __init__(self, sensors: Sensors, node: NodeProcess) -> None:
         self._sensors, self._node, self._random = sensors, node, sensors.stream.random
         self.began: Counter[str] = Counter()
         self.kind, self._end, self._step = '', 0.0, 0
@@ -61,8 +58,8 @@ class Trouble:
         if self.kind and now >= self._end:
             self._undo()
             self.kind, self._undo = '', _nothing
-        if self._kinds and not self.kind and self._random.random() < self._part:
-            self._begin(str(self._random.choice(self._kinds)), now)
+        if not self.kind and self._random.random() * _BETWEEN * RATE < 1.0:
+            self._begin(str(self._random.choice(LIVE_FAULTS)), now)
         if self.kind in ('long_names', 'many_joints') and self._step % _EVERY == 0:
             self._sensors.send_large(self.kind)
         elif self.kind == 'garbage':
