@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
@@ -24,6 +25,7 @@ from pkm_description.machine import Joint, Machine, PlatformMotion, RigidBody
 from pkm_description.machine.machine import with_gravity
 from pkm_estimation.stream import EstimatorConfig
 
+from verification.accepted import with_acceptance
 from verification.catalogue import GROUPS
 from verification.check import Check, holds
 from verification.consistency import (
@@ -48,7 +50,6 @@ from verification.oh_2003.parameters import oh_model
 from verification.oh_2003.staged import Experiment, Stage
 from verification.rosyid_2020 import comparison, figures, recording, searches
 from verification.rosyid_2020.table import geometry_of
-from verification.suite import Part, run_part
 
 
 def _as_it_is(value: Any) -> Any:
@@ -82,40 +83,46 @@ class Mutant:
     spoil: Callable[[Machine], Machine] = _as_it_is
     is_long: bool = False
 
-    def failed(self) -> list[Check]:
-        """Checks that fail with it."""
-        machine = self.spoil(load_machine(self.machine))
-        if not self.place:
-            return _failed(self.checks, machine)
-        module, _, path = self.place.partition(':')
-        *owners, name = path.split('.')
-        owner = importlib.import_module(module)
-        for one in owners:
-            owner = getattr(owner, one)
-        with mock.patch.object(owner, name, self.change(getattr(owner, name))):
-            return _failed(self.checks, machine)
-
     def judged(self) -> Check:
-        """Whether the checks that must catch it do, and hold without it."""
-        anyway = {(check.id, check.what) for check in _failed_as_it_is(self.checks, self.machine)}
-        failed = [check for check in self.failed() if (check.id, check.what) not in anyway]
-        missing = sorted(set(self.caught_by) - {check.id for check in failed})
-        first = {check.id: check.what for check in reversed(failed) if check.id in self.caught_by}
-        text = '; '.join(f'{id}: {what}' for id, what in first.items())
+        """Whether the checks that must catch it do, and hold without it; the others need not run to their end."""
+        # first, so that what checks keep of the right code is right
+        anyway = _failed_as_it_is(self.checks, self.machine)
+        machine, caught = self.spoil(load_machine(self.machine)), dict[str, str]()
+        with self._changed():
+            for id, what in _failed(self.checks, machine):
+                if id in self.caught_by and (id, what) not in anyway:
+                    caught.setdefault(id, what)
+                if len(caught) == len(self.caught_by):
+                    break
+        missing = sorted(set(self.caught_by) - caught.keys())
+        text = '; '.join(f'{id}: {what}' for id, what in caught.items())
         return holds(
             'mutant', f'{self.machine}: {self.what}', f'not met: {", ".join(self.caught_by)}',
             f'not caught by {", ".join(missing)}' if missing else text, not missing,
         )  # fmt: skip
 
+    def _changed(self) -> AbstractContextManager[object]:
+        """What stands at the place is another."""
+        if not self.place:
+            return nullcontext()
+        module, _, path = self.place.partition(':')
+        *owners, name = path.split('.')
+        owner = importlib.import_module(module)
+        for one in owners:
+            owner = getattr(owner, one)
+        return mock.patch.object(owner, name, self.change(getattr(owner, name)))
 
-def _failed(checks: Callable[[Machine], Iterable[Check]], machine: Machine) -> list[Check]:
-    part = Part('mutant', partial(checks, machine), machine.name, quick=True)
-    return [check for check in run_part(part) if check.failed]
+
+def _failed(checks: Callable[[Machine], Iterable[Check]], machine: Machine) -> Iterator[tuple[str, str]]:
+    """Id and quantity of the checks that fail, one after the other, up to an error."""
+    with suppress(Exception):
+        for check in checks(machine):
+            yield from ((one.id, one.what) for one in with_acceptance([check], quick=True) if one.failed)
 
 
 @cache
-def _failed_as_it_is(checks: Callable[[Machine], Iterable[Check]], machine: str) -> list[Check]:
-    return _failed(checks, load_machine(machine))
+def _failed_as_it_is(checks: Callable[[Machine], Iterable[Check]], machine: str) -> frozenset[tuple[str, str]]:
+    return frozenset(_failed(checks, load_machine(machine)))
 
 
 def mutant_checks(suites: Sequence[str]) -> Iterator[Check]:

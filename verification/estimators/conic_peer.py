@@ -15,8 +15,6 @@ from pkm_identification.estimator.bodies import BASIS
 from pkm_identification.estimator.feasible_problem import FeasibleProblem
 from pkm_identification.estimator.least_squares import SolverRecord
 
-#: distance, in standard deviations, that counts as none: the solver's accuracy
-NONE = 1e-3
 #: factors of the bodies' size in the conic problem, whose misfit is of order one
 REGULARISERS = (1e-9, 1e-8, 1e-7, 1e-6)
 
@@ -50,8 +48,8 @@ class LmiEngine:
         return unknowns, record_of(answer, problem.cost(unknowns, weight))
 
 
-def nearest_base_values(problem: FeasibleProblem) -> tuple[Array, float, SolverRecord]:
-    """Nearest unknowns, largest margin and record by two conic problems."""
+def nearest_base_values(problem: FeasibleProblem) -> Array:
+    """Unknowns (Z,) whose base values are nearest to those of the problem."""
     unknowns, matrices = unknowns_of(problem)
     inner = [matrix >> 0 for matrix in matrices]
     size = sum(cp.trace(matrix) for matrix in matrices) if matrices else 0.0
@@ -61,25 +59,12 @@ def nearest_base_values(problem: FeasibleProblem) -> tuple[Array, float, SolverR
     for regulariser in REGULARISERS:
         first = cp.Problem(cp.Minimize(misfit + regulariser * size), [*inner, *linear_constraints(problem, unknowns)])
         try:
-            answer = solve_conic(first)
+            solve_conic(first)
             break
         except cp.error.SolverError:
             if regulariser == REGULARISERS[-1]:
                 raise
-    nearest = np.asarray(unknowns.value, dtype=float)
-    record = record_of(answer, problem.misfit(nearest))
-    if np.sqrt(problem.misfit(nearest)) > NONE:
-        return nearest, 0.0, record
-    margin = cp.Variable()
-    slack = [problem.limits @ unknowns + margin <= problem.limit_values] if len(problem.limits) else []
-    held = [problem.held @ unknowns == problem.held_values] if len(problem.held) else []
-    second = cp.Problem(
-        cp.Maximize(margin),
-        [matrix - margin * np.eye(4) >> 0 for matrix in matrices]
-        + [problem.matrix @ unknowns == problem.target, margin <= 1.0, *slack, *held],
-    )
-    solve_conic(second)
-    return nearest, float(np.asarray(margin.value)), record
+    return np.asarray(unknowns.value, dtype=float)
 
 
 def unknowns_of(problem: FeasibleProblem) -> tuple[Any, list[Any]]:

@@ -158,7 +158,7 @@ def pair_checks(source: str, extent: Extent) -> Iterator[Check]:
 def foreign_checks(name: str, extent: Extent) -> Iterator[Check]:
     """Everything about the driver unknown at once: the right file or all that explain the same, never a wrong one."""
     machine = load_machine(name)
-    kinds = [foreign.verdict(machine, seed).kind for seed in range(extent.foreign)]
+    kinds = [foreign.verdict(machine, seed) for seed in range(extent.foreign)]
     yield equal(
         f'{name}-foreign-right', f'right files ({kinds.count("file")}) or symmetric sets ({kinds.count("set")})',
         extent.foreign, kinds.count('file') + kinds.count('set'),

@@ -212,7 +212,7 @@ def test_flat_bodies_and_bodies_without_mass(name: str) -> None:
 def judged(values: np.ndarray, case: Case):
     """Verdict on base values, whose distance a peer confirms."""
     problem = feasible_problem(case.base, values, case.covariance, case.names, case.nominal)
-    found, peer = base_feasibility(problem), np.sqrt(problem.misfit(nearest_base_values(problem)[0]))
+    found, peer = base_feasibility(problem), np.sqrt(problem.misfit(nearest_base_values(problem)))
     assert peer - 0.01 <= found.distance <= 1.1 * peer + 0.03  # from above, and not from far
     return found
 
