@@ -46,10 +46,15 @@ SCENARIOS = (
 _BEGINS = {'rich motion': (0.0, 1.0), 'MP1': (12.0, 30.0), 'sines': (0.0, 1.0)}
 
 
+def calibration_scenario(title: str, duration: float) -> Scenario:
+    """A machine on one of the motions, for ``duration`` s."""
+    begin, longer = _BEGINS[title.partition(', ')[2]]
+    return titled(title, begin, duration, duration + longer)
+
+
 def calibration_checks(title: str, seeds: int, duration: float = DURATION) -> Iterator[Check]:
     """Normalised errors of the constants after ``duration`` s on one of the scenarios, each with ``seeds`` seeds."""
-    begin, longer = _BEGINS[title.partition(', ')[2]]
-    scenario = titled(title, begin, duration, duration + longer)
+    scenario = calibration_scenario(title, duration)
     for names in GROUPS:
         yield calibration_check(scenario, names, seeds, duration)
 
