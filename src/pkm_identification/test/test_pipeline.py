@@ -7,6 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.errors import PkmError
+from pkm_description.kinematics import drive_positions
+from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
@@ -64,6 +68,22 @@ def test_standard_deviations_cover_the_errors(srs: Machine, nominal: Machine, sh
     assert np.abs(errors).max() < 4.5
 
 
+def test_overlay_reloads_to_the_same_forces(result: IdentificationResult, srs: Machine, tmp_path: Path) -> None:
+    """The machine read back from file and overlay pushes like the identified one, and nearly like the true one."""
+    path = write_overlay(result, tmp_path / 'overlay.yaml')
+    reloaded = load_machine('srs', path)
+    assert result.identified_machine is not None
+    motion = clean_signals(srs, 'fourier_validation', 6.0, 50.0, 3)[0]
+    identified, read, true = (
+        inverse_dynamics(machine, motion) for machine in (result.identified_machine, reloaded, srs)
+    )
+    scale = np.sqrt(np.mean(true**2))
+    assert np.abs(read - identified).max() < 1e-9 * scale
+    assert np.sqrt(np.mean((read - true) ** 2)) < 0.003 * scale
+    text = path.read_text()
+    assert 'platform.body.mass' in text and 'leg_chain.prismatic.friction.coulomb.leg6' in text
+
+
 @pytest.mark.usefixtures('fit_alone')
 def test_wide_prior_reproduces_base_parameters(srs: Machine, short: tuple) -> None:
     """When the nominal bodies count for nothing, the physical parameters reproduce the base parameters."""
@@ -102,6 +122,32 @@ def test_impossible_bodies_are_said_and_not_written(srs: Machine, tmp_path: Path
     assert not (tmp_path / 'overlay.yaml').exists()
 
 
+def test_poor_excitation_is_named(srs: Machine) -> None:
+    """Heave alone cannot tell the platform's products of inertia: they are named and stay nominal."""
+    motion, _, _ = clean_signals(srs, 'hold', 12.0, 100.0, 0)
+    heave = 0.1 * np.sin(2 * np.pi * 0.7 * motion.time)
+    rate, second = np.gradient(heave, 0.01), np.gradient(np.gradient(heave, 0.01), 0.01)
+    lift = np.array([0.0, 0.0, 1.0])
+    motion = replace(
+        motion,
+        position=motion.position + heave[:, None] * lift,
+        linear_velocity=rate[:, None] * lift,
+        linear_acceleration=second[:, None] * lift,
+    )
+    positions = drive_positions(srs, motion.position, motion.rotation_base_platform)
+    # without noise the residuals are what smoothing gets wrong: no reason to extend the model
+    exact = Recording(motion.time, positions, inverse_dynamics(srs, motion))
+    found = identify(srs, exact, config=AS_GIVEN)
+    assert found.status == 'partial'
+    assert any('platform_link.I' in name for name in found.not_excited)
+    assert len(found.base) + len(found.not_excited) == 35
+    assert any('not excited' in text and found.not_excited[0] in text for text in found.warnings)
+    # every drive moves, so its friction is found
+    rows = [row for row in compare_with_truth(found, srs) if row.name.startswith('leg') and 'prismatic' in row.name]
+    assert len(rows) == 12 and {row.status for row in rows} == {'identified'}
+    assert max(row.relative_error for row in rows) < 0.02 and max(abs(row.standardised_error) for row in rows) < 3.0
+
+
 def test_motion_without_forces_is_refused(srs: Machine, excitation: tuple) -> None:
     """No equation at all: nothing can be identified."""
     with pytest.raises(NotExcitedError, match='no force'):
@@ -113,6 +159,14 @@ def test_rest_is_not_a_motion(srs: Machine) -> None:
     signals = clean_signals(srs, 'hold', 10.0, 100.0, 0)
     with pytest.raises(RecordingError, match='no motion'):
         identify(srs, recording(srs, signals, 1))
+
+
+def test_short_recordings_are_refused(srs: Machine, excitation: tuple) -> None:
+    """Too short for the filters: says how long it must be."""
+    motion, positions, forces = excitation
+    cut = slice(800, 900)
+    with pytest.raises(PkmError, match=r'record longer'):
+        identify(srs, Recording(motion.time[cut] - motion.time[cut][0], positions[cut], forces[cut]))
 
 
 @pytest.mark.usefixtures('fit_alone')
