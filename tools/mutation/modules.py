@@ -85,7 +85,7 @@ _TAKING_PART = {
         'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
-        'estimator_parts', 'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation',
+        'aliases', 'estimators', 'friction_laws_identified', 'least_squares', 'observation',
         'overlay_numbers', 'physical_machine', 'pipeline', 'pooled_spread', 'preparation_edges', 'prepared_rows',
         'recording', 'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),

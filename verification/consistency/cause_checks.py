@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,12 @@ def _heavy(machine: Machine, seed: int) -> Machine:
     return replace(machine, gravity=1.003 * machine.gravity)
 
 
+def _tilted(machine: Machine, seed: int) -> Machine:
+    across = np.cross(_direction(seed), [0.0, 0.0, 1.0])
+    tilt = rotation_exp(np.radians(2.0) * across / np.linalg.norm(across))
+    return replace(machine, gravity=tilt @ machine.gravity)
+
+
 def _misaligned(force: Array, rate: Array) -> Sense:
     """Samples of both sensors times matrices (3, 3)."""
     return _of_both(lambda values: values @ force.T, lambda values: values @ rate.T)
@@ -226,6 +233,18 @@ def _offset(size: float, speed: float = 0.0, scale: float = 0.0, late: int = 0) 
         return replace(data, drive_positions=positions)
 
     return offset
+
+
+def _played(backlash: float) -> Sense:
+    """What is measured follows each drive through a gear with backlash."""
+
+    def played(data: SimulatedData, seed: int) -> SimulatedData:
+        positions = data.drive_positions.copy()
+        for before, now in pairwise(positions):
+            now[:] = np.clip(before, now - 0.5 * backlash, now + 0.5 * backlash)
+        return replace(data, drive_positions=positions)
+
+    return played
 
 
 def _moved(machine: Machine, seed: int) -> Machine:
@@ -266,7 +285,8 @@ CASES = (
       for hertz in (98, 44, 21)),
     Case('IMU 8 ms late, turned by 2 degrees, 37 mm off', 20.0, _is('delay', 'mounting', 'place'),
          _mounted(2.0, 0.037, 1), _late(0.008)),
-    Case('gravity 0.3 % larger', 20.0, _is('gravity'), _heavy, is_of_imu=False),
+    Case('gravity 0.3 % larger', 20.0, _is('gravity'), _heavy),
+    Case('base 2 degrees off level', 20.0, _is('base is not level'), _tilted),
     Case('accelerometer 0.5 % too much', 20.0, _is('scale or axes'), sensed=_misaligned(1.005 * np.eye(3), np.eye(3))),
     Case('gyroscope 1 % too much', 20.0, _is('scale or axes'), sensed=_misaligned(np.eye(3), 1.01 * np.eye(3))),
     Case('axes of both sensors 0.5 % off', 20.0, _is('scale or axes'), sensed=_misaligned(_bent(0), _bent(1))),
@@ -277,6 +297,7 @@ CASES = (
     Case('a leg drifts by 0.01 mm/s', 60.0, _of_leg, sensed=_offset(0.0, 1e-5), is_of_imu=False),
     Case('a leg 0.2 % too long', 30.0, _of_leg, sensed=_offset(0.0, scale=2e-3), is_of_imu=False),
     Case('a leg read 2 ms late', 30.0, _of_leg, sensed=_offset(0.0, late=2), is_of_imu=False),
+    Case('drives with a backlash of 0.03 mm', 30.0, _is('backlash'), sensed=_played(3e-5), is_of_imu=False),
     Case('a joint centre 1 mm off', 60.0, _of_leg, _moved, is_of_imu=False, of_struts=True),
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import estimated
@@ -228,12 +228,35 @@ def test_a_smoother_knows_a_zero_from_the_first_sample_on() -> None:
     assert np.abs(error[:, :3]).max() < 2e-4
 
 
-def test_gravity_that_is_off_is_named_and_claimed() -> None:
-    """It is not taken into account: where more is wrong, it is hardly told from biases."""
-    data = measured(15.0, machine=replace(SRS, gravity=1.003 * SRS.gravity))
-    result = estimate(SRS, data, CONFIG)
+@pytest.mark.parametrize(
+    ('gravity', 'name'),
+    [
+        (1.003 * SRS.gravity, 'gravity, +0.'),
+        (rotation_exp(np.radians([1.5, -1.3, 0.0])) @ SRS.gravity, 'base is not level, '),
+    ],
+)
+def test_gravity_that_is_off_is_found_and_taken_into_account(gravity: Array, name: str) -> None:
+    """The pose is as if the file had it right, nothing configured."""
+    evaluate, time, real = drives_profile(SRS, 22.0, 1).evaluate, np.arange(1200) / RATE, replace(SRS, gravity=gravity)
+    data = simulate_sensors(real, lambda at: evaluate(np.asarray(at) + 1.0), time, SensorConditions(), 1)
+    found, usual = (estimate(machine, data, CONFIG) for machine in (SRS, real))
+    assert any(event.detail.startswith(name) for event in found.health.events if event.name == 'constants_found')
+    late = (found.motion.stamps - data.stamps[0]) * 1e-9 > 5.0
+    truth = evaluate((found.motion.stamps - data.stamps[0]) * 1e-9 + 1.0)
+    errors = [pose_errors(result.motion, truth)[late] for result in (found, usual)]
+    own, right = (np.sqrt(np.mean(error[:, :3] ** 2)) for error in errors)
+    assert own < 1.1 * right
+    assert squares(errors[0], found.motion.pose_covariance[late]).mean() < 2.0 * 6.0
+
+
+def test_backlash_of_all_drives_is_named_and_claimed() -> None:
+    data = measured(15.0)
+    positions = data.drive_positions.copy()
+    for before, now in pairwise(positions):
+        now[:] = np.clip(before, now - 5e-5, now + 5e-5)
+    result = estimate(SRS, replace(data, drive_positions=positions), CONFIG)
     told = [event.detail for event in result.health.events if event.name.endswith('_because')]
-    assert any('gravity, +0.' in detail for detail in told)
+    assert any('backlash of all drives, 0.1' in detail for detail in told), told
     assert errors_of(result, data, 5.0)[1].mean() < 2.0 * 6.0
 
 
@@ -350,7 +373,7 @@ def test_a_reset_forgets_what_innovations_said() -> None:
     'kind',
     [
         'delay', 'axis delays', 'place', 'mounting', 'accelerometer', 'gyroscope', 'gravity', 'scale', 'lateness',
-        'drift',
+        'drift', 'backlash',
     ],
 )
 def test_a_column_says_what_a_constant_does_to_the_estimate(kind: str) -> None:
@@ -375,10 +398,11 @@ def test_a_column_says_what_a_constant_does_to_the_estimate(kind: str) -> None:
         delay = step if kind == 'delay' else (0.0, step, 0.0, 0.0, 0.0, 0.0)
         late = measured(3.0, machine=replace(srs, imu=replace(srs.imu, **quiet)), imu_delay=delay)
         force, rate = late.specific_force, late.angular_rate
-    elif kind in ('scale', 'lateness', 'drift'):  # of the second drive
+    elif kind in ('scale', 'lateness', 'drift', 'backlash'):  # of the second drive
         elapsed = 1e-9 * (data.stamps - data.stamps[0])
         speeds = savgol_filter(drives, 9, 3, deriv=1, delta=1.0 / RATE, axis=0)
-        own = {'scale': drives, 'lateness': speeds, 'drift': elapsed[:, None]}[kind]
+        direction = speeds / (1e-3 + np.abs(speeds))
+        own = {'scale': drives, 'lateness': speeds, 'drift': elapsed[:, None], 'backlash': direction}[kind]
         drives = drives - step * own * np.eye(6)[1]
     elif kind == 'accelerometer':  # what y has of x
         force = force - step * force[:, :1] * np.eye(3)[1]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO, GeometryData
 from pkm_description.kinematics.geometry_constants import geometry_constant_names, geometry_constants, with_geometry
-from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
 from pkm_description.machine.tolerances import imu_constant_name
+
+from pkm_estimation.filtering.constant_columns import with_imu_constants
 
 #: priors of the constants of an IMU that nobody has calibrated: m, rad, s, relative, m/s^2; and of its stamps
 IMU_PRIORS = {
@@ -103,18 +103,8 @@ class Constants:
         machine = with_geometry(self.machine, values[: len(self.geometry.kind)])
         if not self.imu:
             return machine
-        imu, sizes = machine.imu, values * self.std
-        found = {kind: sizes[self.places(kind)] for kind, _ in self.imu}
-        if 'mounting' in found:
-            imu = replace(imu, rotation_platform_imu=rotation_exp(found['mounting']) @ imu.rotation_platform_imu)
-        if 'place' in found:
-            imu = replace(imu, position=imu.position + found['place'])
-        matrices: dict[str, Any] = {
-            f'{name}_matrix': imu.corrected_matrix(name, found[name].reshape(3, 3))
-            for name in found.keys() & {'accelerometer', 'gyroscope'}
-        }
-        imu = replace(imu, **matrices)
-        return replace(machine, imu=imu, gravity=machine.gravity + found.get('gravity', 0.0))
+        sizes = values * self.std
+        return with_imu_constants(machine, {kind: sizes[self.places(kind)] for kind, _ in self.imu})
 
     def delay_at(self, values: Array) -> float:
         """Delay of the IMU's stamps [s] with constants (p,)."""

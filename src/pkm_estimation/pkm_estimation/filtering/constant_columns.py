@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,11 +12,12 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.kinematics.geometry_slopes import DRIVE_ZERO
 from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.geometry_constants import geometry_constant_names, geometry_constants
+from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, Tolerances
 from pkm_description.machine.tolerances import EXACT, IMU_CONSTANTS, USUAL_TOLERANCE, imu_constant_name
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.kernels.carried import BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
+from pkm_estimation.kernels.carried import BY_DIRECTION, BY_POSITION, BY_SPEED, BY_TIME, DRIFT_TIME
 from pkm_estimation.kernels.input_noise import (
     AXIS_DELAY,
     DELAY,
@@ -45,8 +46,12 @@ _UNITS = {
 _DELAY_UNIT, _RESPONSE_UNIT, _SKEW_UNIT, _SCALE_UNIT = 1e-3, 1e-5, 1e-5, 1e-3
 #: the same of rates at which biases change: m/s^3, rad/s^2
 _WARMING_UNITS = 1e-4, 1e-5
-#: kinds of constants by what changes a zero, and the part of its unit that theirs is: per s, m (or rad), m/s (or rad/s)
-_CHANGES = {BY_TIME: ('drift', DRIFT_TIME), BY_POSITION: ('scale', 1.0), BY_SPEED: ('lateness', 1.0)}
+#: kinds of constants by what changes a zero, and the part of its unit that theirs is: per s, m (or rad), m/s (or
+#: rad/s), and the same
+_CHANGES = {
+    BY_TIME: ('drift', DRIFT_TIME), BY_POSITION: ('scale', 1.0), BY_SPEED: ('lateness', 1.0),
+    BY_DIRECTION: ('backlash', 1.0),
+}  # fmt: skip
 #: the tolerance of constants that act through the input
 _SETTINGS = {GRAVITY: 'gravity', PLACE: 'imu_position', MOUNTING: 'imu_rotation', SCALE: 'imu_scale'}
 
@@ -60,8 +65,8 @@ class ConstantColumn(NamedTuple):
     Attributes
     ----------
     place : of the column
-    kind, member : ``zero``, ``drift``, ``scale`` or ``lateness`` and the drive, ``geometry`` and the leg, or
-        ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``accelerometer bias``,
+    kind, member : ``zero``, ``drift``, ``scale``, ``lateness`` or ``backlash`` and the drive, ``geometry`` and the
+        leg, or ``gravity``, ``place``, ``mounting``, ``accelerometer``, ``gyroscope``, ``accelerometer bias``,
         ``gyroscope bias``, ``delay``, ``axis delays``, ``skew``, ``response`` and 0:
         constants of the same kind and member are likely to be off together
     axis : 0 to 2, of those that have one; 0 to 8 of the matrix, row by row, that the samples of a sensor lack
@@ -127,6 +132,20 @@ class ConstantScore(NamedTuple):
     def aged(self, kept: float, new: ConstantScore) -> ConstantScore:
         """The same counted as a part ``kept`` of it, and what is new."""
         return ConstantScore(*(kept * old + more for old, more in zip(self, new, strict=True)))
+
+
+def with_imu_constants(machine: Machine, sizes: Mapping[str, Array]) -> Machine:
+    """Machine whose gravity and IMU are off by ``sizes``, SI, by kind; what no machine file has changes nothing."""
+    imu = machine.imu
+    if 'mounting' in sizes:
+        imu = replace(imu, rotation_platform_imu=rotation_exp(sizes['mounting']) @ imu.rotation_platform_imu)
+    if 'place' in sizes:
+        imu = replace(imu, position=imu.position + sizes['place'])
+    matrices: dict[str, Any] = {
+        f'{name}_matrix': imu.corrected_matrix(name, sizes[name].reshape(3, 3))
+        for name in sizes.keys() & {'accelerometer', 'gyroscope'}
+    }
+    return replace(machine, imu=replace(imu, **matrices), gravity=machine.gravity + sizes.get('gravity', 0.0))
 
 
 def tests_constants(config: EstimatorConfig) -> bool:

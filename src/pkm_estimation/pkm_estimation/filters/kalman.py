@@ -16,7 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
-from pkm_estimation.kernels.carried import add_claim, add_found, rows_of_root
+from pkm_estimation.kernels.carried import add_changes, add_claim, add_found, rows_of_root
 from pkm_estimation.kernels.unscented import CARRIED_NOISES, NO_CHANGES
 
 Indices = NDArray[np.intp]
@@ -136,12 +136,10 @@ class KalmanFilter(ABC):
         by_constants[:, : slopes.shape[1]] = slopes
         rows = reading.rows
         if len(self.changes):
-            columns, zeros, drives, kinds = self.changes.T
-            speeds = np.zeros(len(slopes))
+            speeds, positions = np.zeros(len(slopes)), reading.values[: len(self.at_zero)] - self.at_zero
             speeds[rows] = slope @ self.rates
-            positions = (reading.values[: len(self.at_zero)] - self.at_zero)[drives]
-            factors = np.choose(kinds, [self.elapsed, positions, speeds[drives]])
-            by_constants[drives, columns] = factors * by_constants[drives, zeros]
+            for drive, own in enumerate(by_constants[: len(positions)]):
+                add_changes(self.changes, float(self.elapsed[0]), positions[drive], speeds[drive], drive, own)
         return np.asarray(seen + by_constants[rows])
 
     @property

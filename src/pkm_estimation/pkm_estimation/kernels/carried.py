@@ -40,9 +40,11 @@ USUAL_JITTER = 3e-4**2
 ENOUGH, CLEAR = 20.0, 3.0
 #: s, in which a unit of drift makes a unit of a zero
 DRIFT_TIME = 10.0
-#: what a zero changes by: time (a drift), position (a scale: a unit of it makes a unit of the zero at 1 m or rad), and
-#: speed (positions that are late: a unit of the zero at 1 m/s or rad/s)
-BY_TIME, BY_POSITION, BY_SPEED = 0, 1, 2
+#: what a zero changes by: time (a drift), position (a scale: a unit of it makes a unit of the zero at 1 m or rad),
+#: speed (positions that are late: a unit of the zero at 1 m/s or rad/s), and the direction of motion (half a backlash)
+BY_TIME, BY_POSITION, BY_SPEED, BY_DIRECTION = 0, 1, 2, 3
+#: m/s or rad/s, speed at which a drive has half taken up its backlash
+_SLOW = 1e-3
 #: columns that are computed together
 TOGETHER = 6
 
@@ -143,6 +145,8 @@ def add_changes(changes: Integers, elapsed: float, position: float, speed: float
         if changes[k, 2] == drive:
             kind = changes[k, 3]
             factor = elapsed if kind == BY_TIME else position if kind == BY_POSITION else speed
+            if kind == BY_DIRECTION:
+                factor = speed / (_SLOW + abs(speed))
             slopes[changes[k, 0]] = factor * slopes[changes[k, 1]]
 
 

@@ -41,8 +41,8 @@ CERTAIN = 5.0
 _MATTERS = 1e-3
 #: standard deviations of the priors, in units; of all else
 _BROADER = {
-    'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'geometry': 30.0, 'delay': 30.0,
-    'axis delays': 30.0, 'accelerometer bias': 300.0, 'gyroscope bias': 300.0,
+    'zero': 100.0, 'drift': 100.0, 'scale': 100.0, 'lateness': 100.0, 'backlash': 100.0, 'geometry': 30.0,
+    'delay': 30.0, 'axis delays': 30.0, 'accelerometer bias': 300.0, 'gyroscope bias': 300.0,
 }  # fmt: skip
 _BROAD = 10.0
 #: kinds of constants that may change with time, and those that say how fast
@@ -50,14 +50,15 @@ RATES = {'delay': 'skew', 'zero': 'drift'}
 #: kinds of constants that say that a bias drifts, and the states that are it
 WALKING = {'accelerometer bias': ACCELEROMETER_BIAS, 'gyroscope bias': GYROSCOPE_BIAS}
 #: kinds of constants of the machine's geometry
-GEOMETRY = 'zero', 'drift', 'scale', 'lateness', 'geometry'
+GEOMETRY = 'zero', 'drift', 'scale', 'lateness', 'backlash', 'geometry'
 #: kinds that are off for all drives and legs where they are for several: homing, warming up, tolerances not kept; all
 #: drives that are late are an IMU that is early
-_TOGETHER = ('zero',), ('drift',), ('scale',), ('geometry', 'zero')
+_TOGETHER = ('zero',), ('drift',), ('scale',), ('backlash',), ('geometry', 'zero')
 #: name, unit and factor to it of each of them
 _OF_ALL = {
     'zero': ('offsets of all drives', 'mm or mrad', 1e3), 'drift': ('drifts of all drives', 'mm/s or mrad/s', 1e3),
     'scale': ('scales of all drives', '%', 1e2),
+    'backlash': ('backlash of all drives', 'mm or mrad', 2e3),
     'geometry': ('geometry of all legs', 'mm or mrad', 1e3),
 }  # fmt: skip
 #: member of a group of all
@@ -524,6 +525,9 @@ def _told_leg(found: Found, machine: Machine) -> LikelyCause:
     name, told = machine.drive_labels[member], f'{1e3 * float(found.size[0]):+.3g} m{machine.position_units[member]}'
     if kind == 'drift':
         return LikelyCause(f'drift of {name}', f'{told}/s', f'{name}: check its encoder and coupling', found.gain)
+    if kind == 'backlash':
+        told = f'{2e3 * abs(float(found.size[0])):.3g} m{machine.position_units[member]}'
+        return LikelyCause(f'backlash of {name}', told, f'{name}: preload it, or measure behind the gear', found.gain)
     if kind == 'scale':
         factor = f'driver: position.scale of {name} times {1.0 + found.size[0]:.6g}'
         return LikelyCause(f'scale of {name}', f'{1e2 * found.size[0]:+.3g} %', factor, found.gain)

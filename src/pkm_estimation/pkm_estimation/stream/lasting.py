@@ -7,8 +7,8 @@ Innovations of half a second are summed up, and tested together:
 - what they say of each constant of machine and sensors (:mod:`~pkm_estimation.stream.causes`). An IMU is usually late,
   turned and moved: what is claimed contains that from the start. Constants that predict the innovations that come next,
   or predict them far better than without, are taken into account: what is claimed is the estimate of a filter that has
-  them among its states (Friedland 1969). Gravity, and what is off of all legs together, is considered with the variance
-  that innovations show, so that the claim contains it.
+  them among its states (Friedland 1969). What is off of all legs together is considered with the variance that
+  innovations show, so that the claim contains it.
 
 The filter itself goes on as before. Older innovations count less and less: a constant that is as it should be again, or
 that was taken for another one, is forgotten.
@@ -71,9 +71,10 @@ _BENT = 0.02
 _DELAY_WALKS = np.array([1e-8, 1e-7, 1e-6])
 #: causes that are told
 _TOLD = 3
-#: constants that are claimed, not taken into account: where several things are wrong, gravity is hardly told from
-#: biases; so are others that are off by less than this part of their unit
-_CLAIMED, _MATTERS = ('gravity',), 0.2
+#: constants that are off by less than this part of their unit are claimed, not taken into account
+_MATTERS = 0.2
+#: m/s^2, standard deviation of gravity in the axes of a base that is set up by a level
+_GRAVITY_STD = 0.3
 #: why the IMU is left out where its samples themselves do not say what is wrong with them
 _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
 
@@ -81,7 +82,7 @@ _UNEXPLAINED = 'imu_off_prediction', 'imu_bias_implausible'
 def _is_taken(found: Found) -> bool:
     """Whether constants that are off are taken into account, not only claimed."""
     group = found.group
-    return found.is_told_apart and group.kind not in _CLAIMED and group.member != ALL and found.units > _MATTERS
+    return found.is_told_apart and group.member != ALL and found.units > _MATTERS
 
 
 def _root_with(covariance: Array, known: Array, is_known: NDArray[np.bool_]) -> Array:
@@ -108,7 +109,7 @@ class LastingTest:
 
     Attributes
     ----------
-    found : constants of the IMU that motion has shown to be far off, by kind: sizes and standard deviations, SI
+    found : constants that motion has shown to be far off, by kind: sizes and standard deviations, SI
     walks : variances per second by which biases walk beside what the machine file says, by kind, SI
     """
 
@@ -130,7 +131,7 @@ class LastingTest:
         }  # fmt: skip
         for group in self._groups:
             self._is_usual[group.places] |= group.kind in self._priors
-            if group.kind not in (*_CLAIMED, *GEOMETRY) and group.columns[0].is_considered:
+            if group.kind not in GEOMETRY and group.columns[0].is_considered:
                 self._is_known[group.places] = True
             if group.kind in self._found_before:
                 std = self._found_before[group.kind] / [column.unit for column in group.columns]
@@ -406,7 +407,7 @@ class LastingTest:
         """Go on with constants of the IMU as innovations have them, or find that these are far off."""
         known = {group.key for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
-        far = far_constants(self._groups, known, constants, elapsed, self._priors)
+        far = far_constants(self._groups, known, constants, elapsed, self._priors | {'gravity': _GRAVITY_STD})
         # what was found before is not found again by an IMU that is noisier than stated: to begin anew costs the motion
         if self._tracker.bank.label.imu_noise == 1.0 or not far.keys() <= self._found_before.keys():
             self.found = far

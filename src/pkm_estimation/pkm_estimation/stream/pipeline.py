@@ -12,7 +12,6 @@ from operator import attrgetter
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
@@ -31,6 +30,7 @@ from pkm_estimation.exchange.messages import (
 from pkm_estimation.exchange.output import EstimatorOutput
 from pkm_estimation.exchange.samples import ImuSample, Instant, StampGate
 from pkm_estimation.exchange.stale import EncoderResolution
+from pkm_estimation.filtering.constant_columns import with_imu_constants
 from pkm_estimation.filtering.point_motion import PlatformPoints
 from pkm_estimation.models.extra_states import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
@@ -161,12 +161,7 @@ class EstimatorPipeline:
 
     def _with_constants(self, sizes: Mapping[str, Array]) -> tuple[Machine, float]:
         """Machine with constants of the IMU that are off by ``sizes``, SI, by kind, and what is to add to its delay."""
-        imu = self.machine.imu
-        if 'mounting' in sizes:
-            imu = replace(imu, rotation_platform_imu=rotation_exp(sizes['mounting']) @ imu.rotation_platform_imu)
-        if 'place' in sizes:
-            imu = replace(imu, position=imu.position + sizes['place'])
-        return replace(self.machine, imu=imu), float(sizes['delay'][0]) if 'delay' in sizes else 0.0
+        return with_imu_constants(self.machine, sizes), float(sizes['delay'][0]) if 'delay' in sizes else 0.0
 
     @property
     def imu_delay(self) -> float:
