@@ -30,11 +30,14 @@ class BaseFeasibility:
     verdict : :data:`FEASIBLE`, :data:`WITHIN_NOISE` or :data:`INFEASIBLE`
     distance : to the nearest base parameters that a machine can have, in standard deviations (of all values with their
         correlations: the root of a chi-square)
+    margin : least eigenvalue of the whitened pseudo-inertias and least slack of the limits of a machine with exactly
+        these values, one that was found; 0 where there is none
     edge : what stands in the way, in words; empty where a machine exists
     """
 
     verdict: str
     distance: float
+    margin: float
     edge: tuple[str, ...]
 
 
@@ -58,8 +61,9 @@ def base_feasibility(problem: FeasibleProblem) -> BaseFeasibility:
     slack = problem.limit_values - problem.limits @ nearest
     distance = float(np.sqrt(problem.misfit(nearest)))
     verdict = WITHIN_NOISE if chi2.sf(distance**2, len(problem.target)) >= CHANCE else INFEASIBLE
-    if distance <= NONE and min(values.min(), slack.min(initial=np.inf)) > 0.0:
+    margin = float(min(values.min(), slack.min(initial=np.inf)))
+    if distance <= NONE and margin > 0.0:
         verdict = FEASIBLE
     edge = () if verdict == FEASIBLE else active_limits(problem, nearest)
-    return BaseFeasibility(verdict, distance, edge)
+    return BaseFeasibility(verdict, distance, margin if verdict == FEASIBLE else 0.0, edge)
 
