@@ -14,10 +14,10 @@ from pkm_description import drive_positions, inverse_dynamics, load_machine, pro
 from pkm_identification import IdentificationConfig, ObservationModel, Recording
 
 machine, random = load_machine('palida'), np.random.default_rng(0)
-motion = profile('fourier', machine, 40.0, rate=200.0)
-positions, forces = drive_positions(machine, motion), inverse_dynamics(machine, motion)
-positions = positions + machine.leg_sensors.position_noise * random.normal(size=positions.shape)
-recording = Recording(motion.time, positions, forces + machine.leg_sensors.effort_noise * random.normal(size=(8001, 6)))
+motion = profile('fourier', machine, duration=40.0, rate=200.0)
+positions = drive_positions(machine, motion) + machine.leg_sensors.position_noise * random.normal(size=(len(motion), 6))
+forces = inverse_dynamics(machine, motion) + machine.leg_sensors.effort_noise * random.normal(size=(len(motion), 6))
+recording = Recording(motion.time, positions, forces)
 
 bands = choose_bands(machine, recording)
 moved = SavitzkyGolay(degree=5).motion(machine, recording, bands)  # the motion, by any source

@@ -46,7 +46,15 @@ def backward_elimination(
     measurement : (M,)
     candidates : indices of the parameters that may be left out; the others always stay
     threshold : largest relative standard deviation of a candidate that may stay
+
+    Raises
+    ------
+    ValueError
+        If there are not more equations than parameters, or columns are zero or depend on each other.
     """
+    rows, columns = observation.shape
+    if rows <= columns or rank_and_gap(observation)[0] < columns:
+        raise ValueError(f'{rows} equations do not determine {columns} parameters and their standard deviations')
     kept = list(range(observation.shape[1]))
     while True:
         matrix = observation[:, kept]

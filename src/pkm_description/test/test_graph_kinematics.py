@@ -16,6 +16,7 @@ from pkm_description.kinematics import (
     joint_motion,
     joint_positions,
 )
+from pkm_description.kinematics.drive_map import motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.loading import load_machine
@@ -149,6 +150,28 @@ def test_an_idle_turn_stays_where_the_file_has_it() -> None:
     np.testing.assert_allclose(found[idle], 0.0, atol=1e-12)
     np.testing.assert_allclose(again[idle], 0.7, atol=1e-12)
     np.testing.assert_allclose(np.delete(found, idle), np.delete(again, idle), atol=1e-12)
+
+
+@pytest.mark.parametrize('name', ['tricept', 'delta', 'valencia_3rps'])
+def test_accelerations_by_drives_are_those_of_the_velocities(name: str) -> None:
+    """Also where a leg forbids the platform several motions."""
+    machine, step = load_machine(name), 1e-4
+    time = 0.3 + step * np.array([-1.0, 0.0, 1.0])
+    home = joint_positions(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
+    phase = np.arange(machine.actuated_count)
+    turns = [joint.kind == 'revolute' for joint in machine.actuated_joints]
+    size = 0.05 * np.where(turns, 1.0, machine.model.radius[0])
+    arguments = 7.0 * time[:, None] + phase
+    drives = home[0, machine.drive_columns] + size * (np.sin(arguments) - np.sin(phase))
+    motion = motion_from_drives(
+        machine, time, drives, 7.0 * size * np.cos(arguments), -49.0 * size * np.sin(arguments)
+    )
+    for velocity, acceleration in (
+        (motion.linear_velocity, motion.linear_acceleration), (motion.angular_velocity, motion.angular_acceleration),
+    ):  # fmt: skip
+        found = (velocity[2] - velocity[0]) / (2.0 * step)
+        assert acceleration[1] == pytest.approx(found, abs=1e-5 * max(1.0, np.abs(found).max()))
+    assert np.abs(motion.linear_acceleration[1]).max() > 0.1
 
 
 @pytest.mark.parametrize('size', [1e-8, 1e-6, 1e-4])

@@ -9,6 +9,7 @@ import pytest
 from hand_built_machines import polar
 from other_machines import JointSpec, chain_leg, machine_of, six_rus, three_rps
 from pkm_description.arrays import Array
+from pkm_description.dynamics import gravity_forces, potential_energy
 from pkm_description.errors import AssemblyModeError, KinematicsError
 from pkm_description.kernels.model import OTHER_BRANCH
 from pkm_description.kinematics import drive_positions, forward_kinematics, joint_positions
@@ -52,6 +53,28 @@ def test_short_struts_do_not_turn_over(length: float) -> None:
     anchors = position[:, None] + machine.platform_points @ np.swapaxes(rotation, 1, 2)
     distance = np.linalg.norm(anchors - machine.base_points, axis=-1)
     np.testing.assert_allclose(joints[..., 1], distance, atol=1e-9)
+
+
+def test_static_forces_of_short_struts() -> None:
+    """By the textbook's Jacobian: force along strut i times its unit vector, moments about the platform's origin."""
+    machine = short_struts(0.05)
+    position, rotation = poses(machine, 50, 0.2, 0.2)
+    levers = machine.platform_points @ np.swapaxes(rotation, 1, 2)
+    struts = position[:, None] + levers - machine.base_points
+    unit = struts / np.linalg.norm(struts, axis=-1, keepdims=True)
+    moment = levers[..., 0] * unit[..., 1] - levers[..., 1] * unit[..., 0]
+    rows = np.concatenate([unit[..., :2], moment[..., None]], axis=-1)
+    # virtual work of the drives is that of the weight of all bodies: central differences of the potential energy
+    step, work = 1e-6, np.empty((len(position), 3))
+    for axis in range(3):
+        ends = []
+        for sign in (-1.0, 1.0):
+            move, angle = np.zeros(3), np.zeros(3)
+            (move if axis < 2 else angle)[axis] = sign * step
+            ends.append(potential_energy(machine, position + move, rotation_exp(angle) @ rotation))
+        work[:, axis] = (ends[1] - ends[0]) / (2.0 * step)
+    expected = np.linalg.solve(np.swapaxes(rows, 1, 2), work[..., None])[..., 0]
+    np.testing.assert_allclose(gravity_forces(machine, position, rotation), expected, rtol=1e-4, atol=1e-3)
 
 
 def test_legs_agree_with_the_closure() -> None:

@@ -1,7 +1,6 @@
 """Properties that hold for every machine: random machines of all kinds, random poses and motions.
 
-Oracles are definitions (closing points coincide), finite differences, and the power of chains; of dynamics by two ways
-see test_graph_dynamics.
+Oracles are definitions (closing points coincide), finite differences, and conservation laws.
 """
 
 from __future__ import annotations
@@ -16,7 +15,11 @@ from hypothesis import strategies as st
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     base_parameters,
+    forward_dynamics,
+    gravity_forces,
     inverse_dynamics,
+    kinetic_energy,
+    potential_energy,
     rigid_body_parameters,
     rigid_body_regressor,
 )
@@ -137,6 +140,96 @@ def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.
     # what no force shows may be anything
     changed = parameters + np.random.default_rng(seed).normal(size=len(base.null_directions)) @ base.null_directions
     assert largest(regressor @ changed + rotors - expected) < 10 * tolerance
+
+
+@every_kind()
+def test_forward_dynamics_inverts_inverse_dynamics(kind: str, data: st.DataObject) -> None:
+    machine, seed = drawn(data, kind)
+    states = random_states(machine, 5, seed, **RANGE)
+    pose = states.position, states.rotation_base_platform
+    forces = inverse_dynamics(machine, states)
+    found = forward_dynamics(machine, *pose, states.twist, forces)
+    assert largest(found - states.acceleration) < 1e-7 * (1.0 + largest(states.acceleration))
+
+
+@every_kind()
+def test_weight_is_the_slope_of_the_potential_energy(kind: str, data: st.DataObject) -> None:
+    """Drives that hold the machine do the work that lifts it."""
+    machine, seed = drawn(data, kind)
+    at, step = driven_path(machine, seed), 1e-5
+    before, now, after = at(-step), at(0.0), at(step)
+    lifted = [potential_energy(machine, one.position, one.rotation_base_platform) for one in (before, after)]
+    rates = joint_motion(machine, now).velocities[..., machine.drive_columns]
+    power = np.sum(gravity_forces(machine, now.position, now.rotation_base_platform) * rates, axis=1)
+    scale = 1.0 + largest(power) + largest(lifted[0])
+    assert largest((lifted[1] - lifted[0]) / (2.0 * step) - power) < 1e-7 * scale
+
+
+class Simulation:
+    """Free motion of a machine under constant drive forces, without friction, in the drives' coordinates."""
+
+    def __init__(self, machine: Machine, forces: Array) -> None:
+        self.machine, self.forces = machine, forces
+
+    def state(self, positions: Array, rates: Array) -> PlatformMotion:
+        time = np.zeros(len(positions))
+        return motion_from_drives(self.machine, time, positions, rates, np.zeros_like(rates))
+
+    def slope(self, positions: Array, rates: Array) -> Array:
+        """Accelerations of the drives."""
+        state = self.state(positions, rates)
+        pose = state.position, state.rotation_base_platform
+        acceleration = forward_dynamics(self.machine, *pose, state.twist, self.forces, friction=False)
+        motion = PlatformMotion(
+            state.time, *pose, state.linear_velocity, state.angular_velocity, acceleration[:, :3], acceleration[:, 3:]
+        )
+        return joint_motion(self.machine, motion).accelerations[..., self.machine.drive_columns]
+
+    def conserved(self, positions: Array, rates: Array) -> Array:
+        """Energy of the machine less the work of the constant forces (N,) J."""
+        state = self.state(positions, rates)
+        pose = state.position, state.rotation_base_platform
+        energy = kinetic_energy(self.machine, *pose, state.twist) + potential_energy(self.machine, *pose)
+        return energy - np.sum(self.forces * positions, axis=1)
+
+
+def runge_kutta(slope: Callable, positions: Array, rates: Array, step: float, count: int) -> tuple[Array, Array]:
+    """Classical fourth-order steps of ``positions'' = slope(positions, positions')``."""
+    for _ in range(count):
+        a1 = slope(positions, rates)
+        a2 = slope(positions + 0.5 * step * rates, rates + 0.5 * step * a1)
+        v2 = rates + 0.5 * step * a1
+        v3 = rates + 0.5 * step * a2
+        a3 = slope(positions + 0.5 * step * v2, v3)
+        v4 = rates + step * a3
+        a4 = slope(positions + step * v3, v4)
+        positions = positions + step / 6.0 * (rates + 2.0 * v2 + 2.0 * v3 + v4)
+        rates = rates + step / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+    return positions, rates
+
+
+def assert_drift_of_fourth_order(coarse: float, fine: float, energy: float) -> None:
+    """Halving the step takes the drift down by about 2^4 (at least 2^3), unless hardly any drift is left."""
+    assert coarse < 1e-4 * energy
+    assert fine < coarse / 8.0 or fine < 1e-8 * energy
+
+
+@every_kind(3)
+def test_energy_is_conserved_in_simulation(kind: str, data: st.DataObject) -> None:
+    machine, seed = drawn(data, kind)
+    states = random_states(machine, 2, seed, **RANGE)
+    pose = states.position, states.rotation_base_platform
+    start = drive_positions(machine, *pose)
+    simulation = Simulation(machine, gravity_forces(machine, *pose))
+    rates = 0.3 * joint_motion(machine, states).velocities[..., machine.drive_columns]
+    before = simulation.conserved(start, rates)
+    moving = simulation.state(start, rates)
+    scale = float(kinetic_energy(machine, *pose, moving.twist).max())
+    drifts = []
+    for count in (4, 8):
+        end = runge_kutta(simulation.slope, start, rates, 0.08 / count, count)
+        drifts.append(largest(simulation.conserved(*end) - before))
+    assert_drift_of_fourth_order(*drifts, scale)
 
 
 @examples(12)

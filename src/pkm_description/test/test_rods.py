@@ -10,6 +10,12 @@ import yaml
 from graph_machines import FOLDER
 from pkm_description.arrays import Array
 from pkm_description.errors import AssemblyModeError
+from pkm_description.kernels.forward_kinematics.assembly import drive_jacobian
+from pkm_description.kernels.forward_kinematics.continuation import start_at
+from pkm_description.kernels.forward_kinematics.newton import leg_gaps
+from pkm_description.kernels.forward_kinematics.rods import rod_drive, rod_orientation
+from pkm_description.kernels.kinematics.legs import eliminate, leg_orientation
+from pkm_description.kernels.kinematics.tree import leg_poses
 from pkm_description.kinematics import forward_kinematics, joint_positions
 from pkm_description.kinematics.forward import ForwardKinematicsResult
 from pkm_description.loading import load_machine
@@ -100,6 +106,37 @@ def test_random_machines_of_rods(first: int) -> None:
     # passive joints as unknowns end a path where a universal joint has no angles, although the platform may go on
     # (more poses of rods), and Newton's steps from home do not find the same poses far out
     assert trusted[1:].sum() < 0.1 * trusted[0]
+
+
+@pytest.mark.campaign  # by kernels that nothing else calls from Python: they are compiled for this alone
+def test_home_of_random_machines_of_rods() -> None:
+    for machine in map(random_rods, range(COUNT)):
+        if machine.actuated_count >= machine.degrees_of_freedom:
+            check_home(machine)
+
+
+def check_home(machine: Machine) -> None:
+    """What the rods say of the legs at home is what the general path says."""
+    model, data, scratch = machine.compiled_model, machine.scratch[0], machine.scratch[1]
+    home = machine.model
+    start_at(
+        model, scratch, home.home_joints[None].copy(), home.home_position[None].copy(), home.home_rotation[None].copy(),
+        0, 0,
+    )  # fmt: skip
+    assert leg_gaps(model, scratch)[0] < 1e-12
+    for leg in range(machine.leg_count):
+        regular = rod_drive(model, scratch, leg)
+        side = rod_orientation(model, scratch, leg)
+        leg_poses(model, scratch, leg)
+        assert regular == pytest.approx(eliminate(model, scratch, leg), rel=1e-9)
+        orientation = leg_orientation(model, scratch, leg)
+        if data.rows.shape[1] and home.rod_joints[home.closure_start[leg], 1] >= 0:
+            assert side[0] * orientation[0] > 0.0
+        else:
+            np.testing.assert_allclose(side, orientation, atol=1e-12)
+    leg_gaps(model, scratch)
+    sign = drive_jacobian(model, scratch, 0)
+    assert abs(sign) == float(machine.actuated_count == machine.degrees_of_freedom)
 
 
 def test_rods_follow_where_their_joints_turn_over() -> None:

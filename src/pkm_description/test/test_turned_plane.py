@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hand_built_machines import polar
 from other_machines import JointSpec, chain_leg, machine_of
+from pkm_description.dynamics import gravity_forces, inverse_dynamics, potential_energy
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.kinematics.legs import wrapped
 from pkm_description.kernels.kinematics.pose import turn_between
@@ -61,6 +62,21 @@ def test_a_turned_home_changes_nothing_else(turn: float) -> None:
     motion = PlatformMotion(np.arange(count, dtype=float), position, rotation, *rows)
     rates = joint_motion(machine, motion).velocities[:, machine.drive_columns]
     np.testing.assert_allclose(rates, (ends[0] - ends[1]) / (2.0 * step), atol=1e-7)
+
+
+@pytest.mark.parametrize('turn', [0.7, -2.3])
+def test_forces_at_a_turned_home_are_those_of_the_potential_energy(turn: float) -> None:
+    machine, step = three_rpr(turn), 1e-6
+    position, rotation = poses(machine, 5)
+    forces = gravity_forces(machine, position, rotation)
+    for velocity, spin in (([1.0, 0.0, 0.0], 0.0), ([0.0, 1.0, 0.0], 0.0), ([0.0, 0.0, 0.0], 1.0)):
+        move, angle = step * np.array(velocity), np.array([0.0, 0.0, step * spin])
+        ends = [(position + s * move, rotation_exp(s * angle) @ rotation) for s in (1.0, -1.0)]
+        work = (potential_energy(machine, *ends[0]) - potential_energy(machine, *ends[1])) / (2.0 * step)
+        way = (drive_positions(machine, *ends[0]) - drive_positions(machine, *ends[1])) / (2.0 * step)
+        np.testing.assert_allclose(np.sum(forces * way, axis=1), work, rtol=1e-5, atol=1e-5)
+    rest = PlatformMotion.at_rest(position[0], rotation[0])
+    np.testing.assert_allclose(inverse_dynamics(machine, rest, friction=False)[0], forces[0], atol=1e-9)
 
 
 @pytest.mark.parametrize(('size', 'fits'), [(0.9e-6, True), (1.1e-6, False), (-1.1e-6, False)])

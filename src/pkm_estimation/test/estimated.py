@@ -40,6 +40,14 @@ def write_bag(path: Path, machine: Machine, data: SensorData, positions: Array |
     return path
 
 
+def with_backlash(positions: Array, width: float) -> Array:
+    """What an encoder behind a coupling with backlash reads: it stands until the leg has moved by the width."""
+    read = positions.copy()
+    for k in range(1, len(read)):
+        read[k] = np.clip(read[k - 1], positions[k] - 0.5 * width, positions[k] + 0.5 * width)
+    return read
+
+
 def pose_errors(motion: MotionEstimate, truth: PlatformMotion) -> Array:
     """Errors (N, 6) of position [m] and attitude [rad] in base axes, ``truth`` at the same times."""
     turn = matrix_from_quaternion(motion.orientation) @ truth.rotation_base_platform.transpose(0, 2, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import estimated
@@ -251,9 +251,7 @@ def test_gravity_that_is_off_is_found_and_taken_into_account(gravity: Array, nam
 
 def test_backlash_of_all_drives_is_named_and_claimed() -> None:
     data = measured(15.0)
-    positions = data.drive_positions.copy()
-    for before, now in pairwise(positions):
-        now[:] = np.clip(before, now - 5e-5, now + 5e-5)
+    positions = estimated.with_backlash(data.drive_positions, 1e-4)
     result = estimate(SRS, replace(data, drive_positions=positions), CONFIG)
     told = [event.detail for event in result.health.events if event.name.endswith('_because')]
     assert any('backlash of all drives, 0.1' in detail for detail in told), told

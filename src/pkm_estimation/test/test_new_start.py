@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from estimated import pose_errors, swinging
-from pkm_description.arrays import Array
+from estimated import pose_errors, swinging, with_backlash
 from pkm_description.loading import load_machine
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
@@ -16,14 +15,6 @@ from pkm_estimation.tracking.hypotheses import Hypothesis, are_young, normalised
 
 SRS = load_machine('srs')
 RATE, BACKLASH = 100.0, 5e-4
-
-
-def with_backlash(positions: Array, width: float) -> Array:
-    """What an encoder behind a coupling with backlash reads: it stands until the leg has moved by the width."""
-    read = positions.copy()
-    for k in range(1, len(read)):
-        read[k] = np.clip(read[k - 1], positions[k] - 0.5 * width, positions[k] + 0.5 * width)
-    return read
 
 
 @pytest.mark.parametrize('seed', [4, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in (0, 5))])

@@ -231,8 +231,11 @@ class Section:
             return default
         value = self.content[key]
         if isinstance(value, str):
-            with suppress(ValueError):
+            try:
                 float(value)
+            except ValueError:
+                pass
+            else:
                 raise self.error(
                     key, value, 'is a text to YAML; write a decimal point and a signed exponent, as 1.0e-5'
                 )

@@ -404,7 +404,7 @@ class LastingTest:
         return [group for group in self._groups if self._is_known[group.places].all()]
 
     def _take_into_account(self, constants: Explanation, wider: Array) -> None:
-        """Go on with constants of the IMU as innovations have them, or find that these are far off."""
+        """Go on with constants as innovations have them, or find that those of the IMU or gravity are far off."""
         known = {group.key for group in (*self._known_groups, *(one.group for one in self._taken))}
         elapsed = self._tracker.filter.elapsed
         far = far_constants(self._groups, known, constants, elapsed, self._priors | {'gravity': _GRAVITY_STD})

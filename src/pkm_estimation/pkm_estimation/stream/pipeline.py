@@ -135,7 +135,7 @@ class EstimatorPipeline:
         return sample._replace(value=self.imu_frame.to_platform(sample.raw))
 
     def _take_found(self) -> None:
-        """Begin anew where innovations show that constants of the IMU are far from those of the machine file."""
+        """Begin anew where innovations show that the IMU or gravity is far from what the machine file says."""
         found = self.lasting.found
         if not found:
             return
@@ -160,7 +160,7 @@ class EstimatorPipeline:
         return replace(machine, imu=imu)
 
     def _with_constants(self, sizes: Mapping[str, Array]) -> tuple[Machine, float]:
-        """Machine with constants of the IMU that are off by ``sizes``, SI, by kind, and what is to add to its delay."""
+        """Machine whose IMU and gravity are off by ``sizes``, SI, by kind, and what is to add to the delay."""
         return with_imu_constants(self.machine, sizes), float(sizes['delay'][0]) if 'delay' in sizes else 0.0
 
     @property

@@ -52,16 +52,20 @@ def estimator_by_name(name: str = 'wls', settings: Mapping[str, object] | None =
     if name not in _KINDS:
         choice = '; '.join(f'{key} ({what})' for key, (_, what) in _KINDS.items())
         raise ConfigurationError(f'estimator = {name!r}: there is no such estimator; choose {choice}')
-    known = list(inspect.signature(_KINDS[name][0]).parameters)[4:]  # all but the rows
     for key in settings:
-        if key not in known:
+        if key not in _settings(name):
             raise ConfigurationError(
-                f'estimator {name} has no setting {key!r} (= {settings[key]!r}); it has {", ".join(known)}'
+                f'estimator {name} has no setting {key!r} (= {settings[key]!r}); it has {", ".join(_settings(name))}'
             )
     return partial(_KINDS[name][0], **settings)
 
 
 def estimator_after(name: str, noise: RowNoise, correlation_lags: int) -> Estimator:
     """Return the estimator of a name for rows whose noise an earlier fit has estimated: one that can, begins there."""
-    begin = {'begin': noise} if name == 'gls' else {}
+    begin = {'begin': noise} if name in _KINDS and 'begin' in _settings(name) else {}
     return estimator_by_name(name, {'correlation_lags': correlation_lags, **begin})
+
+
+def _settings(name: str) -> list[str]:
+    """Names of the settings that an estimator takes by keyword: all but the rows."""
+    return list(inspect.signature(_KINDS[name][0]).parameters)[4:]
