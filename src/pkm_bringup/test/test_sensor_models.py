@@ -87,6 +87,16 @@ def test_late_efforts():
     assert found == [0.0, 0.0, 0.0, 1.0, 2.0]
 
 
+def test_efforts_behind_a_filter():
+    """A step of the forces arrives as by the differential equation, and later by whole samples."""
+    rate = SRS.leg_sensors.rate
+    sensors = replace(SRS.leg_sensors, effort_delay=2.0 / rate, effort_lag=10.0 / rate)
+    model = JointSensorModel(sensors, 1, False)
+    found = [model.measure(np.zeros(6), np.zeros(6), np.full(6, float(place > 0))).efforts[0] for place in range(40)]
+    since = np.arange(40) - 2.5  # a step between two samples is a ramp
+    assert found == pytest.approx(np.where(since > 0.0, -np.expm1(-since / 10.0), 0.0), abs=2e-3)
+
+
 def test_encoder_has_noise_of_its_own_and_steps():
     sensors = replace(SRS.leg_sensors, position_noise=np.full(6, 1e-3), velocity_noise=np.full(6, 2e-3))
     fine, coarse = Encoder(sensors, 1), Encoder(sensors, 1, resolution=0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,7 +187,7 @@ class PreparedData:
         """The same with another model or reach; columns that are the same are not computed again."""
         other = replace(self, model=model, bands=bands)
         same = ('structure_rows', '_structure') if model.has_structure_of(self.model) else ()
-        for name in (*same, 'passive_rows', '_passive_shares'):
+        for name in (*same, 'passive_rows', '_passive_shares', '_by_deflection'):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
@@ -196,17 +197,21 @@ class PreparedData:
         """Seconds of the inner samples."""
         return self.recording.time[self.inner]
 
-    def efforts(self, delay: float = 0.0) -> Array:
-        """Measured efforts (N, A) of all samples, ``delay`` s later, as far as motion determines them."""
+    def efforts(self, delay: float = 0.0, lag: float = 0.0) -> Array:
+        """Measured efforts (N, A) of all samples, as far as motion determines them.
+
+        They are those of ``delay`` s later, before a filter of first order with the time constant ``lag`` s.
+        """
         forces = self.recording.forces
-        if delay:
+        if delay or lag:
             time = self.recording.time
-            forces = CubicSpline(time, forces, axis=0)(np.clip(time + delay, time[0], time[-1]))
+            signal, at = CubicSpline(time, forces, axis=0), np.clip(time + delay, time[0], time[-1])
+            forces = signal(at) + lag * signal(at, 1)
         return forces if self.shares is None else np.asarray(np.einsum('nca,nc->na', self.shares, forces))
 
-    def effort_rows(self, delay: float = 0.0) -> Array:
+    def effort_rows(self, delay: float = 0.0, lag: float = 0.0) -> Array:
         """Rows (n, A) of the efforts."""
-        return self.row_filter(self.slides * self.efforts(delay))
+        return self.row_filter(self.slides * self.efforts(delay, lag))
 
     @cached_property
     def structure_rows(self) -> Array:
@@ -254,6 +259,18 @@ class PreparedData:
         rows[:, places, np.arange(len(places))] = own
         return rows
 
+    def by_deflection(self, term: Term, samples: JointSamples) -> OfPart:
+        """Changes (n, P) of a term's columns per unit of the contacts' deflections, in a part of the samples.
+
+        They are kept where neither forces nor a search of nonlinear parameters change them.
+        """
+        if term.from_model or term.shape_names:
+            return lambda part: term.by_deflection(samples[part])
+        if term not in self._by_deflection:
+            own = kept(lambda part: term.by_deflection(self.samples[part]), len(self.motion))
+            self._by_deflection[term] = own
+        return self._by_deflection[term]
+
     def slope_rows(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
         """Rows (n, A, Q) of the derivatives of a term's forces by its nonlinear parameters, at linear ones (P,)."""
         places, shapes = term.shape_slopes(samples[:1], parameters)[1]
@@ -286,6 +303,10 @@ class PreparedData:
         has_passive = (places >= self.model.machine.actuated_count).any()
         passive = self._passive_shares(part) if has_passive else None
         return self.model.expanded(columns, places, None if self.shares is None else self.shares[part], passive)
+
+    @cached_property
+    def _by_deflection(self) -> WeakKeyDictionary[Term, OfPart]:
+        return WeakKeyDictionary()
 
     @cached_property
     def _passive_shares(self) -> OfPart:

@@ -18,9 +18,10 @@ from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor, Ri
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
-from pkm_identification.fitting.candidates import VISCOUS_TITLE
+from pkm_identification.fitting.candidates import LAG_TITLE, VISCOUS_TITLE
 from pkm_identification.fitting.extension import Fitted, leaving
 from pkm_identification.fitting.model_fit import fit_model
+from pkm_identification.fitting.prediction import measured
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
 from pkm_identification.report.files import write_overlay
@@ -94,7 +95,7 @@ def test_friction_by_load_allows_for_rotors_that_are_not_told_from_arms() -> Non
 @pytest.mark.usefixtures('fit_alone')
 def test_delay_is_added_and_found(srs: Machine, signals: tuple) -> None:
     motion, positions, forces = signals
-    late = np.stack([np.interp(motion.time - 0.004, motion.time, column) for column in forces.T], axis=1)
+    late = measured(forces, motion.time, 0.004, 0.0)
     result = identify(srs, recording(srs, (motion, positions, late), 1), recording(srs, (motion, positions, late), 2))
     place = result.shape.names.index('effort_delay')
     assert abs(result.shape.values[place] - 0.004) < 5.0 * result.shape.std[place] + 2e-5
@@ -107,6 +108,36 @@ def test_delay_is_added_and_found(srs: Machine, signals: tuple) -> None:
     assert given.leg_sensors.effort_delay == result.shape.values[place]
     again = identify(given, recording(srs, (motion, positions, late), 3))
     assert not again.added and again.shape.names == ('effort_delay',)
+
+
+@pytest.mark.usefixtures('fit_alone')
+def test_a_filter_of_the_drives_is_added_and_found(srs: Machine, signals: tuple) -> None:
+    """A low-pass of 20 Hz beside a delay is no delay alone, and no legs that differ."""
+    motion, positions, forces = signals
+    late = motion, positions, measured(forces, motion.time, 0.003, 0.008)
+    result = identify(srs, recording(srs, late, 1), recording(srs, late, 2))
+    assert result.added == (LAG_TITLE,) and result.status != INSUFFICIENT
+    lateness = dict(zip(result.shape.names, zip(result.shape.values, result.shape.std, strict=True), strict=True))
+    for name, true in (('effort_delay', 0.003), ('effort_lag', 0.008)):
+        value, std = lateness[name]
+        print(f'{name}: {value} +- {std}')
+        assert abs(value - true) < 4.0 * std < 0.003
+    assert worst(result, srs) < 4.0
+    given = result.delivered.machine.leg_sensors
+    assert not result.delivered.lost and given.lateness == (lateness['effort_delay'][0], lateness['effort_lag'][0])
+    assert result.validation.delivered.filtered_error.relative < 1.2 * result.validation.filtered_error.relative
+
+
+@pytest.mark.usefixtures('fit_alone')
+def test_a_spring_of_one_drive_is_added_and_found(srs: Machine, signals: tuple) -> None:
+    """Beside lengths from zero the way of a drive is small, and the other drives' residuals are noise."""
+    stiffnesses = np.array([600.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loaded = with_force(signals, lambda positions, velocities, forces: stiffnesses * positions)
+    result = identify(srs, recording(srs, loaded, 1))
+    assert result.added == (SPRING.title,) and result.status != INSUFFICIENT
+    for joint, true in zip(srs.actuated_joints, stiffnesses, strict=True):
+        name = f'{joint.name}.stiffness'
+        assert abs(result.parameters[name] - true) < 4.0 * result.std[name] < 200.0
 
 
 @pytest.mark.usefixtures('fit_alone')
@@ -298,7 +329,7 @@ def test_a_first_fit_that_does_not_settle_ends_with_the_time(srs: Machine, signa
 def test_a_wrong_gain_is_named_and_nothing_is_identified(srs: Machine, signals: tuple, extend: bool) -> None:
     """20 % off, beside a delay: no recording tells which drive is right, and nothing else is added in its place."""
     motion, positions, forces = signals
-    late = np.stack([np.interp(motion.time - 0.0041, motion.time, column) for column in forces.T], axis=1)
+    late = measured(forces, motion.time, 0.0041, 0.0)
     gains = np.array([1.0, 1.2, 1.0, 1.0, 1.0, 1.0])
     config = IdentificationConfig.from_mapping({'columns.extend': extend})
     result = identify(srs, recording(srs, (motion, positions, gains * late), 1), config=config)

@@ -12,8 +12,19 @@ from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
 from pkm_description.friction_laws.laws import LoadDependentStribeck
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine.machine import with_friction
-from pkm_identification.columns.observation import ObservationModel, legs_agree
+from pkm_identification.columns.friction_term import presliding_of
+from pkm_identification.columns.joint_terms import EffortDelay
+from pkm_identification.columns.observation import ObservationModel, legs_agree, observation_model
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.fitting.prediction import (
+    all_rows,
+    efforts_by,
+    filtered,
+    measured,
+    samples_with_efforts,
+    slope_rows,
+    with_forces,
+)
 from pkm_identification.preparation import PreparedData, prepare
 from synthetic import clean_signals, recording
 
@@ -88,6 +99,69 @@ def test_efforts_of_later_are_those_of_the_recording_then(data: PreparedData) ->
     np.testing.assert_allclose(data.efforts(-0.02)[2:], forces[:-2], atol=close)
     between = data.efforts(0.005)[200:-200]
     assert np.abs(between - 0.5 * (forces[200:-200] + forces[201:-199])).max() < 0.01 * np.abs(forces).max()
+
+
+def test_efforts_before_a_filter_of_first_order_are_found_again(data: PreparedData) -> None:
+    """A filter and a delay, and what takes both away again; a sine is late by the filter's phase."""
+    time, forces, lag = data.recording.time, data.recording.forces, 0.02
+    late = replace(data, recording=replace(data.recording, forces=measured(forces, time, 0.03, lag)))
+    inside = slice(50, -50)
+    rms = np.sqrt(np.mean((late.efforts(0.03, lag) - forces)[inside] ** 2) / np.mean(forces[inside] ** 2))
+    assert rms < 2e-3 < 0.02 < np.sqrt(np.mean((late.efforts(0.03) - forces)[inside] ** 2) / np.mean(forces**2))
+    fine = np.linspace(0.0, 10.0, 10_001)
+    answer = np.exp(1j * 2.0 * np.pi * 3.0 * fine) / (1.0 + 1j * 2.0 * np.pi * 3.0 * lag)
+    found = filtered(np.sin(2.0 * np.pi * 3.0 * fine)[:, None], fine, lag)[:, 0]
+    assert np.abs(found - answer.imag)[2000:].max() < 1e-3
+
+
+def extended(data: PreparedData, *terms: str) -> tuple[PreparedData, np.ndarray]:
+    """The same rows for a model with further forces, and its parameters: 0.02 where the machine file has none."""
+    config = IdentificationConfig.from_mapping({'columns.terms': list(terms)})
+    model = observation_model(SRS, config, data.recording.drive_positions, data.recording.sample_rate)
+    parameters = model.all_parameters(SRS)
+    parameters[model.structure_count :][parameters[model.structure_count :] == 0.0] = 0.02
+    return data.with_model(model), parameters
+
+
+@pytest.mark.parametrize('terms', [(), ('load_friction',)])
+def test_rows_by_deflections_and_their_slopes(data: PreparedData, terms: tuple[str, ...]) -> None:
+    """Rows that are put together of parts are those of all columns; slopes are those of finite differences."""
+    data, parameters = extended(data, *terms, 'presliding')
+    model, period = data.model, 1.0 / data.recording.sample_rate
+    contacts = presliding_of(model.terms)
+    assert contacts is not None
+    contacts = contacts.with_shape(contacts.shape)  # all drives share it now
+    begin, kept = with_forces(model, data, parameters), {}
+
+    def rows(stiffness: float) -> np.ndarray:
+        samples = contacts.with_shape(np.array([stiffness])).deflected(begin, period)
+        found = all_rows(model, data, samples, kept)
+        whole = [data.structure_rows, *(data.term_rows(term, samples) for term in model.terms)]
+        np.testing.assert_allclose(found, np.concatenate(whole, axis=-1), atol=1e-9 * np.abs(found).max())
+        return found @ parameters
+
+    value = float(contacts.shape[0])
+    difference = (rows(1.0001 * value) - rows(0.9999 * value)) / (2e-4 * value)
+    slopes = slope_rows(model, data, contacts, begin, parameters)[..., 0]
+    np.testing.assert_allclose(slopes, difference, atol=1e-5 * np.abs(difference).max())
+
+
+def test_slopes_of_lateness(data: PreparedData) -> None:
+    """Of efforts by a model that come late: how what is measured, with the lateness taken away, changes with it."""
+    data, parameters = extended(data)
+    late = EffortDelay(0.004, 0.02)
+    model = data.model.with_terms([*data.model.terms, late])
+    samples = samples_with_efforts(model, data, parameters, SRS)
+    forces = efforts_by(model, data, samples, parameters)
+    data = replace(data.with_model(model), recording=replace(data.recording, forces=forces))
+    slopes, used = slope_rows(model, data, late, samples, parameters), data.row_weights > 0.0
+    for place in range(2):
+        step = 1e-5 * np.eye(2)[place]
+        ends = [data.effort_rows(*(late.shape + sign * step)) for sign in (1.0, -1.0)]
+        difference = (ends[1] - ends[0])[used] / 2e-5
+        # friction is not in the slopes
+        error = np.sqrt(np.mean((slopes[..., place][used] - difference) ** 2) / np.mean(difference**2))
+        assert error < 0.05
 
 
 def test_rows_near_a_reversal_do_not_count(data: PreparedData) -> None:

@@ -10,7 +10,7 @@ from known_machines import known_machine
 from pkm_description.arrays import Array
 from pkm_description.kernels.friction import deflect
 from pkm_description.machine import Machine
-from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
+from pkm_identification.columns.friction_term import Presliding, presliding_of
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.columns.term import JointSamples
 from pkm_identification.configuration import IdentificationConfig
@@ -90,16 +90,17 @@ def test_slopes_of_friction(law: str) -> None:
     assert term is not None and term.shape == pytest.approx(coulomb / (1e-4 * 0.04), rel=0.1)
     random = np.random.default_rng(0)
     terms = [(one, random.uniform(0.5, 1.5, size=len(one.names))) for one in model.terms]
-    samples = at_levels(samples, terms)
+    drives = np.arange(3)
+    own = [(one.column_places[:, None] == drives) * values[:, None] for one, values in terms]
+    sliding = np.sum([one.by_deflection(samples) @ part for (one, _), part in zip(terms, own, strict=True)], axis=0)
+    samples = replace(samples, levels=np.maximum(sliding, 0.0))
     middle = float(samples.levels.mean()) / 2e-4
 
     def forces(stiffness: float) -> Array:
         deflected = term.with_shape(np.array([stiffness])).deflected(samples, PERIOD)
-        drives = np.arange(3)
-        own = [(one.column_places[:, None] == drives) * values[:, None] for one, values in terms]
         return np.sum([one.columns(deflected) @ part for (one, _), part in zip(terms, own, strict=True)], axis=0)
 
-    slopes = term.with_shape(np.array([middle])).force_slopes(samples, PERIOD, terms)(slice(None))
+    slopes = term.with_shape(np.array([middle])).deflection_slopes(samples, PERIOD) * sliding
     expected = (forces(middle * (1.0 + 1e-6)) - forces(middle * (1.0 - 1e-6))) / (2e-6 * middle)
     assert slopes == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
 

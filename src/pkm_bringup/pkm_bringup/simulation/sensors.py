@@ -57,7 +57,10 @@ class ImuModel:
 
 
 class JointSensorModel:
-    """Adds the machine file's white noise to true joint positions, velocities and drive forces, which may be late."""
+    """Adds the machine file's white noise to true joint positions, velocities and drive forces.
+
+    Forces have passed a filter of first order, and come late by whole samples, where the file says so.
+    """
 
     def __init__(self, sensors: LegSensors, seed: int, noise: bool) -> None:
         scale = 1.0 if noise else 0.0
@@ -66,10 +69,18 @@ class JointSensorModel:
             for name in ('position', 'velocity', 'effort')
         ]
         self._past: deque[Array] = deque(maxlen=1 + max(0, round(sensors.effort_delay * sensors.rate)))
+        self._lag = 2.0 * sensors.effort_lag * sensors.rate  # in half samples
+        self._last = np.zeros(0)
 
     def measure(self, positions: Array, velocities: Array, efforts: Array) -> JointSample:
-        """Measure true values (A,) m, m/s, N; efforts of whole samples ago where the file says that they are late."""
-        self._past.append(np.array(efforts))
+        """Measure true values (A,) m, m/s, N."""
+        now = np.array(efforts)
+        if self._lag and self._past:  # trapezoidal rule
+            before = self._past[-1]
+            self._past.append(before + (self._last + now - 2.0 * before) / (1.0 + self._lag))
+        else:
+            self._past.append(now)
+        self._last = now
         true = positions, velocities, self._past[0]
         return JointSample(*(value + noise.next() for value, noise in zip(true, self._noise, strict=True)))
 

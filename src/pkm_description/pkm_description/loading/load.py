@@ -267,12 +267,13 @@ def _read_imu(section: Section) -> ImuSensor:
 def _read_leg_sensors(section: Section, count: int, each: str) -> LegSensors:
     """Sensors of the drives."""
     noise = ['position_noise', 'velocity_noise', 'effort_noise']
-    section.expect_keys(['rate', *noise], ['position_resolution', 'effort_delay'])
+    section.expect_keys(['rate', *noise], ['position_resolution', 'effort_delay', 'effort_lag'])
     there = [key for key in (*noise, 'position_resolution') if key in section.content]
     values: dict[str, Any] = {key: section.per_leg(key, count, least=0.0, each=each) for key in there}
-    if 'effort_delay' in section.content:
-        values['effort_delay'] = section.number('effort_delay')
-    return LegSensors(section.number('rate', above=0.0), **values)
+    return LegSensors(
+        section.number('rate', above=0.0), **values,
+        effort_delay=section.number('effort_delay', 0.0), effort_lag=section.number('effort_lag', 0.0, least=0.0),
+    )  # fmt: skip
 
 
 def add_driver_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,8 @@ _OPTIONAL = ('sensors', 'sensors.imu', 'sensors.legs', 'servo')
 
 #: values that it may lack
 _VALUES = (
-    'tolerances', 'sensors.legs.effort_delay', 'sensors.imu.accelerometer.matrix', 'sensors.imu.gyroscope.matrix'
+    'tolerances', 'sensors.legs.effort_delay', 'sensors.legs.effort_lag', 'sensors.imu.accelerometer.matrix',
+    'sensors.imu.gyroscope.matrix',
 )  # fmt: skip
 
 #: the same of joints, beside friction

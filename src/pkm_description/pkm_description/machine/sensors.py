@@ -80,7 +80,8 @@ class LegSensors:
     """Sensors of the actuated joints; noise is a standard deviation per sample, one per leg (L,).
 
     ``position_noise`` m, ``velocity_noise`` m/s, ``effort_noise`` N; ``rate`` Hz; ``position_resolution`` m, step of
-    the digits, 0: not known to matter; ``effort_delay`` s, by which efforts are late against positions of their stamp.
+    the digits, 0: not known to matter; ``effort_delay`` s, by which efforts are late against positions of their stamp,
+    and ``effort_lag`` s, time constant of a filter of first order that they have passed before.
     """
 
     rate: float
@@ -89,6 +90,12 @@ class LegSensors:
     effort_noise: Array
     position_resolution: Array | float = 0.0
     effort_delay: float = 0.0
+    effort_lag: float = 0.0
+
+    @property
+    def lateness(self) -> tuple[float, float]:
+        """``effort_delay`` and ``effort_lag``, s."""
+        return self.effort_delay, self.effort_lag
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ PRESLIDING_REACH = 1e-2, 1e2
 #: m or rad, least distance at the start: of drives that do not move
 SHORTEST = 1e-10
 
-#: terms with their linear parameters
-Forces = Sequence[tuple[Term, Array]]
 #: parameters whose columns jump with the sign of the velocity
 JUMPS = ('coulomb', 'static')
 #: a nonlinear parameter is searched within these factors of its start: much faster, and a Stribeck velocity would be
@@ -195,8 +193,17 @@ class FrictionTerm(Pooled):
             own, at = samples.joint(place)
             smooth = law.regressor(own.velocities[:, at], own.loads[:, at])
             lively = _turning(partial(law.regressor, load=own.loads[:, at]), own, at)
-            jumps = [name.startswith(JUMPS) for name in law.linear_parameter_names]
-            result[:, part] = np.where(jumps, lively, smooth)
+            result[:, part] = np.where(_jumps(law), lively, smooth)
+        return result
+
+    def by_deflection(self, samples: JointSamples) -> Array:
+        """See the base class: half of what the laws of the drives differ by between both directions."""
+        result = np.zeros((len(samples.positions), len(self.names)))
+        for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
+            if place < samples.lively.shape[1]:
+                speed, load = np.abs(samples.lively[:, place]), samples.loads[:, place]
+                jump = 0.5 * (law.regressor(speed, load) - law.regressor(-speed, load))
+                result[:, part] = np.where(_jumps(law), jump, 0.0)
         return result
 
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
@@ -223,6 +230,11 @@ def _kind(machine: Machine, joint: Joint) -> str:
 def _searched(law: FrictionLaw) -> dict[str, float]:
     """Nonlinear parameters that are identified, and their values."""
     return {name: value for name, value in law.nonlinear_parameters.items() if name not in HELD}
+
+
+def _jumps(law: FrictionLaw) -> list[bool]:
+    """Which columns jump with the sign of the velocity."""
+    return [name.startswith(JUMPS) for name in law.linear_parameter_names]
 
 
 def _turning(values: Callable[[Array], Array], samples: JointSamples, column: int) -> Array:
@@ -301,10 +313,9 @@ class Presliding(Pooled):
         """Samples with levels, whose contacts are deflected; ``period`` s from sample to sample."""
         return replace(samples, deflections=self._deflections(samples, period)[0])
 
-    def force_slopes(self, samples: JointSamples, period: float, terms: Forces) -> Callable[[slice], Array]:
-        """Changes (n, A) of each drive's own friction by its stiffness, of a part of the samples."""
-        changes = self._deflections(samples, period)[1]
-        return lambda part: changes[part] * _sliding(samples[part], terms)
+    def deflection_slopes(self, samples: JointSamples, period: float) -> Array:
+        """Changes (N, A) of the deflections by the drives' stiffnesses, arguments as of :meth:`deflected`."""
+        return self._deflections(samples, period)[1]
 
     def of_owners(self, values: Array) -> Array:
         """Sums (..., Q) over the drives that share a stiffness of values (..., A) of the drives."""
@@ -312,28 +323,13 @@ class Presliding(Pooled):
 
     def _deflections(self, samples: JointSamples, period: float) -> tuple[Array, Array]:
         if samples.levels is None:
-            raise ValueError('pre-sliding needs the levels of friction: see at_levels')
+            raise ValueError('pre-sliding needs the levels of friction: see fitting.prediction.at_levels')
         found = np.empty((2, *samples.lively.shape))
         lively, directions, levels = (
             np.ascontiguousarray(one) for one in (samples.lively, samples.directions, samples.levels)
         )
         deflect(lively, directions, period, levels, np.array(self.stiffnesses), found[0], found[1])
         return found[0], found[1]
-
-
-def at_levels(samples: JointSamples, terms: Forces) -> JointSamples:
-    """Samples with the levels of the drives' friction by all terms of a model."""
-    return replace(samples, levels=np.maximum(_sliding(samples, terms), 0.0))
-
-
-def _sliding(samples: JointSamples, terms: Forces) -> Array:
-    """Friction (N, A) of each drive per unit of its deflection: that of sliding."""
-    drives, found = np.arange(samples.lively.shape[1]), np.zeros_like(samples.lively)
-    for term, values in terms:
-        if term.dissipates:
-            own = (term.column_places[:, None] == drives) * values[:, None]
-            found = found + term.by_deflection(samples) @ own
-    return found
 
 
 def presliding_of(terms: Sequence[Term]) -> Presliding | None:

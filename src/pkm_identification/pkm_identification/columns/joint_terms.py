@@ -206,36 +206,35 @@ class Ripple(PerJoint):
 
 
 class EffortDelay(Term):
-    """Efforts that come later than positions, by a time that is the same for all drives.
+    """Efforts that come later than positions, by a time and a filter of first order that are the same for all drives.
 
-    It has no columns of its own: :meth:`pkm_identification.preparation.PreparedData.effort_rows` shifts the measured
-    efforts.
+    It has no columns of its own: :meth:`pkm_identification.preparation.PreparedData.effort_rows` takes both out of the
+    measured efforts.
 
     Parameters
     ----------
     delay : s; negative: early
+    lag : s, time constant of the filter; 0: none, and none is searched for
     """
 
     kind = 'delay'
     title = 'efforts that come late or early'
     from_model = True
-    shape_names = ('effort_delay',)
-    #: s, longest
+    #: s, longest; least and largest time constant
     LONGEST: ClassVar[float] = 0.1
+    LAGS: ClassVar[tuple[float, float]] = 1e-4, 0.1
 
-    def __init__(self, delay: float = 0.0) -> None:
-        self.delay = delay
-        self.shape, self.shape_limits = np.array([delay]), np.array([[-self.LONGEST, self.LONGEST]])
+    def __init__(self, delay: float = 0.0, lag: float = 0.0) -> None:
+        self.delay, self.lag = delay, lag
+        count = 2 if lag else 1
+        self.shape_names = ('effort_delay', 'effort_lag')[:count]
+        self.shape = np.array([delay, lag])[:count]
+        self.shape_limits = np.array([[-self.LONGEST, self.LONGEST], self.LAGS])[:count]
         self.note = (
             'efforts come late or early: stamp positions and efforts at the instant of their measurement, or remove '
             'the filter of the effort in the drive'
         )
 
     def with_shape(self, shape: Array) -> EffortDelay:
-        """Another delay (1,) s."""
-        return EffortDelay(float(shape[0]))
-
-    def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
-        """Derivatives (N, A) of what is measured by the delay."""
-        drives = np.arange(samples.effort_rates.shape[1])
-        return -samples.effort_rates, np.stack([drives, np.zeros_like(drives)])
+        """Another delay, or delay and time constant (1,) or (2,) s."""
+        return EffortDelay(*shape.tolist())

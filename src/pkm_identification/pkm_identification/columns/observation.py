@@ -323,9 +323,9 @@ def observation_model(
         terms += [of_passive_joints(machine, form) for form in OF_PASSIVE_JOINTS if form.kind in asked]
     if Gain.kind in asked:
         terms.append(Gain(joints))
-    delay = machine.leg_sensors.effort_delay if machine.has_leg_sensors else 0.0
-    if EffortDelay.kind in asked or delay:
-        terms.append(EffortDelay(delay))
+    late = machine.leg_sensors.lateness if machine.has_leg_sensors else (0.0, 0.0)
+    if EffortDelay.kind in asked or any(late):
+        terms.append(EffortDelay(*late))
     if Presliding.kind in asked:
         terms.append(Presliding.of(machine, DEFLECTION * np.ptp(positions, axis=0)))
     identical = config.columns.identical_legs and legs_agree(machine)

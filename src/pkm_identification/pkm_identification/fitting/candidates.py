@@ -34,12 +34,17 @@ from pkm_identification.preparation import PreparedData
 
 #: periods of a ripple, as numbers of waves over the travel of a drive: no wave is far from one of them
 WAVES = np.arange(1.0, 60.5, 0.5)
+#: of them, whose rows are computed at once
+TOGETHER = 20
 #: speeds at which Stribeck friction fades, as parts of the largest one
 STRIBECK = (0.03, 0.1)
 #: exponents of it from which it is searched: with one alone the search may end in another minimum
 EXPONENTS = (1.0, 2.0)
+#: s, time constant of the drives' filter of the effort, from which it is searched
+LAG = 5e-3
 #: titles of forces that are offered elsewhere, too
 STRIBECK_TITLE, GAIN_TITLE = 'Stribeck friction', 'a wrong gain of the effort, or legs that differ'
+LAG_TITLE = 'efforts that come late by a filter'
 #: titles of laws by direction
 VISCOUS_TITLE = 'viscous friction that differs with the direction'
 DIRECTED, DIRECTED_TITLE = 'asymmetric_stribeck', 'Stribeck friction that differs with the direction'
@@ -73,10 +78,10 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     model = fit.model
     joints = model.machine.actuated_joint_names
     samples = _with_efforts(data, fit)
-    kinds = model.kinds
+    kinds, near_home = model.kinds, from_home(model.machine, samples)
     for form in (OFFSET, LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA):
         if form.kind not in kinds:
-            offered = _per_drive(form.title, samples, [form.force], _with(OneFactor(form, joints)))
+            offered = _per_drive(form.title, near_home, [form.force], _with(OneFactor(form, joints)))
             # a coefficient has the same sign and no unit
             yield replace(offered, alike=np.ones((len(joints), 1))) if form is LOAD_FRICTION else offered
     yield from _of_passive_joints(data, model)
@@ -102,9 +107,14 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     if 'gain' not in kinds:
         gain = _per_drive(GAIN_TITLE, total, [attrgetter('efforts')], _with(Gain(joints)))
         yield replace(gain, size=partial(_gains, model.machine.drive_labels))
-    if 'delay' not in kinds:
+    late = next((term for term in model.terms if isinstance(term, EffortDelay)), None)
+    if late is None:
         delay = _per_drive(EffortDelay.title, total, [attrgetter('effort_rates')], _with(EffortDelay()))
         yield replace(delay, alike=np.ones((len(joints), 1)))
+    elif not late.lag:  # a filter is a delay, and at first order in its time constant nothing else
+        bent = replace(total, effort_rates=np.gradient(rates, 1.0 / data.recording.sample_rate, axis=0))
+        lag = _per_drive(LAG_TITLE, bent, [attrgetter('effort_rates')], _with_lag)
+        yield replace(lag, alike=np.ones((len(joints), 1)))
 
 
 def _of_own(term: Pooled, fit: ModelFit) -> Candidate:
@@ -145,11 +155,25 @@ def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[
 def ripples(data: PreparedData) -> Iterator[Candidate]:
     """Ripples of several periods over the position of the drives, m or rad; rows are computed once."""
     joints, positions = data.model.machine.actuated_joint_names, data.samples.positions
-    travel = float(np.ptp(positions, axis=0).mean())
-    for period in max(travel, 1e-300) / WAVES:
-        ripple = Ripple(joints, float(period), travel)
-        title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
-        yield Candidate(title, _constant(data.term_rows(ripple, data.samples)), (_with(ripple),))
+    travel = max(float(np.ptp(positions, axis=0).mean()), 1e-300)
+    drives = np.repeat(np.arange(len(joints)), 2)
+    for several in np.split(WAVES, range(TOGETHER, len(WAVES), TOGETHER)):
+        columns = partial(_waves, several, 2.0 * np.pi / travel * positions)
+        rows = data.joint_rows(columns, np.tile(drives, len(several)))
+        for waves, own in zip(several.tolist(), np.split(rows, len(several), axis=-1), strict=True):
+            ripple = Ripple(joints, travel / waves, travel)
+            title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
+            yield Candidate(title, _constant(own), (_with(ripple),))
+
+
+def _waves(numbers: Array, phases: Array, part: slice) -> Array:
+    """Columns (n, 2 A K) of K numbers of waves, each half a wave more: sines and cosines (:meth:`Ripple.columns`)."""
+    wave, half = np.exp(1j * numbers[0] * phases[part]), np.exp(0.5j * phases[part])
+    found = []
+    for _ in numbers:
+        found.append(np.stack([wave.imag, wave.real], axis=-1))
+        wave = wave * half
+    return np.stack(found, axis=1).reshape(len(half), -1)
 
 
 def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
@@ -176,6 +200,14 @@ def _gains(labels: tuple[str, ...], factors: Array) -> str:
     """Gains (A,) less 1 in words, relative to the usual one."""
     gains = (1.0 + factors) / (1.0 + np.median(factors))
     return ', '.join(f'{label} {gain:.2f}' for label, gain in zip(labels, gains, strict=True))
+
+
+def from_home(machine: Machine, samples: JointSamples) -> JointSamples:
+    """Samples of the drives with positions from home: the rest of a spring's force is an offset, which is offered, too.
+
+    Beside lengths from zero, what a spring changes on the way would be lost.
+    """
+    return replace(samples, positions=samples.positions - [joint.home for joint in machine.actuated_joints])
 
 
 def _alike(machine: Machine) -> Array:
@@ -209,6 +241,13 @@ def _per_drive(
 
 def _with(term: PerJoint | FrictionTerm | EffortDelay) -> Extension:
     return lambda model: model.with_terms((*model.terms, term))
+
+
+def _with_lag(model: ObservationModel) -> ObservationModel:
+    """A filter takes over a part of the delay."""
+    delay = sum(term.delay for term in model.terms if isinstance(term, EffortDelay))
+    others = [term for term in model.terms if not isinstance(term, EffortDelay)]
+    return model.with_terms([*others, EffortDelay(delay - LAG, LAG)])
 
 
 def _have_all_drives(model: ObservationModel, kind: type[FrictionLaw]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
-from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
+from pkm_identification.columns.friction_term import Presliding, presliding_of
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
@@ -26,7 +26,7 @@ from pkm_identification.fitting.aliases import with_spreads
 from pkm_identification.fitting.candidates import GAIN_TITLE, Candidate, Extension, ripples
 from pkm_identification.fitting.lack_of_fit import ACCURACY, CHANCE, HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model, is_late
-from pkm_identification.fitting.prediction import deflected, efforts_by, forces_without_friction, with_forces
+from pkm_identification.fitting.prediction import at_levels, deflected, efforts_by, forces_without_friction, with_forces
 from pkm_identification.preparation import PreparedData
 
 #: steps inwards and the nearest distance, in periods of the force cut-off
@@ -240,7 +240,7 @@ def _nearest_presliding(near: PreparedData, fit: ModelFit) -> ObservationModel |
     Models differ in the deflections of contacts only: neither forces without friction nor loads are computed again.
     """
     samples = with_forces(fit.model, near, fit.parameters)
-    samples = at_levels(samples, fit.model.with_parameters(fit.parameters))
+    samples = at_levels(fit.model, near, samples, fit.parameters)
     assert samples.levels is not None
     still = np.add(*forces_without_friction(fit.model, near, samples, fit.parameters))
     travel, levels = np.ptp(near.samples.positions, axis=0), samples.levels.mean(axis=0)

@@ -36,8 +36,6 @@ SUSPICIOUS = 1e-3
 DOUBTFUL = 7.5e-3
 #: part of the residuals' power from which predicted forces are better with it
 VISIBLE = 0.05
-#: part of the residuals' power from which their correlation is that of the force itself
-DOMINANT = 0.5
 #: part of the force below which residuals are what smoothing and differentiation get wrong
 ACCURACY = 1e-4
 
@@ -143,8 +141,10 @@ def _order(found: MissingForce) -> tuple[float, float]:
 class ScoreTest:
     """Test of columns against the residuals of a weighted fit.
 
-    Noise is white here: of a force that is missing the correlation of the residuals takes a part for noise, most of a
-    slow one. What deviations have of it is by the weights of the fit, as these are.
+    What residuals vary by is what the columns leave of them (a Wald test): a force that is missing correlates them,
+    however slow it is, and one drive alone may have it. Noise is white otherwise: of a force that is missing the
+    correlation of the residuals takes a part for noise, most of a slow one. What deviations have of it is by the
+    weights of the fit, as these are.
 
     Parameters
     ----------
@@ -157,7 +157,6 @@ class ScoreTest:
         self._fit = WeighedFit(fit.fitted_columns, fit.errors, data.row_weights, RowNoise(fit.noise.std))
         self._power = float(np.sum(self._fit.residuals**2))
         self._floor = self._least_deviations(fit)
-        self._deviations = self._deviations_of(self._fit.residuals)
 
     def _least_deviations(self, fit: ModelFit) -> Array:
         """Deviations (A,) that residuals have at least, in those of the fit."""
@@ -179,15 +178,14 @@ class ScoreTest:
         """Test of a candidate, each column with a factor of its own; None if the model has them already.
 
         What drives that are built alike have in common is seen sooner with fewer factors. That is a second test, so its
-        probability counts twice. Where a force makes most of the residuals, these are correlated by it, however slow it
-        is: then noise is what it leaves (a Wald test).
+        probability counts twice.
         """
         rows = candidate.rows(self._data)
-        products, is_most = self._products(rows)
-        found, both = self._tested(candidate, products, is_most), candidate.alike
+        products = self._products(rows)
+        found, both = self._tested(candidate, products), candidate.alike
         if found is None or both is None or rows.shape[-1] != len(both):
             return found
-        shared = self._tested(candidate, products.combined(both), is_most)
+        shared = self._tested(candidate, products.combined(both))
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
         probability, changes = shared.log_probability + np.log(2.0), partial(self._changes, candidate, both)
@@ -200,16 +198,16 @@ class ScoreTest:
         found = Evidence.of(products).explained()
         return np.zeros(len(self._std)) if found is None else weighed.changes(products, found)[: len(self._std)]
 
-    def _products(self, rows: Array) -> tuple[Products, bool]:
-        """Products of columns (n, A, C) by the noise, and whether their forces make most of the residuals."""
-        products = self._fit.products(rows, self._fit.residuals / self._deviations)
+    def _products(self, rows: Array) -> Products:
+        """Products of columns (n, A, C); residuals are judged by the noise that their forces leave."""
+        products = self._fit.products(rows, self._fit.residuals)
         explained = Evidence.of(products).explained()
-        if explained is None or explained.power <= DOMINANT * self._power:
-            return products, False
+        if explained is None:
+            return products
         left = self._fit.residuals - self._fit.beyond(rows @ explained.factors)
-        return self._fit.products(rows, self._fit.residuals / self._deviations_of(left)), True
+        return self._fit.products(rows, self._fit.residuals / self._deviations_of(left))
 
-    def _tested(self, candidate: Candidate, products: Products, with_it: bool) -> MissingForce | None:
+    def _tested(self, candidate: Candidate, products: Products) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
         found = Evidence.of(products).explained()
         if found is None:
@@ -218,7 +216,7 @@ class ScoreTest:
         share = found.power / max(self._power, 1e-300)
         return MissingForce(
             candidate.title + size,
-            log_probability(found, self._fit.freedom, with_it),
+            log_probability(found, self._fit.freedom, with_it=True),
             share,
             self._fit.changes(products, found)[: len(self._std)] / self._std,
             candidate,

@@ -30,7 +30,7 @@ from pkm_identification.estimator.generalised import fitted_noise
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.estimator.residual_covariance import RowNoise
 from pkm_identification.fitting.physical_machine import believed_machine, with_friction_of
-from pkm_identification.fitting.prediction import all_rows, deflected, effort_delay, efforts_by, slope_rows, with_forces
+from pkm_identification.fitting.prediction import all_rows, deflected, efforts_by, lateness, slope_rows, with_forces
 from pkm_identification.fitting.shape_search import WeighedFit, joint_estimate, minimised
 from pkm_identification.judgement.significance import excited_parameters
 from pkm_identification.preparation import PreparedData
@@ -274,7 +274,7 @@ class _Fitting:
         if self._base is None:
             weighted = self._structure.columns(free) * data.row_weights[..., None]
             self._base, self._not_excited = excited_parameters(weighted, self._structure)
-        forces = data.effort_rows(effort_delay(model.terms)) - everything[..., model.held] @ self._nominal[model.held]
+        forces = data.effort_rows(*lateness(model.terms)) - everything[..., model.held] @ self._nominal[model.held]
         return self._base.columns(free), forces
 
     def _solved(self, rows: Array, forces: Array) -> WeighedFit:

@@ -174,9 +174,10 @@ def machine_of_parameters(model: ObservationModel, values: Array) -> Machine:
     by_name = dict(zip(model.all_names, values.tolist(), strict=True))
     with_laws = with_joints(model.machine, lambda joint: _with_law(joint, laws.get(joint.name)))
     machine = machine_with(with_laws, model.all_names, values)
-    delays = [term.delay for term in model.terms if isinstance(term, EffortDelay)]
-    if delays:
-        machine = replace(machine, leg_sensors=replace(machine.leg_sensors, effort_delay=sum(delays)))
+    late = next((term for term in model.terms if isinstance(term, EffortDelay)), None)
+    if late:
+        sensors = replace(machine.leg_sensors, effort_delay=late.delay, effort_lag=late.lag)
+        machine = replace(machine, leg_sensors=sensors)
     return with_joints(machine, lambda joint: _with_terms(joint, by_name))
 
 
@@ -264,8 +265,10 @@ def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dic
     friction : whose was identified: ``'actuated'``, ``'all'`` or ``'none'``
     """
     values: dict[str, object] = {}
-    if machine.has_leg_sensors and machine.leg_sensors.effort_delay:
-        values['sensors.legs.effort_delay'] = machine.leg_sensors.effort_delay
+    late = machine.leg_sensors.lateness if machine.has_leg_sensors else (0.0, 0.0)
+    for key, value in zip(('effort_delay', 'effort_lag'), late, strict=True):
+        if value:
+            values[f'sensors.legs.{key}'] = value
     _put_body(values, 'platform.body', [machine.platform])
     alike: dict[str, list[Joint]] = {}
     for joint in machine.joints:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
+from scipy.interpolate import CubicSpline
+from scipy.signal import lfilter
 
-from pkm_identification.columns.friction_term import Presliding, at_levels, presliding_of
+from pkm_identification.blocks import OfPart, joined
+from pkm_identification.columns.friction_term import Presliding, presliding_of
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import JointSamples, Term
@@ -33,7 +38,7 @@ def efforts_by(
     for term, values in model.with_parameters(parameters):
         if term.dissipates:
             friction = friction + data.term_forces(term, samples, values)
-    return delayed(still + friction, data.recording.time, effort_delay(model.terms))
+    return measured(still + friction, data.recording.time, *lateness(model.terms))
 
 
 def forces_without_friction(
@@ -53,14 +58,24 @@ def forces_without_friction(
     return passed_on, others
 
 
-def delayed(efforts: Array, time: Array, delay: float) -> Array:
-    """Efforts (N, A) at times (N,) s that come later by a delay."""
-    return np.stack([np.interp(time - delay, time, column) for column in efforts.T], axis=1) if delay else efforts
+def measured(efforts: Array, time: Array, delay: float, lag: float) -> Array:
+    """Efforts (N, A) at times (N,) s as a drive gives them: after a filter of first order, and later by a delay."""
+    efforts = filtered(efforts, time, lag)
+    return CubicSpline(time, efforts, axis=0)(np.clip(time - delay, time[0], time[-1])) if delay else efforts
 
 
-def effort_delay(terms: tuple[Term, ...]) -> float:
-    """Seconds by which efforts come late."""
-    return sum(term.delay for term in terms if isinstance(term, EffortDelay))
+def filtered(values: Array, time: Array, lag: float) -> Array:
+    """Values (N, A) at times (N,) s after a filter of first order with a time constant; 0: as they are."""
+    if not lag:
+        return values
+    half = 0.5 * (time[-1] - time[0]) / (len(time) - 1)
+    new, old = half / (lag + half), (lag - half) / (lag + half)  # trapezoidal rule
+    return np.asarray(lfilter([new, new], [1.0, -old], values, axis=0, zi=(1.0 - new) * values[:1])[0])
+
+
+def lateness(terms: tuple[Term, ...]) -> tuple[float, float]:
+    """Delay and time constant of the filter by which efforts come late, s."""
+    return next(((term.delay, term.lag) for term in terms if isinstance(term, EffortDelay)), (0.0, 0.0))
 
 
 def deflected(
@@ -76,8 +91,26 @@ def deflected(
     if presliding is None:
         return samples
     if parameters is not None:
-        samples = at_levels(samples, model.with_parameters(parameters))
+        samples = at_levels(model, data, samples, parameters)
     return presliding.deflected(samples, 1.0 / data.recording.sample_rate)
+
+
+def at_levels(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
+) -> JointSamples:
+    """Samples with the levels of the drives' friction by all parameters of a model."""
+    levels = joined(_sliding(model, data, samples, parameters), len(data.motion))
+    return replace(samples, levels=np.maximum(levels, 0.0))
+
+
+def _sliding(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> OfPart:
+    """Friction (n, A) of each drive per unit of its deflection, that of sliding, in a part of the samples."""
+    drives = np.arange(model.machine.actuated_count)
+    rubbing = [
+        (data.by_deflection(term, samples), (term.column_places[:, None] == drives) * values[:, None])
+        for term, values in model.with_parameters(parameters) if term.dissipates
+    ]  # fmt: skip
+    return lambda part: sum((by(part) @ own for by, own in rubbing), np.zeros((1, len(drives))))
 
 
 def with_forces(
@@ -115,8 +148,16 @@ def slope_rows(
     parameters : all of the model
     """
     if isinstance(term, Presliding):
-        forces = term.force_slopes(samples, 1.0 / data.recording.sample_rate, model.with_parameters(parameters))
-        return term.of_owners(data.joint_rows(forces, np.arange(len(term.joints))))
+        slopes = term.deflection_slopes(samples, 1.0 / data.recording.sample_rate)
+        sliding = _sliding(model, data, samples, parameters)
+        rows = data.joint_rows(lambda part: slopes[part] * sliding(part), np.arange(len(term.joints)))
+        return term.of_owners(rows)
+    if isinstance(term, EffortDelay):
+        rates, drives = samples.effort_rates, np.arange(model.machine.actuated_count)
+        both = -rates, -filtered(rates, data.recording.time, term.lag)
+        return np.stack([
+            data.joint_rows(one.__getitem__, drives).sum(axis=-1) for one in both[: len(term.shape)]
+        ], axis=-1)  # fmt: skip
     own = next(values for one, values in model.with_parameters(parameters) if one.names == term.names)
     return data.slope_rows(term, samples, own)
 
@@ -128,16 +169,22 @@ def all_rows(
 
     Parameters
     ----------
-    kept : rows of terms that no solution changes, which are computed once, and put there
+    kept : rows of terms that no solution changes, without deflections, which are computed once, and put there
     """
-    kept, deflects = {} if kept is None else kept, presliding_of(model.terms) is not None
+    kept = {} if kept is None else kept
+    deflections = samples.deflections if presliding_of(model.terms) is not None else None
+    # contacts that are not deflected at all: rows are affine in the deflections
+    still = samples if deflections is None else replace(samples, deflections=np.zeros_like(deflections))
 
     def rows(term: Term) -> Array:
-        if term in kept:
+        if term.from_model or term.shape_names:
+            return data.term_rows(term, samples)
+        if term not in kept:
+            kept[term] = data.term_rows(term, still if term.dissipates else samples)
+        if deflections is None or not term.dissipates:
             return kept[term]
-        found = data.term_rows(term, samples)
-        if not (term.from_model or term.shape_names or (term.dissipates and deflects)):
-            kept[term] = found
-        return found
+        by, places = data.by_deflection(term, samples), term.column_places
+        drives = np.minimum(places, deflections.shape[1] - 1)  # columns of passive joints do not change
+        return kept[term] + data.joint_rows(lambda part: by(part) * deflections[part][:, drives], places)
 
     return np.concatenate([data.structure_rows, *map(rows, model.terms)], axis=-1)

@@ -136,13 +136,13 @@ def log_probability(explained: Explained, freedom: float, with_it: bool = False)
     Parameters
     ----------
     freedom : degrees of freedom of the residuals, whose squares are 1 in the mean
-    with_it : whether it is the squares of what is left by the columns that are 1 in the mean
+    with_it : whether residuals are judged by what the columns leave of them, whose squares are ``freedom`` then
     """
     factors, square = len(explained.judged), explained.chi_square
     left = freedom - factors
     if left < 1.0:
         return 0.0
-    rest = 1.0 if with_it else max(freedom - square, 1e-3 * freedom) / left
+    rest = (freedom if with_it else max(freedom - square, 1e-3 * freedom)) / left
     with np.errstate(divide='ignore'):  # beyond the smallest number: -inf
         return float(np.log(fdtrc(factors, left, square / factors / rest)))
 

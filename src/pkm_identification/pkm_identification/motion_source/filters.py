@@ -8,6 +8,7 @@ whose white noise is close to independent.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,8 +21,8 @@ from scipy.signal import butter, periodogram, sosfiltfilt
 from pkm_identification.blocks import BLOCK, OfPart, blocks
 from pkm_identification.errors import RecordingError
 
-#: most rows that begin in a block of samples, and columns that go through the low-pass together
-ROWS, COLUMNS = 128, 256
+#: most rows that begin in a block of samples
+ROWS = 128
 #: forward-backward Butterworth order; the pass band is flat to 2e-5 at half the cut-off frequency
 ORDER = 8
 
@@ -127,8 +128,8 @@ def edge_samples(sample_rate: float, *cutoff_frequencies: float) -> int:
 # The filter that makes rows of samples, the same for forces and regressor (parallel filtering).
 #
 # A row is a weighted mean of the samples around it. So columns of a regressor that are far larger than their rows need
-# not be there all at once: each block of samples adds what it has to the rows within the filter's reach. At the ends
-# of a recording the low-pass itself makes the rows, which continues the samples beyond them.
+# not be there all at once: each block of samples adds what it has to the rows within the filter's reach. Beyond its
+# ends a recording goes on as :func:`low_pass` continues it: mirrored in its last sample, and then constant.
 class RowFilter(NamedTuple):
     """Turns samples (N, ...) of a whole recording into rows (n, ...), as those of the forces and the regressor."""
 
@@ -142,35 +143,37 @@ class RowFilter(NamedTuple):
 
     def in_blocks(self, values: OfPart, count: int) -> Array:
         """Rows of ``count`` samples whose values are only computed part by part."""
-        step, reach = self.step, self.reach
         if self.cutoff >= UNFILTERED * self.sample_rate:
             return np.concatenate([values(part) for part in blocks(count)])[self.kept]
-        if count <= 4 * reach:
-            return self._low_passed(values(slice(0, count)))[self.kept]
-        # rows of the beginning, of the end, and between them
-        first, end = reach // step, (count - 1 - reach) // step + 1
-        begin = self._low_passed(values(slice(0, 2 * reach)))
-        rows = np.zeros((len(self.kept), *begin.shape[1:]))
-        rows[:first] = begin[:first]
-        rows[end:] = self._low_passed(values(slice(end * step - reach, count)))[first:]
+        step, reach = self.step, self.reach
         size = max(1, min(BLOCK // step, ROWS)) * step
         weights = _weights(self.sample_rate, self.cutoff, size, reach)
-        for part in blocks(count, size):
-            own = values(part)
-            begins = part.start // step - first
-            low, high = max(begins, first), min(begins + len(weights), end)
+        rows = np.zeros((0, 0))
+        for start, own in self._pieces(values, count, size):
+            rows = rows if rows.size else np.zeros((len(self.kept), *own.shape[1:]))
+            begin = (start - reach) // step
+            low, high = max(begin, 0), min(begin + len(weights), len(rows))
             if low < high:
-                means = weights[low - begins : high - begins, : len(own)] @ own.reshape(len(own), -1)
+                means = weights[low - begin : high - begin, : len(own)] @ own.reshape(len(own), -1)
                 rows[low:high] += means.reshape(high - low, *own.shape[1:])
         return rows[self.kept]
 
-    def _low_passed(self, values: Array) -> Array:
-        """Rows of all values, some columns at a time: a filter needs room for several copies of them."""
-        flat = values.reshape(len(values), -1)
-        rows = np.empty((-(-len(flat) // self.step), flat.shape[1]))
-        for part in blocks(flat.shape[1], COLUMNS):
-            rows[:, part] = parallel_filter(flat[:, part], self.sample_rate, self.cutoff)
-        return rows.reshape(len(rows), *values.shape[1:])
+    def _pieces(self, values: OfPart, count: int, size: int) -> Iterator[tuple[int, Array]]:
+        """Samples with what lies beyond both ends, in pieces of ``size``, each with the place of its first one."""
+        yield from ((part.start, values(part)) for part in blocks(count, size))
+        mirrored = min(settling_samples(self.sample_rate, self.cutoff), count - 1)
+
+        def beyond(inside: Array) -> Array:
+            """What goes on beyond the first of some samples, outwards."""
+            mirror = 2.0 * inside[0] - inside[1:]
+            return np.concatenate([mirror, np.repeat(mirror[-1:], max(self.reach - mirrored, 0), axis=0)])[: self.reach]
+
+        before = beyond(values(slice(0, mirrored + 1)))[::-1]
+        after = beyond(values(slice(count - mirrored - 1, count))[::-1])
+        late = count % self.step  # pieces begin where a row is
+        after = np.concatenate([np.zeros((late, *after.shape[1:])), after])
+        for start, own in ((-self.reach, before), (count - late, after)):
+            yield from ((start + part.start, own[part]) for part in blocks(len(own), size))
 
     @property
     def step(self) -> int:

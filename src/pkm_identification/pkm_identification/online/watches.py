@@ -26,7 +26,7 @@ from pkm_identification.columns.joint_terms import (
     EffortDelay,
     Ripple,
 )
-from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK_TITLE, WAVES, fading
+from pkm_identification.fitting.candidates import GAIN_TITLE, STRIBECK, STRIBECK_TITLE, WAVES, fading, from_home
 from pkm_identification.fitting.lack_of_fit import CHANCE, HARM
 from pkm_identification.judgement.score import Evidence, log_probability
 from pkm_identification.online.observation import OnlineObservation
@@ -223,9 +223,10 @@ class ModelWatch:
         """
         efforts = predicted - own
         free = replace(segment.samples, efforts=efforts, passed_on=efforts)
+        near_home = from_home(self._observation.machine, free)
         for form in (LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA, OFFSET):
             if form is not OFFSET or not self._observation.has_offsets:
-                yield form.title, form.kind, [form.force(free)]
+                yield form.title, form.kind, [form.force(near_home)]
         yield STRIBECK_TITLE, 'stribeck', [fading(part * fastest, free) for part in STRIBECK]
         yield GAIN_TITLE, 'gain', [predicted]
         yield EffortDelay.title, 'delay', [segment.samples.effort_rates]

@@ -160,7 +160,7 @@ def unit_of(machine: Machine, name: str) -> str:
     owner, _, kind = name.rpartition('.')
     if kind in _OF_BODIES:
         return _OF_BODIES[kind]
-    if kind == 'effort_delay':
+    if kind in ('effort_delay', 'effort_lag'):
         return 's'
     if kind.endswith('coefficient'):
         return ''

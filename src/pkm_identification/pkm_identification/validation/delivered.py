@@ -17,7 +17,7 @@ from pkm_description import loading
 from pkm_identification.blocks import joined
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.fitting.physical_machine import is_carried, overlay_values
-from pkm_identification.fitting.prediction import delayed, predicted_efforts
+from pkm_identification.fitting.prediction import measured, predicted_efforts
 from pkm_identification.preparation import PreparedData
 
 #: steps of the integration per sample of the recording
@@ -78,7 +78,9 @@ def library_efforts(machine: Machine, data: PreparedData) -> Array:
         friction = np.where(data.turning[part], friction_forces(machine, lively), friction_forces(machine, smooth))
         return np.asarray(inverse_dynamics(machine, smooth, friction=False) + friction)
 
-    return delayed(joined(efforts, len(data.motion)), data.recording.time, machine.leg_sensors.effort_delay)
+    sensors = machine.leg_sensors
+    found = joined(efforts, len(data.motion))
+    return measured(found, data.recording.time, sensors.effort_delay, sensors.effort_lag)
 
 
 def forces_beyond_overlay(model: ObservationModel, data: PreparedData, parameters: Array) -> Array:
