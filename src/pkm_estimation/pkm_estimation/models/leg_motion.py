@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from pkm_estimation.kernels.sample_noise import add_positions
 
@@ -81,7 +81,7 @@ class OwnMotion(NamedTuple):
         """Logarithm of the density of errors (k, F), less that of those of smooth motion."""
         usual = self.errors[legs], self.variances[legs] + self.noise
         densities = [
-            logsumexp(self.logarithms - 0.5 * (np.log(spread) + off**2 / spread).sum(axis=0))
+            np.logaddexp.reduce(self.logarithms - 0.5 * (np.log(spread) + off**2 / spread).sum(axis=0))
             for off, spread in ((errors, variances), usual)
         ]
         return min(0.0, float(densities[0] - densities[1]))
