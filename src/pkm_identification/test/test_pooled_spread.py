@@ -112,4 +112,6 @@ def test_a_column_is_seen_where_rows_that_count_tell_it_from_the_others() -> Non
     own = np.repeat(others[..., :1], 3, axis=-1)
     own[:10, 0, 1] += 1.0
     own[10:20, 1, 2] += 1.0
-    assert _seen(others, own, weights).tolist() == [2]
+    assert _seen(others, own, weights, 1.0).tolist() == [2]
+    # of a contact that is so stiff that nothing is left of it
+    assert not _seen(others, 1e-150 * own, weights, 1e5).size

@@ -202,20 +202,22 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: Pooled, single: Poole
 
 def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, value: float) -> float:
     """Variance of a parameter among the drives, by columns (n, A, K) of the single ones beside all others (n, A, C)."""
-    seen = _seen(others, own, row_weights)
+    largest = LARGEST * value
+    seen = _seen(others, own, row_weights, largest / fit.noise.std.min())
     if len(seen) < 2:
-        return (0.5 * LARGEST * value) ** 2  # the prior's
+        return (0.5 * largest) ** 2  # the prior's
     columns = np.concatenate([others, own[..., seen]], axis=-1)
     found = with_noise(columns, fit.errors, row_weights, fit.noise, CORRELATION_LAGS)
     count = others.shape[-1]
-    return spread_variance(found.parameters[count:], found.covariance[count:, count:], LARGEST * value)
+    return spread_variance(found.parameters[count:], found.covariance[count:, count:], largest)
 
 
-def _seen(others: Array, own: Array, row_weights: Array) -> Indices:
-    """Places of the columns that are not among the others."""
+def _seen(others: Array, own: Array, row_weights: Array, largest: float) -> Indices:
+    """Places of the columns that are not among the others; ``largest`` times a column is more than nothing, too."""
     fit = WeighedFit(others, np.zeros(row_weights.shape), row_weights, RowNoise(np.ones(row_weights.shape[1])))
     lengths = np.linalg.norm(own * row_weights[..., None], axis=(0, 1))
-    return np.flatnonzero(np.linalg.norm(fit.beyond(own), axis=(0, 1)) > SEEN * lengths)
+    beyond = np.linalg.norm(fit.beyond(own), axis=(0, 1))
+    return np.flatnonzero((beyond > SEEN * lengths) & (beyond * largest > SEEN))
 
 
 def spread_variance(deviations: Array, covariance: Array, largest: float) -> float:
