@@ -11,7 +11,7 @@ from pkm_description.settings import Settings, section, setting
 FRICTION_SETS = ('actuated', 'all', 'none')
 TERMS = (
     'offset', 'load_friction', 'transverse_friction', 'thrust_friction', 'quadratic', 'spring', 'inertia', 'gain',
-    'ripple', 'delay', 'presliding',
+    'ripple', 'delay', 'presliding', 'platform_force',
 )  # fmt: skip
 PHYSICAL = ('barrier', 'share_out')
 ESTIMATORS = ('gls', 'wls', 'ls', 'rls')

@@ -248,6 +248,8 @@ class PreparedData:
 
     def term_rows(self, term: Term, samples: JointSamples) -> Array:
         """Rows (n, A, P) of a term's columns."""
+        if term.on_platform:
+            return self.rows_of(lambda part: term.of_motion(self.model.machine, self.motion[part]))
         return self.joint_rows(lambda part: term.columns(samples[part]), term.column_places)
 
     def joint_rows(self, columns: OfPart, places: NDArray[np.intp]) -> Array:
@@ -282,6 +284,10 @@ class PreparedData:
 
     def term_forces(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
         """Forces (N, A) of a term with parameters (P,)."""
+        if term.on_platform:
+            return joined(
+                lambda part: term.of_motion(self.model.machine, self.motion[part]) @ parameters, len(self.motion)
+            )
         places, drives = term.column_places, np.arange(self.model.machine.actuated_count)
         # which column is whose
         own = (places[:, None] == drives) * parameters[:, None]

@@ -14,7 +14,7 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, Machine
 from pkm_description.machine.machine import with_joints
-from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor, Ripple
+from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor, PlatformForce, Ripple
 from pkm_identification.columns.observation import observation_model
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
@@ -138,6 +138,23 @@ def test_a_spring_of_one_drive_is_added_and_found(srs: Machine, signals: tuple) 
     for joint, true in zip(srs.actuated_joints, stiffnesses, strict=True):
         name = f'{joint.name}.stiffness'
         assert abs(result.parameters[name] - true) < 4.0 * result.std[name] < 200.0
+
+
+@pytest.mark.usefixtures('fit_alone')
+def test_a_pull_and_a_spring_on_the_platform_are_added_and_found(srs: Machine, signals: tuple) -> None:
+    """A drag chain: a force at a point of the platform's rim, and a spring."""
+    motion, positions, forces = signals
+    pull, point, stiffness = np.array([60.0, -90.0, 40.0]), np.array([0.4, 0.2, 0.0]), np.array([0.0, 3000.0, 0.0])
+    arms = np.einsum('nij,j->ni', motion.rotation_base_platform, point)
+    springs = stiffness * (motion.position - srs.home.position)
+    wrench = -np.hstack([pull + springs, np.cross(arms, pull)])
+    held = inverse_dynamics(srs, motion, external_wrench=wrench) - inverse_dynamics(srs, motion)
+    result = identify(srs, recording(srs, (motion, positions, forces + held), 1))
+    assert result.added == (PlatformForce.title,) and result.status != INSUFFICIENT
+    assert worst(result, srs) < 4.0
+    for axis, true in zip('xyz', stiffness, strict=True):
+        name = f'platform.stiffness_{axis}'
+        assert abs(result.parameters[name] - true) < 4.0 * result.std[name] < 1500.0
 
 
 @pytest.mark.usefixtures('fit_alone')

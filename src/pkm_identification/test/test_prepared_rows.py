@@ -11,9 +11,10 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
 from pkm_description.friction_laws.laws import LoadDependentStribeck
 from pkm_description.kinematics import drive_positions
+from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine.machine import with_friction
 from pkm_identification.columns.friction_term import presliding_of
-from pkm_identification.columns.joint_terms import EffortDelay
+from pkm_identification.columns.joint_terms import EffortDelay, PlatformForce
 from pkm_identification.columns.observation import ObservationModel, legs_agree, observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.prediction import (
@@ -162,6 +163,22 @@ def test_slopes_of_lateness(data: PreparedData) -> None:
         # friction is not in the slopes
         error = np.sqrt(np.mean((slopes[..., place][used] - difference) ** 2) / np.mean(difference**2))
         assert error < 0.05
+
+
+@pytest.mark.parametrize('name', ['srs', 'valencia_3rps', 'delta', 'khalifa_3prr', 'four_rrr'])
+def test_forces_on_the_platform_are_what_they_add_to_the_efforts(name: str) -> None:
+    """Inverse dynamics with a wrench less those without it: a force at a point, and springs from home."""
+    machine, random = known_machine(name), np.random.default_rng(3)
+    motion = random_states(machine, 20, seed=4)
+    force, point, stiffnesses = random.normal(size=(3, 3))
+    away = motion.position - machine.home.position
+    arms = np.einsum('nij,j->ni', motion.rotation_base_platform, point)
+    wrench = -np.hstack([force + stiffnesses * away, np.cross(arms, force)])
+    still = inverse_dynamics(machine, motion, friction=False)
+    expected = inverse_dynamics(machine, motion, friction=False, external_wrench=wrench) - still
+    parameters = np.concatenate([force, np.outer(force, point).ravel(), stiffnesses])
+    found = PlatformForce().of_motion(machine, motion) @ parameters
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(still).max())
 
 
 def test_rows_near_a_reversal_do_not_count(data: PreparedData) -> None:

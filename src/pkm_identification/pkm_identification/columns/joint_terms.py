@@ -10,9 +10,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.machine import Joint, Machine
+from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
+from pkm_description.machine import Joint, Machine, PlatformMotion
 
 from pkm_identification.columns.term import JointSamples, PerJoint, Term
+
+#: what stands before the parameters of forces on the platform
+PLATFORM = 'platform'
 
 
 @dataclass(frozen=True)
@@ -238,3 +244,33 @@ class EffortDelay(Term):
     def with_shape(self, shape: Array) -> EffortDelay:
         """Another delay, or delay and time constant (1,) or (2,) s."""
         return EffortDelay(*shape.tolist())
+
+
+class PlatformForce(Term):
+    """What surroundings do to the platform: weights on ropes, springs of gravity compensation, drag chains.
+
+    A force that is constant in the axes of the base acts at any point of the platform, and springs along these axes at
+    its origin, by the way from home. Parameters are what the drives hold against: the force, its products with the
+    coordinates of the point (``lever_xy``: of the force along x at y = 1 m, axes of the platform), and stiffnesses.
+    """
+
+    kind = 'platform_force'
+    on_platform = True
+    title = 'a force of the surroundings on the platform, constant or by its place (weight, spring, drag chain)'
+    names = (
+        *(f'{PLATFORM}.force_{axis}' for axis in 'xyz'),
+        *(f'{PLATFORM}.lever_{axis}{at}' for axis in 'xyz' for at in 'xyz'),
+        *(f'{PLATFORM}.stiffness_{axis}' for axis in 'xyz'),
+    )
+
+    def of_motion(self, machine: Machine, motion: PlatformMotion) -> Array:
+        """See the base class: by virtual power."""
+        joints = joint_motion(machine, motion)
+        legs = close_legs(machine, joints.position, joints.rotation_base_platform, joints.positions)
+        per_drive = twist_per_drive(legs)
+        forces, moments = np.moveaxis(per_drive[:, :3], 1, 2), np.moveaxis(per_drive[:, 3:], 1, 2)
+        # arms (N, 3 of the force, 3 of the point, 3), of a force along each axis
+        arms = np.cross(np.swapaxes(motion.rotation_base_platform, 1, 2)[:, None], np.eye(3)[:, None])
+        levers = np.einsum('nac,nijc->naij', moments, arms).reshape(*forces.shape[:2], 9)
+        away = (motion.position - machine.home.position)[:, None]
+        return np.concatenate([forces, levers, forces * away], axis=-1)

@@ -32,6 +32,7 @@ from pkm_identification.columns.joint_terms import (
     Form,
     Gain,
     OneFactor,
+    PlatformForce,
 )
 from pkm_identification.columns.term import JointSamples, Term, passive_columns
 from pkm_identification.configuration import IdentificationConfig
@@ -180,7 +181,11 @@ class ObservationModel:
                 samples = self.with_forces(samples, now, self.machine, efforts, 0.0)
             shares = self.shares(now) if self.has_shares else None
             passive = self.passive_shares(now) if self.has_passive else None
-            columns = [self.expanded(term.columns(samples), term.column_places, shares, passive) for term in self.terms]
+            columns = [
+                term.of_motion(self.machine, now) if term.on_platform
+                else self.expanded(term.columns(samples), term.column_places, shares, passive)
+                for term in self.terms
+            ]  # fmt: skip
             everything = np.concatenate([structure, *columns], axis=-1)
             matrix[part], known[part] = everything[..., self.free], everything[..., self.held] @ nominal[self.held]
         return matrix, known
@@ -321,6 +326,8 @@ def observation_model(
     terms += [OneFactor(form, joints) for form in _OF_DRIVES if form.kind in asked or form in stated]
     if passive:
         terms += [of_passive_joints(machine, form) for form in OF_PASSIVE_JOINTS if form.kind in asked]
+    if PlatformForce.kind in asked:
+        terms.append(PlatformForce())
     if Gain.kind in asked:
         terms.append(Gain(joints))
     late = machine.leg_sensors.lateness if machine.has_leg_sensors else (0.0, 0.0)

@@ -24,10 +24,11 @@ from pkm_identification.columns.joint_terms import (
     EffortDelay,
     Gain,
     OneFactor,
+    PlatformForce,
     Ripple,
 )
 from pkm_identification.columns.observation import OF_PASSIVE_JOINTS, ObservationModel, of_passive_joints
-from pkm_identification.columns.term import JointSamples, PerJoint
+from pkm_identification.columns.term import JointSamples, PerJoint, Term
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.prediction import samples_with_efforts, slope_rows
 from pkm_identification.preparation import PreparedData
@@ -85,6 +86,8 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
             # a coefficient has the same sign and no unit
             yield replace(offered, alike=np.ones((len(joints), 1))) if form is LOAD_FRICTION else offered
     yield from _of_passive_joints(data, model)
+    if PlatformForce.kind not in kinds:
+        yield Candidate(PlatformForce.title, _rows_on_platform, (_with(PlatformForce()),))
     fastest = np.maximum(np.abs(samples.lively).max(axis=0), 1e-300)
     if not model.has_drive_friction:
         viscous = FrictionTerm.of(model.machine).with_law('viscous_coulomb', fastest)
@@ -186,6 +189,10 @@ def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
     return samples_with_efforts(fit.model, data, fit.parameters, fit.model.machine)
 
 
+def _rows_on_platform(data: PreparedData) -> Array:
+    return data.term_rows(PlatformForce(), data.samples)
+
+
 def _passive_rows(place: int, data: PreparedData) -> Array:
     return data.passive_rows[place]
 
@@ -239,7 +246,7 @@ def _per_drive(
     return Candidate(title, lambda data: data.joint_rows(columns, drives), extensions)
 
 
-def _with(term: PerJoint | FrictionTerm | EffortDelay) -> Extension:
+def _with(term: Term) -> Extension:
     return lambda model: model.with_terms((*model.terms, term))
 
 

@@ -25,6 +25,7 @@ from pkm_description.report.page import (
 from pkm_description.report.words import sentence_of
 from scipy.signal import welch
 
+from pkm_identification.columns.joint_terms import PLATFORM
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.result import COMPLETE, INFEASIBLE, INSUFFICIENT, IdentificationResult
@@ -164,6 +165,8 @@ def unit_of(machine: Machine, name: str) -> str:
         return 's'
     if kind.endswith('coefficient'):
         return ''
+    if owner == PLATFORM:
+        return {'force': 'N', 'lever': 'N m', 'stiffness': 'N/m'}[kind.partition('_')[0]]
     # what belongs to no joint belongs to all drives
     own = [joint for joint in machine.joints if joint.name == owner] or machine.actuated_joints
     units = {_OF_DRIVES.get(kind, _FORCE)[joint.kind != 'prismatic'] for joint in own}
