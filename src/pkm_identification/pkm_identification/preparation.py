@@ -187,7 +187,8 @@ class PreparedData:
         """The same with another model or reach; columns that are the same are not computed again."""
         other = replace(self, model=model, bands=bands)
         same = ('structure_rows', '_structure') if model.has_structure_of(self.model) else ()
-        for name in (*same, 'passive_rows', '_passive_shares', '_by_deflection'):
+        others = 'passive_rows', '_passive_shares', 'platform_rows', '_of_platform', '_by_deflection'
+        for name in (*same, *others):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
@@ -237,6 +238,11 @@ class PreparedData:
         constant, across, along = np.split(self.rows_of(columns), 3, axis=-1)
         return constant, across, along
 
+    @cached_property
+    def platform_rows(self) -> Array:
+        """Rows (n, A, 15) of forces on the platform."""
+        return self.rows_of(self._of_platform)
+
     def rows_of(self, columns: OfPart) -> Array:
         """Rows (n, A, C) of columns (N, A, C) that a function gives for a part of the samples."""
         return self.row_filter.in_blocks(lambda part: self.slides[part, :, None] * columns(part), len(self.motion))
@@ -249,7 +255,7 @@ class PreparedData:
     def term_rows(self, term: Term, samples: JointSamples) -> Array:
         """Rows (n, A, P) of a term's columns."""
         if term.on_platform:
-            return self.rows_of(lambda part: term.of_motion(self.model.machine, self.motion[part]))
+            return self.platform_rows
         return self.joint_rows(lambda part: term.columns(samples[part]), term.column_places)
 
     def joint_rows(self, columns: OfPart, places: NDArray[np.intp]) -> Array:
@@ -285,9 +291,7 @@ class PreparedData:
     def term_forces(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
         """Forces (N, A) of a term with parameters (P,)."""
         if term.on_platform:
-            return joined(
-                lambda part: term.of_motion(self.model.machine, self.motion[part]) @ parameters, len(self.motion)
-            )
+            return joined(lambda part: self._of_platform(part) @ parameters, len(self.motion))
         places, drives = term.column_places, np.arange(self.model.machine.actuated_count)
         # which column is whose
         own = (places[:, None] == drives) * parameters[:, None]
@@ -318,6 +322,11 @@ class PreparedData:
     def _passive_shares(self) -> OfPart:
         """Forces (n, P, A) in the drives per unit of force in each passive joint, in a part of the samples."""
         return kept(lambda part: self.model.passive_shares(self.motion[part]), len(self.motion))
+
+    @cached_property
+    def _of_platform(self) -> OfPart:
+        """Columns (n, A, 15) of forces on the platform in a part of the samples."""
+        return kept(lambda part: self.model.of_platform(self.motion[part]), len(self.motion))
 
     @cached_property
     def _structure(self) -> OfPart:

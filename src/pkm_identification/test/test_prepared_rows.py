@@ -177,7 +177,8 @@ def test_forces_on_the_platform_are_what_they_add_to_the_efforts(name: str) -> N
     still = inverse_dynamics(machine, motion, friction=False)
     expected = inverse_dynamics(machine, motion, friction=False, external_wrench=wrench) - still
     parameters = np.concatenate([force, np.outer(force, point).ravel(), stiffnesses])
-    found = PlatformForce().of_motion(machine, motion) @ parameters
+    found = ObservationModel(machine, legs_agree(machine)).of_platform(motion) @ parameters
+    assert len(PlatformForce.names) == len(parameters)
     np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(still).max())
 
 

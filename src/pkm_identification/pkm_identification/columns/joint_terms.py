@@ -10,10 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import twist_per_drive
-from pkm_description.machine import Joint, Machine, PlatformMotion
+from pkm_description.machine import Joint, Machine
 
 from pkm_identification.columns.term import JointSamples, PerJoint, Term
 
@@ -246,6 +243,11 @@ class EffortDelay(Term):
         return EffortDelay(*shape.tolist())
 
 
+def delay_of(terms: Sequence[Term]) -> EffortDelay | None:
+    """The term of this kind, if there is one."""
+    return next((term for term in terms if isinstance(term, EffortDelay)), None)
+
+
 class PlatformForce(Term):
     """What surroundings do to the platform: weights on ropes, springs of gravity compensation, drag chains.
 
@@ -262,15 +264,3 @@ class PlatformForce(Term):
         *(f'{PLATFORM}.lever_{axis}{at}' for axis in 'xyz' for at in 'xyz'),
         *(f'{PLATFORM}.stiffness_{axis}' for axis in 'xyz'),
     )
-
-    def of_motion(self, machine: Machine, motion: PlatformMotion) -> Array:
-        """See the base class: by virtual power."""
-        joints = joint_motion(machine, motion)
-        legs = close_legs(machine, joints.position, joints.rotation_base_platform, joints.positions)
-        per_drive = twist_per_drive(legs)
-        forces, moments = np.moveaxis(per_drive[:, :3], 1, 2), np.moveaxis(per_drive[:, 3:], 1, 2)
-        # arms (N, 3 of the force, 3 of the point, 3), of a force along each axis
-        arms = np.cross(np.swapaxes(motion.rotation_base_platform, 1, 2)[:, None], np.eye(3)[:, None])
-        levers = np.einsum('nac,nijc->naij', moments, arms).reshape(*forces.shape[:2], 9)
-        away = (motion.position - machine.home.position)[:, None]
-        return np.concatenate([forces, levers, forces * away], axis=-1)

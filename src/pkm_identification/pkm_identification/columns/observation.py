@@ -15,6 +15,8 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.workspace import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -182,7 +184,7 @@ class ObservationModel:
             shares = self.shares(now) if self.has_shares else None
             passive = self.passive_shares(now) if self.has_passive else None
             columns = [
-                term.of_motion(self.machine, now) if term.on_platform
+                self.of_platform(now) if term.on_platform
                 else self.expanded(term.columns(samples), term.column_places, shares, passive)
                 for term in self.terms
             ]  # fmt: skip
@@ -233,6 +235,17 @@ class ObservationModel:
     def passive_shares(self, motion: PlatformMotion) -> Array:
         """Forces (N, P, A) in the drives per unit of force in each passive joint."""
         return joint_shares(self.machine, joint_motion(self.machine, motion), passive_columns(self.machine))
+
+    def of_platform(self, motion: PlatformMotion) -> Array:
+        """Forces (N, A, 15) in the drives per unit of each parameter of :class:`PlatformForce`, by virtual power."""
+        joints = joint_motion(self.machine, motion)
+        legs = close_legs(self.machine, joints.position, joints.rotation_base_platform, joints.positions)
+        forces, moments = np.split(np.swapaxes(twist_per_drive(legs), 1, 2), 2, axis=2)
+        # arms (N, 3 of the force, 3 of the point, 3), of a force along each axis
+        arms = np.cross(np.swapaxes(motion.rotation_base_platform, 1, 2)[:, None], np.eye(3)[:, None])
+        levers = np.einsum('nac,nijc->naij', moments, arms).reshape(*forces.shape[:2], 9)
+        away = (motion.position - self.machine.home.position)[:, None]
+        return np.concatenate([forces, levers, forces * away], axis=-1)
 
     def expanded(
         self, columns: Array, places: NDArray[np.intp], shares: Array | None, passive: Array | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics.joint_motion import JointMotion
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine
 
 from pkm_identification.blocks import joined
 
@@ -34,7 +34,7 @@ class Term:
         only the sensor shows, it does not
     from_model : whether its columns are computed from forces that the model predicts, so that they change with it
     needs_loads : whether they are computed from forces in the joints that a motion of the whole machine gives
-    on_platform : whether it acts on the platform, and not in joints
+    on_platform : whether it acts on the platform, and not in joints: then the model has its columns
     note : what a result with these forces must say; empty: nothing
     names : of the P linear parameters, such as ``leg1_prismatic.viscous``
     column_places : (P,) place of each column's joint
@@ -60,10 +60,6 @@ class Term:
     def columns(self, samples: JointSamples) -> Array:
         """Force (N, P) in the column's joint per unit of each parameter; there are terms without any."""
         return np.zeros((len(samples.positions), 0))
-
-    def of_motion(self, machine: Machine, motion: PlatformMotion) -> Array:
-        """Forces (N, A, P) in the drives per unit of each parameter, of what acts on the platform."""
-        return np.zeros((len(motion), machine.actuated_count, 0))
 
     def by_deflection(self, samples: JointSamples) -> Array:
         """Change (N, P) of the columns per unit of the contacts' deflections, in which they are affine."""

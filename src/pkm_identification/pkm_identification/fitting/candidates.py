@@ -26,6 +26,7 @@ from pkm_identification.columns.joint_terms import (
     OneFactor,
     PlatformForce,
     Ripple,
+    delay_of,
 )
 from pkm_identification.columns.observation import OF_PASSIVE_JOINTS, ObservationModel, of_passive_joints
 from pkm_identification.columns.term import JointSamples, PerJoint, Term
@@ -87,7 +88,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
             yield replace(offered, alike=np.ones((len(joints), 1))) if form is LOAD_FRICTION else offered
     yield from _of_passive_joints(data, model)
     if PlatformForce.kind not in kinds:
-        yield Candidate(PlatformForce.title, _rows_on_platform, (_with(PlatformForce()),))
+        yield Candidate(PlatformForce.title, attrgetter('platform_rows'), (_with(PlatformForce()),))
     fastest = np.maximum(np.abs(samples.lively).max(axis=0), 1e-300)
     if not model.has_drive_friction:
         viscous = FrictionTerm.of(model.machine).with_law('viscous_coulomb', fastest)
@@ -110,7 +111,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     if 'gain' not in kinds:
         gain = _per_drive(GAIN_TITLE, total, [attrgetter('efforts')], _with(Gain(joints)))
         yield replace(gain, size=partial(_gains, model.machine.drive_labels))
-    late = next((term for term in model.terms if isinstance(term, EffortDelay)), None)
+    late = delay_of(model.terms)
     if late is None:
         delay = _per_drive(EffortDelay.title, total, [attrgetter('effort_rates')], _with(EffortDelay()))
         yield replace(delay, alike=np.ones((len(joints), 1)))
@@ -189,10 +190,6 @@ def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
     return samples_with_efforts(fit.model, data, fit.parameters, fit.model.machine)
 
 
-def _rows_on_platform(data: PreparedData) -> Array:
-    return data.term_rows(PlatformForce(), data.samples)
-
-
 def _passive_rows(place: int, data: PreparedData) -> Array:
     return data.passive_rows[place]
 
@@ -252,9 +249,9 @@ def _with(term: Term) -> Extension:
 
 def _with_lag(model: ObservationModel) -> ObservationModel:
     """A filter takes over a part of the delay."""
-    delay = sum(term.delay for term in model.terms if isinstance(term, EffortDelay))
-    others = [term for term in model.terms if not isinstance(term, EffortDelay)]
-    return model.with_terms([*others, EffortDelay(delay - LAG, LAG)])
+    late = delay_of(model.terms)
+    others = [term for term in model.terms if term is not late]
+    return model.with_terms([*others, EffortDelay((late.delay if late else 0.0) - LAG, LAG)])
 
 
 def _have_all_drives(model: ObservationModel, kind: type[FrictionLaw]) -> bool:

@@ -181,11 +181,12 @@ class ScoreTest:
         probability counts twice.
         """
         rows = candidate.rows(self._data)
-        products = self._products(rows)
-        found, both = self._tested(candidate, products), candidate.alike
+        products = self._fit.products(rows)
+        deviations = self._judged_by(rows, products)
+        found, both = self._tested(candidate, products, deviations), candidate.alike
         if found is None or both is None or rows.shape[-1] != len(both):
             return found
-        shared = self._tested(candidate, products.combined(both))
+        shared = self._tested(candidate, products.combined(both), deviations)
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
         probability, changes = shared.log_probability + np.log(2.0), partial(self._changes, candidate, both)
@@ -194,22 +195,20 @@ class ScoreTest:
     def _changes(self, candidate: Candidate, sums: Array | None = None) -> Array:
         """Changes (B,) of the base parameters with a candidate's columns, or with sums (C, G) of them."""
         rows, weighed = candidate.rows(self._data), self._of_fit.weighed(self._data.row_weights)
-        products = weighed.products(rows if sums is None else rows @ sums, weighed.residuals)
+        products = weighed.products(rows if sums is None else rows @ sums)
         found = Evidence.of(products).explained()
         return np.zeros(len(self._std)) if found is None else weighed.changes(products, found)[: len(self._std)]
 
-    def _products(self, rows: Array) -> Products:
-        """Products of columns (n, A, C); residuals are judged by the noise that their forces leave."""
-        products = self._fit.products(rows, self._fit.residuals)
-        explained = Evidence.of(products).explained()
-        if explained is None:
-            return products
-        left = self._fit.residuals - self._fit.beyond(rows @ explained.factors)
-        return self._fit.products(rows, self._fit.residuals / self._deviations_of(left))
+    def _judged_by(self, rows: Array, products: Products) -> Array:
+        """Deviations (A,) that residuals are judged by: of the noise that forces of columns (n, A, C) leave."""
+        explained, left = Evidence.of(products).explained(), self._fit.residuals
+        if explained is not None:
+            left = left - self._fit.beyond(rows @ explained.factors)
+        return self._deviations_of(left)
 
-    def _tested(self, candidate: Candidate, products: Products) -> MissingForce | None:
+    def _tested(self, candidate: Candidate, products: Products, deviations: Array) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
-        found = Evidence.of(products).explained()
+        found = Evidence.of(products, deviations).explained()
         if found is None:
             return None
         size = f' ({candidate.size(found.factors)})' if candidate.size else ''

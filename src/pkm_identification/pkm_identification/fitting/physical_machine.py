@@ -18,7 +18,7 @@ from pkm_description.machine.machine import with_friction, with_joints
 from scipy.special import chdtrc
 
 from pkm_identification.columns.friction_term import FrictionTerm
-from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION, EffortDelay
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, OFFSET, TRANSVERSE_FRICTION, EffortDelay, delay_of
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import PerJoint, Term
 from pkm_identification.configuration import EstimatorSettings
@@ -174,7 +174,7 @@ def machine_of_parameters(model: ObservationModel, values: Array) -> Machine:
     by_name = dict(zip(model.all_names, values.tolist(), strict=True))
     with_laws = with_joints(model.machine, lambda joint: _with_law(joint, laws.get(joint.name)))
     machine = machine_with(with_laws, model.all_names, values)
-    late = next((term for term in model.terms if isinstance(term, EffortDelay)), None)
+    late = delay_of(model.terms)
     if late:
         sensors = replace(machine.leg_sensors, effort_delay=late.delay, effort_lag=late.lag)
         machine = replace(machine, leg_sensors=sensors)

@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 
 from pkm_identification.blocks import OfPart, joined
 from pkm_identification.columns.friction_term import Presliding, presliding_of
-from pkm_identification.columns.joint_terms import EffortDelay
+from pkm_identification.columns.joint_terms import EffortDelay, delay_of
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import JointSamples, Term
 from pkm_identification.preparation import PreparedData
@@ -75,7 +75,8 @@ def filtered(values: Array, time: Array, lag: float) -> Array:
 
 def lateness(terms: tuple[Term, ...]) -> tuple[float, float]:
     """Delay and time constant of the filter by which efforts come late, s."""
-    return next(((term.delay, term.lag) for term in terms if isinstance(term, EffortDelay)), (0.0, 0.0))
+    late = delay_of(terms)
+    return (late.delay, late.lag) if late else (0.0, 0.0)
 
 
 def deflected(

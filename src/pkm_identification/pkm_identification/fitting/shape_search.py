@@ -163,14 +163,11 @@ class WeighedFit:
         """Rows (n, A) that count."""
         return self._weights > 0.0
 
-    def products(self, rows: Array, judged: Array) -> Products:
-        """Products of columns (n, A, C); ``judged`` (n, A) are the residuals as they are judged.
-
-        In blocks: rows of own legs are large.
-        """
+    def products(self, rows: Array) -> Products:
+        """Products of columns (n, A, C), in blocks: rows of own legs are large."""
         weighed = self.noise.weighed(rows, self._weights)
         basis = self._basis.reshape(*self.residuals.shape, -1)
-        residuals = np.stack([self.residuals, judged], axis=-1)
+        residuals = self.residuals[..., None] * np.eye(len(self.noise.std))
         parts = (
             Products.of(_flat(weighed[part]), _flat(basis[part]), _flat(residuals[part])) for part in blocks(len(rows))
         )

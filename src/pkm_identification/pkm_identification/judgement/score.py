@@ -20,7 +20,7 @@ class Products:
     ----------
     squares : (K, K) with each other
     inside : (B, K) with an orthonormal basis of the fitted columns
-    moments : (K, 2) with the residuals: as they are, and as they are judged
+    moments : (K, A) with the residuals of each drive
     """
 
     squares: Array
@@ -29,7 +29,7 @@ class Products:
 
     @classmethod
     def of(cls, offered: Array, basis: Array, residuals: Array) -> Products:
-        """Products of rows (M, K), (M, B), (M, 2)."""
+        """Products of rows (M, K), (M, B), (M, A)."""
         count = offered.shape[1]
         total = np.concatenate([offered, basis, residuals], axis=1).T @ offered
         squares, inside, moments = np.split(total, [count, count + basis.shape[1]])
@@ -94,7 +94,7 @@ class Evidence:
     ----------
     sizes : (K,) squares of whole columns
     beyond : (K, K)
-    moments : (K, 2)
+    moments : (K, 2) with the residuals: as they are, and as they are judged
     """
 
     sizes: Array
@@ -102,10 +102,11 @@ class Evidence:
     moments: Array
 
     @classmethod
-    def of(cls, products: Products) -> Evidence:
-        """Evidence of one recording."""
+    def of(cls, products: Products, deviations: Array | float = 1.0) -> Evidence:
+        """Evidence of one recording, residuals of the drives judged by their ``deviations`` (A,)."""
         beyond = products.squares - products.inside.T @ products.inside
-        return cls(np.diag(products.squares).copy(), beyond, products.moments)
+        moments = products.moments, products.moments / deviations
+        return cls(np.diag(products.squares).copy(), beyond, np.stack([one.sum(axis=1) for one in moments], axis=1))
 
     def after(self, before: Evidence, kept: float) -> Evidence:
         """Sum with that of recordings before, which counts by a part ``kept`` only."""

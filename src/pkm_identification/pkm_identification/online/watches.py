@@ -153,7 +153,7 @@ class ModelWatch:
         std : (B,) standard deviations of the base parameters by their noise
         """
         segment, observation = fit.segment, self._observation
-        parameters, residuals = fit.fit.parameters, fit.fit.residuals
+        parameters = fit.fit.parameters
         predicted = segment.file_forces + segment.matrix @ parameters
         rubbing = observation.is_friction | observation.is_offset
         own = segment.matrix[..., rubbing] @ (observation.nominal + parameters)[rubbing]
@@ -167,7 +167,7 @@ class ModelWatch:
         for title, key, forms in self._offered(segment, predicted, own, fastest):
             # those of a form in one drive after the other
             columns = np.concatenate([form[..., None] * np.eye(form.shape[1]) for form in forms], axis=-1)
-            products = fit.fit.products(columns, residuals)
+            products = fit.fit.products(columns)
             evidence = Evidence.of(products)
             if key in self._evidence:
                 evidence = evidence.after(self._evidence[key], KEPT)

@@ -78,9 +78,7 @@ def library_efforts(machine: Machine, data: PreparedData) -> Array:
         friction = np.where(data.turning[part], friction_forces(machine, lively), friction_forces(machine, smooth))
         return np.asarray(inverse_dynamics(machine, smooth, friction=False) + friction)
 
-    sensors = machine.leg_sensors
-    found = joined(efforts, len(data.motion))
-    return measured(found, data.recording.time, sensors.effort_delay, sensors.effort_lag)
+    return measured(joined(efforts, len(data.motion)), data.recording.time, *machine.leg_sensors.lateness)
 
 
 def forces_beyond_overlay(model: ObservationModel, data: PreparedData, parameters: Array) -> Array:
